@@ -144,7 +144,7 @@ async def test_64_fingerprints_scroll_and_the_answers_stay_in_sight(size: tuple[
         await comes(pilot, lambda: in_sight(app, *app.screen.query(Button)))
         body = app.screen.query_one(VerticalScroll)
         await comes(
-            pilot, lambda: app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on"
+            pilot, lambda: app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp scroll"
         )
         for keys in (["pagedown"] * 16, ["home", "end"]):
             await pilot.press(*keys)

@@ -172,7 +172,7 @@ async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_roo
     async with opened(options(home)) as user:
         user.app.selection.checks["weka-01"] = HostCheck("weka-01", True, facts=facts)
         await user.press("j", "k")
-        await user.sees("Tab reads on")
+        await user.sees("Tab scrolls")
         assert "/mnt/x, 1 TiB free" not in user.text
         await user.press("tab")
         await user.sees("/mnt/x, 1 TiB free")
@@ -397,7 +397,7 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
         await user.press("enter")
         assert user.scope == "hosts" and chosen.servers == ["osd-1"]
         assert (
-            "osd-1: a server is only looked at; tick at least one host that generates load"
+            "osd-1: a server is only monitored; tick at least one host that generates load"
             in user.told
         )
         assert "server  looked at while others generate load; o lets it generate load" in user.text

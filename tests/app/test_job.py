@@ -64,7 +64,7 @@ async def test_review_shows_the_same_plan(home: Path) -> None:
         await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 2)
         job = planned(screen)
         await user.press("escape", "3")
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         await user.sees(lambda: getattr(user.app.screen, "plan", None) is not None)
         review = user.app.screen
         assert [step.point for step in review.plan.steps] == [step.point for step in job.steps]  # type: ignore[attr-defined]

@@ -156,7 +156,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         )
         assert "T: take the hosts over" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
-        assert "all is said above" in shown and "IOPS" not in app.text_of("#live-hosts"), (
+        assert "see above" in shown and "IOPS" not in app.text_of("#live-hosts"), (
             "nothing was measured"
         )
         keys = app.screen.query_one(KeyBar).render().plain

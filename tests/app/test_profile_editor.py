@@ -271,7 +271,7 @@ async def test_the_job_file_follows_the_text(home: Path) -> None:
         await user.write("30s", "45s")
         await user.sees("runtime=45s")
         await user.write("45s", "soon")
-        await user.sees("as it was before the problems below")
+        await user.sees("last version without problems")
 
 
 async def test_what_differs_from_the_preset_is_shown(home: Path) -> None:
@@ -280,9 +280,9 @@ async def test_what_differs_from_the_preset_is_shown(home: Path) -> None:
         await user.sees("my/reads against weka/read-iops")
         await user.sees("runtime  300s → 30s")
         await user.sees("- runtime=300s")
-        assert "not saved yet" not in user.user.text
+        assert "not saved" not in user.user.text
         await user.write("30s", "31s")
-        await user.sees("not saved yet")
+        await user.sees("not saved")
 
 
 async def test_f3_goes_round_and_the_text_can_stand_alone(home: Path) -> None:
@@ -395,7 +395,7 @@ async def test_leaving_asks_when_something_is_not_saved(home: Path, key: str, ke
 async def test_what_is_asked_on_leaving_knows_the_last_letter(home: Path) -> None:
     async with editing(home) as user:
         await user.press("x", "escape")  # before the text is looked at
-        await user.sees("not saved yet")
+        await user.sees("not saved")
         assert "it can be saved, but not run" in user.user.app.screen.body  # type: ignore[attr-defined]
 
 

@@ -331,7 +331,7 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
         await pilot.press("d")
         await app.settle(pilot)
         assert [toast.message for toast in app._notifications] == [
-            "nothing was measured: no figure to object to"
+            "nothing was measured: no figures to defend"
         ]
 
 

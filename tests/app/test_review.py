@@ -68,7 +68,7 @@ async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_ru
         await user.sees("l run on this machine")
         assert "last run" not in user.text, "there is none"
         await user.press("h")
-        await user.is_told("no run was made whose hosts are all known")
+        await user.is_told("no earlier run whose hosts all still exist")
         await user.press("l")
         await user.starts("escape")
         assert user.app.selection.ticked == ["local"]
@@ -338,14 +338,14 @@ async def test_v_shows_the_job_file_with_the_changes(home: Path) -> None:
         await user.press("v")
         await user.sees("numjobs=7")
         await user.press("v")
-        await user.sees("What will happen")
+        await user.sees("Run plan")
 
 
 async def test_escape_leaves_the_field_first_then_the_screen(home: Path) -> None:
     async with opened(review(home)) as user:
         await user.press("e")
         await user.sees("Tab next field  Enter done  Esc leave")
-        await user.sees("Parameters: keys go here")
+        await user.sees("Parameters: editing")
         await user.press("escape")
         assert "keys go here" not in user.text
         assert user.scope == "review"
@@ -440,7 +440,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
         await user.press("enter")
         await user.sees(lambda: user.cursor == "demo/quick")
         await user.press("enter", "enter", "enter", "r")  # as somebody does who holds the key down
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         await user.press("enter", "r")
         assert user.scope == "review" and "runs on" not in user.text
         assert not (home / "runs").exists()
@@ -455,10 +455,10 @@ async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_
 ) -> None:
     monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]
         await user.press("enter", "enter")
-        assert user.static("#review-launch") == "the plan is shown first: press Enter again"
+        assert user.static("#review-launch") == "plan just changed: press Enter again"
         user.app.screen.query_one(LaunchLine).plan_seen()
         await user.sees("press Enter again: runs on local, 0:10")
         assert user.text.splitlines()[-1].split()[:2] == ["Enter", "run"]
@@ -468,13 +468,13 @@ async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"], "nothing to run"
         await change(user, "numjobs", "1")
         await user.press("escape", "escape", "3")
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         assert user.static("#review-launch") == "", "nothing was pressed since"
 
 
 async def test_who_leaves_before_the_plan_was_seen_leaves_quietly(home: Path) -> None:
     async with opened(review(home, "demo/quick")) as user:
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         screen = user.app.screen
         await screen.query_one("#review-body").remove()  # as it is for a moment when the app ends
         screen.query_one(LaunchLine).plan_seen()

@@ -75,7 +75,7 @@ async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
 ) -> None:
     monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         started: list[object] = []
         screen_of(user).launch = started.append  # type: ignore[assignment, method-assign]
         await user.press("enter")
@@ -91,7 +91,7 @@ async def test_a_held_enter_and_another_key_start_nothing(
 ) -> None:
     monkeypatch.setattr(review_launch, "READ_S", 3600.0)
     async with opened(review(home)) as user:
-        await user.sees("What will happen")
+        await user.sees("Run plan")
         started: list[object] = []
         screen_of(user).launch = started.append  # type: ignore[assignment, method-assign]
         await user.press(*keys)

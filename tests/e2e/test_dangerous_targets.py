@@ -232,7 +232,7 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
     )
     async with opened(given) as user:
         await user.starts()
-        await user.sees("This is refused")
+        await user.sees("Refused")
         await user.sees(lambda: f"{disk} holds ext4" in words(user))
         assert not user.app.screen.query(Input), "there is nothing to type"
         await user.press("escape")
@@ -280,7 +280,7 @@ async def test_the_app_asks_for_files_of_somebody_else(own: Path, tmp_path: Path
     )
     async with opened(given, (120, 36)) as user:
         await user.starts()
-        await user.sees("What is on these is lost")
+        await user.sees("All data on these is lost")
         await user.press("escape")
         assert user.scope == "review"
     assert (target / "db.img").read_bytes() == b"precious"

@@ -93,13 +93,13 @@ async def test_review_offers_to_leave_it_out(home: Path, tmp_path: Path) -> None
         options(home, hosts=("local",), profile="own/both", review=True), size=(120, 36)
     ) as user:
         await user.starts()
-        await user.sees("Leave this out and run the rest?")
+        await user.sees("Skip this and run the rest?")
         await user.sees("/nowhere/mdtest is missing on local")
         await user.press("n")
         assert user.scope == "review"
         assert not (home / "runs").exists()
         await user.starts()
-        await user.sees("Leave this out and run the rest?")
+        await user.sees("Skip this and run the rest?")
         await user.press("y")
         await user.sees(lambda: user.scope in ("live", "result"))
         await user.sees(
@@ -125,5 +125,5 @@ async def test_review_warns_of_what_a_check_of_the_hosts_did_not_find(
         }
         await user.press("2", "3")
         await user.sees(
-            "weka/mdtest, 1 step: mdtest is missing on local; the launch offers to leave this out"
+            "weka/mdtest, 1 step: mdtest is missing on local; the launch offers to skip this"
         )

@@ -43,13 +43,13 @@ CLASSES = {
     "replay": "tui.app.screens.live:LiveScreen",
 }
 """The class of each screen."""
-FIND_RUNNING_AFTER_S = 0.1  # what it imports would hold up the first frame
+FIND_RUNNING_AFTER_S = 0.1  # its imports would delay the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
 
 
 class BenchtuiApp(AppShell):
-    """The screens, and what is around them."""
+    """The app: screens, navigation, help, size check, crash handling."""
 
     TITLE = "benchtui"
     CSS_PATH = "app.tcss"
@@ -77,11 +77,11 @@ class BenchtuiApp(AppShell):
     # -- starting
 
     def get_default_screen(self) -> Screen[None]:
-        """Return what stands below our screens."""
+        """Return the screen at the bottom of the stack."""
         return Bottom()
 
     def on_mount(self) -> None:
-        """Take signals, go where the command line says, look for a run that is going on."""
+        """Handle signals, open the screen the command line asks for, look for a running run."""
         if not self.is_headless:
             take_signals(self)
         self.apply_options()
@@ -104,9 +104,7 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens which run is active, which result is the newest, and of runs that were
-        cut off.
-        """
+        """Tell the screens the running run, the newest result, and how many runs were cut off."""
         for found in find_runs(self):
             self.post_message(found)
 
@@ -140,7 +138,7 @@ class BenchtuiApp(AppShell):
             self.go(self.waits_for_runs)
 
     def forget_run(self, run_dir: Path) -> None:
-        """Let no screen show a run that is deleted."""
+        """Drop a deleted run from all screens."""
         for name in [name for name, subject in self.subjects.items() if run_dir in subject]:
             del self.subjects[name]
             self.steps.drop(name)
@@ -148,9 +146,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the run that is looked at, or one after the other all that were cut
-        off.
-        """
+        """Ask, then finish the run at hand, or all runs that were cut off, one after the other."""
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
@@ -171,7 +167,9 @@ class BenchtuiApp(AppShell):
         self.go(name)
 
     def go(self, name: str, at: str = "") -> None:
-        """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
+        """Show a screen, with the cursor `at` something; say what is missing if it has nothing to
+        show.
+        """
         if name in ("hosts", "profiles"):
             self.again_from = ""
         if name == "result":
@@ -191,9 +189,9 @@ class BenchtuiApp(AppShell):
             self.steps.made[name].arrive(at)
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a screen made anew for a subject.
+        """Show a new screen for a subject.
 
-        One that holds something unsaved stays as it is.
+        A screen with unsaved changes is kept.
         """
         before = self.steps.made.get(name)
         if before is None or not before.unsaved:
@@ -201,7 +199,7 @@ class BenchtuiApp(AppShell):
             self.outdated.discard(name)
             self.steps.keep(name, self.make_step(name, *subject))
         elif self.subjects[name] != subject:
-            self.notify(f"{before.unsaved} is not saved yet", severity="warning")
+            self.notify(f"{before.unsaved} is not saved", severity="warning")
         self.show_step(name)
 
     def make_step(self, name: str, *subject: object) -> StepScreen:
@@ -215,9 +213,7 @@ class BenchtuiApp(AppShell):
         self.call_after_refresh(self.check_size)
 
     def go_back(self) -> None:
-        """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to
-        show.
-        """
+        """Go where Escape leads; to Hosts if that screen has nothing to show."""
         here = self.screen
         if isinstance(here, StepScreen) and here.back != here.SCOPE:
             back = here.back
@@ -226,11 +222,11 @@ class BenchtuiApp(AppShell):
             self.go(back if self.can_go(back) else "hosts")
 
     async def action_back(self) -> None:
-        """Escape where no screen handles it."""
+        """Handle Escape if no screen does."""
         self.go_back()
 
     def action_on_run(self, command: str) -> None:
-        """Give a command about the run at hand on the shown screen."""
+        """Run a command on the run at hand of the current screen."""
         from tui.app.services import run_commands
 
         if isinstance(self.screen, StepScreen):
@@ -245,7 +241,7 @@ class BenchtuiApp(AppShell):
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
     def action_command_palette(self) -> None:
-        """Open the palette; once is enough."""
+        """Open the palette, unless it is open."""
         opened_on = self.screen
         if not isinstance(opened_on, StepScreen):
             return
@@ -259,9 +255,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="settings", exclusive=True)
     async def action_next_theme(self) -> None:
-        """Take the next theme, and keep it in the user's settings, from where the next start takes
-        it.
-        """
+        """Switch to the next theme and save it in the user's settings."""
         words = {theme.name: word for word, theme in THEMES.items()}
         names = [*words, next(iter(words))]
         self.theme = names[names.index(self.theme) + 1] if self.theme in names else names[0]
@@ -275,9 +269,7 @@ class BenchtuiApp(AppShell):
 
     @on(Driver.SignalResume)
     def paint_again(self) -> None:
-        """Paint all of the screen after Ctrl-Z and fg: a window of the same size shows nothing of
-        it any more.
-        """
+        """Repaint everything after Ctrl-Z and fg, even if the size is unchanged."""
         self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -303,7 +295,7 @@ class BenchtuiApp(AppShell):
     # -- leaving
 
     async def action_quit(self) -> None:
-        """Leave; ask first when something is unsaved, or the run shown is still running."""
+        """Quit; ask first if something is unsaved or the run shown is still running."""
         from tui.app.dialogs.confirm import Confirm
 
         if isinstance(self.screen, Confirm):
@@ -321,7 +313,7 @@ class BenchtuiApp(AppShell):
         """Keep the traceback in a private file, without locals, and end with code 1."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and (self._exit or not self.is_running):
-            # where the app ends, widgets go before what was called for them, and no screen gets any
+            # while the app ends, callbacks may outlive their widgets
             return
         self._return_code = 1
         if self._exception is None:
@@ -339,13 +331,13 @@ class BenchtuiApp(AppShell):
 
 
 def warm_up() -> None:
-    """Import what the next screens need, while nobody waits for it."""
+    """Import what the next screens need, in the background."""
     for module in WARM_UP:
         importlib.import_module(module)
 
 
 def screen_class(name: str) -> type[StepScreen]:
-    """Return the class of a screen, which is imported when it is shown for the first time."""
+    """Return the class of a screen, importing it on first use."""
     module, _, its_name = CLASSES[name].partition(":")
     found: type[StepScreen] = getattr(importlib.import_module(module), its_name)
     return found

@@ -20,15 +20,15 @@ Returned = TypeVar("Returned")
 
 
 class Dialog(ModalScreen[Returned]):
-    """Derive, and put what it shows into a container of class `dialog`.
+    """Derive, and put the content into a container of class `dialog`.
 
-    Its style sheet comes with the first one.
+    The style sheet is loaded with the first dialog.
     """
 
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow actions only while there are widgets: a key may come before them, or after."""
+        """Allow actions only while widgets exist: a key may come earlier or later."""
         is_whole = self.is_mounted and self.is_attached
         return super().check_action(action, parameters) if is_whole else action == "dismiss"
 
@@ -48,7 +48,7 @@ class DialogChoice(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What stands on its button."""
+        """The text of its button."""
         return f"{self.label} ({self.key})"
 
 
@@ -56,10 +56,9 @@ YES_NO = (DialogChoice("no", "n", "No"), DialogChoice("yes", "y", "Yes", harmful
 
 
 class Confirm(Dialog[str | None]):
-    """A question. Returns the id of the answer, or None after Escape. The first answer has the
-    focus.
+    """A question. Returns the id of the answer, or None after Escape. The first answer is focused.
 
-    What it says scrolls where there is too little room; the answers stay in sight.
+    A long text scrolls; the answers stay visible.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,12 +84,12 @@ class Confirm(Dialog[str | None]):
     ) -> None:
         super().__init__()
         self.width = width
-        self.warns = warns  # something is lost for good
+        self.warns = warns  # something is lost permanently
         self.question = title
         self.body = body
         self.answers = answers
         for answer in answers:
-            # an answer's letter is no movement here
+            # an answer's letter does not move the cursor
             self._bindings.key_to_bindings.pop(answer.key, None)
             self._bindings.bind(answer.key, f"answer('{answer.id}')", answer.label, show=False)
 
@@ -113,27 +112,27 @@ class Confirm(Dialog[str | None]):
 
     @property
     def stacked(self) -> bool:
-        """Whether the answers stand below each other."""
+        """Whether the answers are stacked."""
         return sum(max(LEAST_BUTTON, len(answer.text) + 2) + 2 for answer in self.answers) > BESIDE
 
     @property
     def scroll(self) -> VerticalScroll:
-        """What scrolls."""
+        """The scrolling text."""
         return self.query_one(VerticalScroll)
 
     def on_mount(self) -> None:
-        """The first answer is the harmless one."""
+        """Focus the first answer, the harmless one."""
         self.set_focus(self.query(Button).first())
         self.watch(self.scroll, "show_vertical_scrollbar", self.say_how)
 
     def say_how(self, scrolls: bool) -> None:
-        """Say how to read on where not all has room."""
-        self.query_one(".dialog", Vertical).border_subtitle = "PgDn PgUp read on" if scrolls else ""
+        """Show the scroll keys if the text does not fit."""
+        self.query_one(".dialog", Vertical).border_subtitle = "PgDn PgUp scroll" if scrolls else ""
 
     def action_step(self, places: int) -> None:
-        """Go to the next answer where they stand below each other or all is in sight.
+        """Focus the next answer if they are stacked or the text fits.
 
-        Else read on.
+        Otherwise scroll.
         """
         if self.scroll.show_vertical_scrollbar and not self.stacked:
             self.scroll.scroll_relative(y=places, animate=False)
@@ -143,7 +142,7 @@ class Confirm(Dialog[str | None]):
             self.focus_next()
 
     def action_page(self, places: int) -> None:
-        """Read on by what is in sight."""
+        """Scroll by a page."""
         self.scroll.scroll_relative(y=places * max(1, self.scroll.size.height - 1), animate=False)
 
     def action_to_end(self, places: int) -> None:
@@ -167,15 +166,15 @@ LEAVE_CHOICES = (
 
 
 def leave_question(name: str) -> Confirm:
-    """Return the question what becomes of the run of this name."""
-    body = "Detach leaves it running; it needs neither this program nor this terminal."
+    """Return the question: detach from the run, stop it, or cancel."""
+    body = "Detach leaves it running; it needs neither benchtui nor this terminal."
     return Confirm(f"Run {name} is still running", body, LEAVE_CHOICES, warns=True)
 
 
 class OverwriteDialog(Dialog[bool]):
     """Shows findings.
 
-    Returns True once every name was typed, None after Escape; with refusals nothing can be typed.
+    Returns True once every name was typed, None after Escape. Refusals disable typing.
     """
 
     BINDINGS: ClassVar = [
@@ -204,7 +203,7 @@ class OverwriteDialog(Dialog[bool]):
         """The findings, then a field for the next name."""
         with Vertical(classes="dialog -harmful") as dialog:
             dialog.styles.width = 96
-            dialog.border_title = "This is refused" if self.refused else "What is on these is lost"
+            dialog.border_title = "Refused" if self.refused else "All data on these is lost"
             dialog.border_subtitle = "Esc back" if self.refused else "Enter agree   Esc cancel"
             with VerticalScroll(can_focus=bool(self.refused), classes="dialog-body"):
                 yield Static(self.findings())
@@ -227,14 +226,14 @@ class OverwriteDialog(Dialog[bool]):
             self.query_one(TextInput).focus()
 
     def ask(self) -> None:
-        """Say which name is to be typed."""
+        """Ask for the next name."""
         count = f" ({self.typed + 1} of {len(self.names)})" if len(self.names) > 1 else ""
         self.query_one("#overwrite-ask", Static).update(
             f"Type {self.names[self.typed]} to overwrite it{count}:"
         )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the name when it is right, and go on to the next one."""
+        """Accept a correct name and ask for the next one."""
         right = event.value.strip() == self.names[self.typed]
         wrong = self.query_one("#overwrite-wrong", Static)
         wrong.set_class(not right, "-shown")

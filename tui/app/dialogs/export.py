@@ -29,11 +29,11 @@ ROWS_AROUND_FORMATS = 9  # rows of the dialog and of the screen beside the list
 NAME_CELLS = 18
 FRAME = 8  # border and padding of the dialog, the gap between the columns
 LEAST_WIDTH = 80
-NAMES = "leave out names, addresses, paths and notes"
+NAMES = "redact names, addresses, paths and notes"
 
 
 class ExportRequest(Struct, frozen=True):
-    """What is written, and where: `redact` without names, `words` among them."""
+    """What to write and where. `redact`: without names, and without these `words`."""
 
     format: str
     where: str
@@ -42,9 +42,9 @@ class ExportRequest(Struct, frozen=True):
 
 
 class ExportDialog(Dialog[ExportRequest | None]):
-    """Formats to choose from, and a path. Returns what is wanted, or None after Escape.
+    """Formats to choose from, and a path. Returns the request, or None after Escape.
 
-    `propose` returns a path for a format, without names or with them.
+    `propose` returns a path for a format, redacted or not.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,12 +77,10 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self._proposed = ""
 
     def compose(self) -> ComposeResult:
-        """The formats over what is left out and the path."""
+        """The formats, the redaction switch and the path."""
         columns = (
             Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
-            Column[Format](
-                "what it is, and who reads it", lambda each: each[1], least=30, role=LABEL
-            ),
+            Column[Format]("description and readers", lambda each: each[1], least=30, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
             longest = max((width_of(text) for _, text in self.formats), default=0)
@@ -91,27 +89,23 @@ class ExportDialog(Dialog[ExportRequest | None]):
                 "96%",
             )
             dialog.border_title = Content(self.heading)
-            dialog.border_subtitle = (
-                "Enter write   Space leave out names   Tab next field   Esc cancel"
-            )
+            dialog.border_subtitle = "Enter write   Space redact   Tab next field   Esc cancel"
             yield PickList(columns, lambda each: each[0], id="export-formats")
             yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
             yield TextInput(
-                placeholder="more words to leave out, with blanks between them", id="export-words"
+                placeholder="more words to redact, separated by spaces", id="export-words"
             )
-            yield TextInput(
-                placeholder="a file, or a directory with / at its end", id="export-path"
-            )
+            yield TextInput(placeholder="a file, or a directory ending in /", id="export-path")
 
     def on_resize(self) -> None:
-        """Names and path stay in sight: the list has what is left."""
+        """Fit the list into the lines left by the fields."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Below the list stands whole what the list cuts.
+        """Show the full description below the list if the list cuts it.
 
-        Room for the longest, so that nothing moves.
+        Reserve lines for the longest, so that nothing moves.
         """
         width = self.picklist.size.width
         cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
@@ -126,7 +120,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self.picklist.styles.height = min(len(self.formats) + 1, most)
 
     def on_mount(self) -> None:
-        """Choose at once."""
+        """Focus the list."""
         self.picklist.set_rows(self.formats)
         self.picklist.focus()
         self.show_names()
@@ -141,25 +135,25 @@ class ExportDialog(Dialog[ExportRequest | None]):
         return self.query_one(f"#export-{name}", TextInput)
 
     def show_names(self) -> None:
-        """Show whether names are left out."""
+        """Show whether names are redacted."""
         tick = self.symbols.ticked if self.redact else self.symbols.unticked
         self.query_one("#export-names", Static).update(f"{tick.strip()} {NAMES}")
         self.field("words").set_class(self.redact, "-shown")
 
     def action_names(self) -> None:
-        """Leave names out, or not."""
+        """Toggle redaction."""
         self.redact = not self.redact
         self.show_names()
         self.propose_path()
 
     @on(events.Click, "#export-names")
     def names_clicked(self) -> None:
-        """A click does what Space does."""
+        """Toggle redaction by a click."""
         self.action_names()
 
     @on(PickList.Moved)
     def propose_path(self) -> None:
-        """Propose a path for the format, unless somebody has typed one."""
+        """Propose a path for the format, unless the user typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
         self.query_one("#export-about", Static).update(
             f"{name}: {dict(self.formats).get(name or '', '')}"
@@ -169,7 +163,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Take format, words and path."""
+        """Return format, words and path."""
         where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
             self.dismiss(
@@ -185,21 +179,21 @@ LEAST_ROWS, MOST_ROWS = 3, 14  # of a text and its heading
 
 
 class Beginning(Lines):
-    """How a text begins: a single line is wrapped, of a table each line is cut."""
+    """The first lines of a text: a single line is wrapped, lines of a table are cut."""
 
     text = ""
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Return as many lines as there is room for; the last one tells of the others."""
+        """Return the lines that fit; the last one counts the rest."""
         lines, room = text_lines(self.text, width), height - 1  # the rule takes one
         if len(lines) > room:
             more = len(lines) - room + 1
-            lines = [*lines[: room - 1], Line.of((f"and {more} lines more", LABEL))]
+            lines = [*lines[: room - 1], Line.of((f"and {more} more lines", LABEL))]
         return [rule("Begins with", "", width), *lines]
 
 
 def text_lines(text: str, width: int) -> list[Line]:
-    """Return a text for so many cells."""
+    """Return a text as lines of this width."""
     known = text.splitlines()
     if len(known) == 1:
         return [Line.of(*part) for part in wrap([(text, TEXT)], width)]
@@ -245,17 +239,17 @@ class CopyDialog(Dialog[str | None]):
             yield Beginning(id="copy-begin")
 
     def on_mount(self) -> None:
-        """Choose at once."""
+        """Focus the list."""
         picklist = self.query_one("#copies", PickList)
         picklist.set_rows(self.copies)
         picklist.focus()
 
     def on_resize(self) -> None:
-        """The text has the rows that are left, once its width is known."""
+        """Fit the text into the lines left, once its width is known."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Room for the longest text where there is that much, so that nothing moves."""
+        """Reserve lines for the longest text, so that nothing moves."""
         begin = self.query_one(Beginning)
         longest = (
             max(len(text_lines(copy.text, max(begin.size.width, 1))) for copy in self.copies) + 1

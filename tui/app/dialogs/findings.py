@@ -13,7 +13,7 @@ from tui.app.widgets.lines import Builder, TextPane
 
 
 class FindingsDialog(Dialog[None]):
-    """The findings of a run, each with its rule, what it means and what to do."""
+    """The findings of a run, each with its rule, meaning and advice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,f,q", "dismiss", "close", show=False)

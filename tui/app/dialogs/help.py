@@ -26,7 +26,7 @@ from tui.text.table import Column
 
 
 class TooSmall(ModalScreen[None]):
-    """Covers everything until the terminal has grown."""
+    """Covers everything until the terminal is large enough."""
 
     CSS_PATH = "too_small.tcss"
     BINDINGS: ClassVar = [Binding("q", "app.quit", show=False)]
@@ -48,7 +48,7 @@ class TooSmall(ModalScreen[None]):
         self.tell(event.size)
 
     def tell(self, size: Size) -> None:
-        """Name what is and what is needed."""
+        """Show the actual and the required size."""
         text = (
             f"terminal is {size.width}x{size.height}; benchtui needs"
             f" {self.least.width}x{self.least.height}"
@@ -61,7 +61,7 @@ KEY_CELLS = 13
 
 
 def help_rows(screen: str, search: str) -> list[Action | Heading]:
-    """Return the actions that hold every word of `search`, this screen's first, under headings."""
+    """Return the actions that match every word of `search` under headings, this screen's first."""
     here = actions.SCOPES.get(screen, ("app",))
     rows: list[Action | Heading] = []
     for scope in [*here, *(scope for scope in TITLES if scope not in here)]:
@@ -71,7 +71,7 @@ def help_rows(screen: str, search: str) -> list[Action | Heading]:
 
 
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
-    """Return each key beside what it does, whole."""
+    """Return each key and its full help."""
     lines: list[Line] = []
     for row in help_rows(screen, search):
         if isinstance(row, Heading):
@@ -118,12 +118,12 @@ class HelpScreen(Dialog[Action | None]):
             yield TextPane(id="help-list", can_focus=False)
 
     def on_mount(self) -> None:
-        """Everything at first, ready to type."""
+        """Show everything and focus the search field."""
         self.show_keys("")
         self.set_focus(self.query_one(Input))
 
     def show_keys(self, search: str) -> None:
-        """Show what fits a search, from its top."""
+        """Show the matches of a search, from the top."""
         pane = self.query_one(TextPane)
         pane.show(partial(help_lines, self.about, search))
         pane.scroll_home(animate=False)
@@ -196,7 +196,7 @@ class Palette(HelpScreen):
         return self.query_one(PickList)
 
     def show_keys(self, search: str) -> None:
-        """Show what fits a search: commands that are called so first, then those that do so."""
+        """Show the matches of a search: matching names first, then matching help."""
         words = search.lower().split()
         found = [action for action in commands_of(self.about) if matches(action, search)]
         found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
@@ -205,7 +205,7 @@ class Palette(HelpScreen):
 
     @on(PickList.Clicked)
     def choose(self) -> None:
-        """Return what is under the cursor; with nothing found, wait for another search."""
+        """Return the command under the cursor, if any."""
         chosen = next(
             (action for action in commands_of(self.about) if action.id == self.picklist.cursor_key),
             None,

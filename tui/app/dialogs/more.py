@@ -1,6 +1,4 @@
-"""Asking how much more a search may cost that was spent before it knew: points and time, each in
-all.
-"""
+"""Ask for new limits of a search that used up its budget: total points and total time."""
 
 from __future__ import annotations
 
@@ -25,20 +23,22 @@ POINTS, WITHIN = "points", "within"
 
 
 class Bounds(Struct, frozen=True):
-    """What a search may cost in all: points, and seconds of load and pauses; None: as before."""
+    """Total points and total seconds of load and pauses of a search; None: unchanged."""
 
     points: int | None
     within_s: float | None
 
 
 def bound_fields(search: Search) -> list[FieldSpec]:
-    """Return the fields, with what was allowed before."""
+    """Return the fields, with the previous limits."""
     within = "" if search.within_s is None else short_duration(search.within_s)
     points = str(search.points)
-    before = "as before" if within else "as long as its points take"
+    before = "unchanged" if within else "no limit"
     return [
-        FieldSpec(POINTS, points, points, f"measurements in all: {points} were allowed before"),
-        FieldSpec(WITHIN, within, within, f"load and pauses in all, such as 1h; empty: {before}"),
+        FieldSpec(POINTS, points, points, f"total measurements: the limit was {points}"),
+        FieldSpec(
+            WITHIN, within, within, f"total time of load and pauses, such as 1h; empty: {before}"
+        ),
     ]
 
 
@@ -62,7 +62,7 @@ def _seconds(text: str) -> float | None:
 
 
 class MoreDialog(Dialog[Bounds | None]):
-    """What was spent, and how much it may cost in all. Returns the bounds, or None after Escape."""
+    """The budget spent, and new limits. Returns the limits, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
     DEFAULT_CSS = "MoreDialog Static { height: auto; }"
@@ -82,7 +82,7 @@ class MoreDialog(Dialog[Bounds | None]):
                 yield Button("Measure (Enter)", id="done", compact=True)
 
     async def on_mount(self) -> None:
-        """Ready to type where more is needed."""
+        """Focus the limit that stopped the search."""
         await self.form.set_fields(bound_fields(self.spent.search))
         self.form.focus_on(self.wanting(self.spent.search.points))
 
@@ -92,9 +92,7 @@ class MoreDialog(Dialog[Bounds | None]):
         return self.query_one(Form)
 
     def wanting(self, points: int) -> str:
-        """Return the field that keeps the search from going on when it may measure so many
-        points.
-        """
+        """Return the field that stops the search with this limit of points."""
         return POINTS if len(self.spent.points) >= points else WITHIN
 
     @on(Button.Pressed, "#cancel")
@@ -105,7 +103,7 @@ class MoreDialog(Dialog[Bounds | None]):
     @on(Button.Pressed, "#done")
     @on(Form.Done)
     def done(self) -> None:
-        """Return the bounds once a further point fits in them."""
+        """Return the limits once another point fits in them."""
         if self.form.errors:
             self.form.focus_first()
             return
@@ -121,6 +119,6 @@ class MoreDialog(Dialog[Bounds | None]):
             self.dismiss(bounds)
 
     def tell(self, name: str, problem: str) -> None:
-        """Say at a field what is wrong with it."""
+        """Show a problem at a field."""
         next(field for field in self.form.fields if field.spec.name == name).show_state(problem)
         self.form.focus_on(name)

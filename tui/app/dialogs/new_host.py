@@ -20,15 +20,17 @@ from tui.model.problem import UsageError
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FIELDS = (
     FieldSpec("name", "", "", "h1, a range like weka-[01-04], or several: h1,h2"),
-    FieldSpec("address", "", "", "name or IP address; empty: the name, as in ssh config"),
-    FieldSpec("user", "", "", "empty: as in ssh config"),
-    FieldSpec("port", "", "", "empty: as in ssh config, else 22"),
-    FieldSpec("groups", "", "", "words separated by commas"),
+    FieldSpec(
+        "address", "", "", "name or IP address; empty: the host's name, resolved by ssh config"
+    ),
+    FieldSpec("user", "", "", "empty: from ssh config"),
+    FieldSpec("port", "", "", "empty: from ssh config, else 22"),
+    FieldSpec("groups", "", "", "names separated by commas"),
 )
 
 
 class NewHosts(Struct, frozen=True):
-    """What was typed, checked. `specs`: names and ranges, each an entry of the inventory."""
+    """The checked input. `specs`: names and ranges, each an entry of the inventory."""
 
     specs: tuple[str, ...]
     address: str | None
@@ -68,7 +70,7 @@ def check_names(taken: frozenset[str], text: str) -> str | None:
 
 
 def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
-    """Return why an address does not fit the hosts: a range needs a range as long."""
+    """Return why an address does not fit the hosts: a range needs a range of the same length."""
     if address is None:
         return None
     if len(specs) > 1:
@@ -82,12 +84,12 @@ def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text separated by commas or blanks."""
+    """Return the words of a text separated by commas or spaces."""
     return tuple(re.split(r"[,\s]+", text.strip())) if text.strip() else ()
 
 
 def new_hosts(values: dict[str, str]) -> NewHosts:
-    """Return the hosts that checked fields describe."""
+    """Return the hosts described by the checked fields."""
     return NewHosts(
         tuple(hostspec.split(values["name"])),
         values["address"] or None,
@@ -117,7 +119,7 @@ class AddHost(Dialog[NewHosts | None]):
                 yield Button("Add", id="add", compact=True)
 
     async def on_mount(self) -> None:
-        """Ready to type."""
+        """Focus the first field."""
         await self.form.set_fields(FIELDS)
         self.form.focus_first()
 
@@ -134,7 +136,7 @@ class AddHost(Dialog[NewHosts | None]):
     @on(Button.Pressed, "#add")
     @on(Form.Done)
     def done(self) -> None:
-        """Return the hosts once there is a name and nothing is wrong."""
+        """Return the hosts once a name is given and all fields are valid."""
         values = self.form.values
         if not values["name"]:
             self.form.fields[0].show_state("a host needs a name")

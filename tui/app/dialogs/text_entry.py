@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class LineDialog(Dialog[str | None]):
-    """One line of text, and below it what is wanted there.
+    """One line of text, with an explanation below.
 
-    Returns it, or None after Escape; Enter `does` it.
+    Returns the text, or None after Escape. `does`: label of Enter.
     """
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
@@ -49,7 +49,7 @@ class LineDialog(Dialog[str | None]):
             yield Static(self.about, classes="line-about", markup=False)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the field."""
         self.query_one(TextInput).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -58,16 +58,16 @@ class LineDialog(Dialog[str | None]):
 
 
 class NoteDialog(LineDialog):
-    """A remark on a run. Returns it, or None after Escape."""
+    """A note on a run. Returns it, or None after Escape."""
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"Note on {run_id}", "notes stay in the order in which they were made")
+        super().__init__(f"Note on {run_id}", "notes are kept in the order written")
 
 
 TAG = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*")
 ABOUT = (
-    "Extend: a few lines that change values, the rest stays as it is there, also when that changes."
-    " Copy: all of it, to change as you like."
+    "Extend: override some values; the rest follows the original, including later changes to it."
+    " Copy: an independent copy of the whole profile."
 )
 
 
@@ -92,9 +92,9 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         self.taken = taken
 
     def compose(self) -> ComposeResult:
-        """What it means, a name, two ways."""
+        """An explanation, a name, two buttons."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = f"A profile of your own from {self.origin}"
+            dialog.border_title = f"Your own profile from {self.origin}"
             dialog.border_subtitle = "Enter extend   Tab copy   Esc cancel"
             yield Static(ABOUT, markup=False, classes="dialog-body")
             yield TextInput(self.free_name(), placeholder="family/name")
@@ -104,7 +104,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
                 yield Button("Copy", id="copy", compact=True)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the field."""
         field = self.query_one(TextInput)
         field.focus()
         field.cursor_position = len(field.value)
@@ -123,11 +123,11 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         """Return what is wrong with a name."""
         if name in self.taken:
             return f"{name} exists"
-        return None if TAG.fullmatch(name) else "family/name in small letters, such as my/read"
+        return None if TAG.fullmatch(name) else "family/name in lower case, such as my/read"
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
-        """Say at once what is wrong."""
+        """Show what is wrong with the name."""
         self.query_one("#new-problem", Static).update(self.problem(event.value.strip()) or "")
 
     @on(Input.Submitted)
@@ -137,11 +137,11 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
-        """Take the way of the button."""
+        """Extend or copy, as the button says."""
         self.take(event.button.id or "extend")
 
     def take(self, way: str) -> None:
-        """End with the name when it is right."""
+        """Return the name if it is valid."""
         name = self.query_one(TextInput).value.strip()
         if self.problem(name) is None:
             self.dismiss((way, name))
@@ -152,7 +152,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 class SecretPrompt(Dialog[None]):
     """The prompts of one question.
 
-    `answers` is done once Enter, Escape, or another screen has ended it.
+    `answers` is set once Enter, Escape or another screen closes it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]
@@ -170,7 +170,7 @@ class SecretPrompt(Dialog[None]):
         self.answers: asyncio.Future[list[str] | None] = asyncio.get_running_loop().create_future()
 
     def compose(self) -> ComposeResult:
-        """What it is for, what the host says, the fields."""
+        """The purpose, the host's message, the fields."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Log in"
             note = f"\n{self.question.note}" if self.question.note else ""
@@ -184,16 +184,16 @@ class SecretPrompt(Dialog[None]):
                 yield Button("Log in (Enter)", id="done", compact=True)
 
     def on_mount(self) -> None:
-        """Ready to type."""
+        """Focus the first field."""
         self.set_focus(self.query(TextInput).first())
 
     def on_unmount(self) -> None:
-        """Whatever took this dialog away: nobody waits for it for ever."""
+        """Cancel when the dialog is removed, so that nothing waits for it."""
         self._finish(None)
 
     @on(Input.Submitted)
     def next_field(self, event: Input.Submitted) -> None:
-        """Go to the next field; after the last one all is typed."""
+        """Go to the next field; after the last one, submit."""
         fields = list(self.query(TextInput))
         if event.input is fields[-1]:
             self.done()
@@ -202,13 +202,13 @@ class SecretPrompt(Dialog[None]):
 
     @on(Button.Pressed, "#done")
     def done(self) -> None:
-        """Hand over what was typed."""
+        """Submit the answers."""
         self._finish([field.value for field in self.query(TextInput)])
         self.dismiss()
 
     @on(Button.Pressed, "#cancel")
     def action_give_up(self) -> None:
-        """Nothing is handed over."""
+        """Cancel."""
         self._finish(None)
         self.dismiss()
 
@@ -218,14 +218,14 @@ class SecretPrompt(Dialog[None]):
 
 
 async def ask(app: App[Any], question: Question) -> Sequence[str] | None:
-    """Ask on top of whatever is shown; None when it was cancelled."""
+    """Ask on top of the current screen; None if cancelled."""
     prompt = SecretPrompt(question)
     await app.push_screen(prompt)
     return await prompt.answers
 
 
 async def answer_all(person: Asker, questions: Questions) -> None:
-    """Answer what an engine asks until its hosts are logged in."""
+    """Answer an engine's questions until its hosts are logged in."""
     try:
         while (question := await asyncio.to_thread(questions.next)) is not None:
             questions.answer(await person(question))

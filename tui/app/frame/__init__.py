@@ -1,3 +1,1 @@
-"""What surrounds every screen: the app as screens know it, what is chosen, the bars, what screens
-derive from.
-"""
+"""What all screens share: the app as they know it, the selection, the bars, their base classes."""

@@ -1,4 +1,4 @@
-"""What the user has chosen so far: the one state that Hosts, Profiles and Review share."""
+"""The user's selection: the state that Hosts, Profiles and Review share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 
 class Selection(Struct):
-    """Hosts in the order of the list, a profile's tag, and what was typed on Review.
+    """Hosts in list order, a profile's tag, and the input on Review.
 
-    A host has its tick as one that generates load (`ticked`) or as one that is looked at meanwhile
-    (`servers`). `overrides` holds texts as typed, also wrong ones: they are validated where they
-    are shown.
+    A host is ticked as a load generator (`ticked`) or to be monitored (`servers`). `overrides`
+    holds texts as typed, even invalid ones: they are checked where they are shown.
     """
 
     ticked: list[str] = field(default_factory=list)
@@ -29,23 +28,23 @@ class Selection(Struct):
     note: str = ""
     cleanup: bool | None = None
     precondition: bool = True
-    # hosts by role of a suite, where not as it says
+    # hosts by role of a suite, where they differ from it
     roles: dict[str, str] = field(default_factory=dict)
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     search: SearchChoice | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)
-    # what to know of a choice that a run before made
+    # remarks on a selection taken from an earlier run
     remarks: list[str] = field(default_factory=list)
-    changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again
+    changes: int = 0  # how often the selection was replaced: forms must be filled again
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
     @property
     def chosen(self) -> list[str]:
-        """Every host with a tick, those that generate load first."""
+        """All ticked hosts, load generators first."""
         return [*self.ticked, *self.servers]
 
     def put(self, name: str, *, server: bool | None) -> None:
-        """Tick a host as one that is looked at, or generates load; None takes its tick away."""
+        """Tick a host as server or load generator; None unticks it."""
         for part in (self.ticked, self.servers):
             if name in part:
                 part.remove(name)
@@ -53,36 +52,30 @@ class Selection(Struct):
             (self.servers if server else self.ticked).append(name)
 
     def toggle(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick all of these as what they are in the inventory, or untick them when every one is
-        ticked already.
-        """
+        """Tick all of these in their inventory role, or untick them if all are ticked."""
         ticked = set(self.chosen)
         missing = [host for host in hosts if host.name not in ticked]
         for host in missing or hosts:
             self.put(host.name, server=host.role == "server" if missing else None)
 
     def is_server(self, host: HostAddress) -> bool:
-        """Whether a host is only looked at: as was said of it, else by its role in the
-        inventory.
-        """
+        """Whether a host is only monitored: as chosen, else by its role in the inventory."""
         return host.name in self.servers or (host.name not in self.ticked and host.role == "server")
 
     def swap(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick these hosts as servers, or where all of them are that as hosts that generate
-        load.
-        """
+        """Tick these hosts as servers, or as load generators if all of them are servers."""
         server = not all(map(self.is_server, hosts))
         for host in hosts:
             self.put(host.name, server=server)
 
     def order_by(self, names: Iterable[str]) -> None:
-        """Bring the ticks into the order of the list; hosts that are gone lose theirs."""
+        """Sort the ticks by the list; hosts that are gone lose theirs."""
         known, ticked, servers = list(names), set(self.ticked), set(self.servers)
         self.ticked = [name for name in known if name in ticked]
         self.servers = [name for name in known if name in servers]
 
     def choose_profile(self, tag: str) -> None:
-        """Choose a profile. What was typed for another profile's parameters is dropped."""
+        """Choose a profile. Input for another profile's parameters is dropped."""
         if tag != self.profile:
             self.profile = tag
             self.change_nothing()
@@ -91,22 +84,22 @@ class Selection(Struct):
             self.changes += 1
 
     def change_nothing(self) -> None:
-        """Take everything as the profile says."""
+        """Reset everything to the profile's values."""
         self.overrides, self.roles = {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None
 
     @property
     def ready(self) -> bool:
-        """There is enough to make a plan."""
+        """Whether a plan can be made."""
         return bool(self.ticked) and self.profile is not None
 
     def text(self) -> str:
-        """Return the choice in a few words: ``4 hosts · weka/read-iops``."""
+        """Return the selection in short: ``4 hosts · weka/read-iops``."""
         return " · ".join(part for part in (self.hosts_text(), self.profile_text()) if part)
 
     def profile_text(self) -> str:
-        """Return the profile's tag, or the name of its file when it is not in the catalogue."""
+        """Return the profile's tag, or its file name if it is not in the catalogue."""
         profile = (self.profile or "").removeprefix("job:")
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 Result = TypeVar("Result")
-PATIENCE_S = 0.5  # a widget that is removed while it holds a key never says that it is done with it
+PATIENCE_S = 0.5  # a removed widget never reports its key as handled
 
 
 class TypeAheadApp(App[Result]):
-    """An app in which keys wait for their turn."""
+    """An app that handles keys one at a time."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -45,11 +45,11 @@ class TypeAheadApp(App[Result]):
 
     @property
     def key_on_its_way(self) -> bool:
-        """Tell whether a key has not had its effect yet."""
+        """Whether a key is still being handled."""
         return bool(self._in_turn or self._waiting)
 
     async def on_event(self, event: events.Event) -> None:
-        """Let a new key wait while another one is on its way."""
+        """Queue a key while another one is being handled."""
         if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
             return
@@ -71,9 +71,7 @@ class TypeAheadApp(App[Result]):
         self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
 
     def _follow(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
-        """Come back when `node` has dealt with the key: everything posted to it before is done by
-        then.
-        """
+        """Continue when `node` has handled the key and everything posted to it before."""
         if not node.call_later(self._dealt_with, node, event, settle):
             self.call_later(settle)
 
@@ -87,8 +85,8 @@ class TypeAheadApp(App[Result]):
             self._follow(parent, event, settle)
 
     def _settle(self, node: MessagePump | None, turn: int) -> None:
-        """Let what the key's action has posted (Input.Submitted moves the focus) climb from `node`
-        to the app.
+        """Let messages of the key's action (Input.Submitted moves the focus) bubble from `node` to
+        the app.
         """
         if node is None or node is self or not node.call_later(self._settle, node._parent, turn):
             self.call_later(self._turn_over, turn)
@@ -101,12 +99,12 @@ class TypeAheadApp(App[Result]):
             await self._next_key()
 
 
-RECENT = 50  # runs that are looked at for what was used last
+RECENT = 50  # newest runs searched for recently used profiles
 WITHOUT_RECORD = ("running", "interrupted", "unreadable")  # states of runs
 
 
 class Options(Struct, frozen=True):
-    """How the app is opened. `watch` opens a run at once, live or (with a speed) as a replay."""
+    """How the app starts. `watch` opens a run, live or (with a speed) as a replay."""
 
     paths: Paths
     inventory: Path | None = None
@@ -121,15 +119,15 @@ class Options(Struct, frozen=True):
     watch: Path | None = None
     replay_speed: float | None = None
     settings: Settings = field(default_factory=Settings)
-    remember: Callable[[str, str], None] | None = None  # keeps a choice in the settings
+    remember: Callable[[str, str], None] | None = None  # saves a choice in the settings
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    fleet: Fleet | None = None  # what the command line asked sources for is known to it
+    fleet: Fleet | None = None  # with the answers that sources gave the command line
 
 
 class AppShell(TypeAheadApp[None]):
     """The app as screens know it.
 
-    `subjects` holds what each screen shows that shows one run or one file.
+    `subjects`: the run or file of each screen that shows one.
     """
 
     def __init__(self, options: Options) -> None:
@@ -143,32 +141,32 @@ class AppShell(TypeAheadApp[None]):
         self.paths = options.paths
         self.farewell: str | None = None  # printed once the terminal is restored
         self.subjects: dict[str, tuple[object, ...]] = {}
-        # screens that are to be made anew when they are shown again
+        # screens to rebuild when they are shown again
         self.outdated: set[str] = set()
-        self.watched: Path | None = None  # a run whose end nobody has seen yet
-        # the run that was watched last, until Runs has its cursor there
+        self.watched: Path | None = None  # a run whose end was not shown yet
+        # the run watched last, until Runs moves its cursor there
         self.run_to_find: Path | None = None
-        self.runs_from = ""  # the screen that Runs was called from
-        # the screen where a run was asked for again, until something else is chosen
+        self.runs_from = ""  # the screen that opened Runs
+        # the screen that asked to run again, until the selection changes
         self.again_from = ""
         self._fleet: Fleet | None = None
         self._fleet_before: Fleet | None = None
         self._catalogue: Catalogue | None = None
 
     def notify(self, message: str, **options: Any) -> None:
-        """Tell something in a toast. What hosts, tools and files are called is no markup."""
+        """Show a toast. Names of hosts, tools and files are not markup."""
         super().notify(message, **{"markup": False, **options})
 
     @property
     def draws_colors(self) -> bool:
-        """Whether curves of a chart can be told apart by colour."""
+        """Whether curves can be distinguished by colour."""
         return self.symbols.name != "ascii" and not self.options.environ.get("NO_COLOR")
 
     # -- the backend, loaded on first use so that the first frame does not wait for it
 
     @property
     def fleet(self) -> Fleet:
-        """Hosts that can be chosen. Raises UsageError when the inventory is broken."""
+        """Hosts to choose from. Raises UsageError for a broken inventory."""
         if self._fleet is None:
             from tui.engine.inputs.hosts import Fleet, read_inventory
 
@@ -180,16 +178,16 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def inventory_file(self) -> Path:
-        """The inventory in use, which need not exist yet."""
+        """The inventory in use; it may not exist yet."""
         return self.options.inventory or self.paths.inventory
 
     def forget_fleet(self) -> None:
-        """Read inventory and ssh config again at the next use; what sources said is still known."""
+        """Read inventory and ssh config again at the next use; answers of sources are kept."""
         self._fleet, self._fleet_before = None, self._fleet or self._fleet_before
 
     @property
     def catalogue(self) -> Catalogue:
-        """Profiles that can be chosen."""
+        """Profiles to choose from."""
         if self._catalogue is None:
             from tui.engine.inputs.profiles import Catalogue
 
@@ -198,9 +196,9 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def store(self) -> RunStore:
-        """Runs that were kept, and those of others that are configured.
+        """Saved runs, own and shared.
 
-        Raises UsageError when that cannot be read.
+        Raises UsageError if the settings cannot be read.
         """
         from tui.library.runs import RunStore, shared_directories
 
@@ -212,7 +210,7 @@ class AppShell(TypeAheadApp[None]):
     def profiles_used(self) -> list[str]:
         """Return the profiles of the newest runs, newest first.
 
-        Nothing when the store cannot be read.
+        Empty if the store cannot be read.
         """
         try:
             return [run.profile for run in self.store.list(RECENT)]
@@ -220,9 +218,7 @@ class AppShell(TypeAheadApp[None]):
             return []
 
     def target_directory(self) -> str | None:
-        """Return the directory that the chosen profile is about, so that a check of hosts looks at
-        it too.
-        """
+        """Return the target directory of the chosen profile, which host checks examine too."""
         from tui.engine.plan.plan import target_of
         from tui.model.profile import resolve_params
 
@@ -249,7 +245,7 @@ class AppShell(TypeAheadApp[None]):
         return shows and (self.selection.ready or not entry.after_choice)
 
     def place_of(self, name: str) -> str:
-        """Return the screen that a step leads to: Live to a replay where no run was watched."""
+        """Return the screen of a step: for Live, the replay if no run was watched."""
         return (
             "replay"
             if name == "live" and name not in self.subjects and "replay" in self.subjects
@@ -257,7 +253,9 @@ class AppShell(TypeAheadApp[None]):
         )
 
     def go(self, name: str, at: str = "") -> None:
-        """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
+        """Show a screen, with the cursor `at` something; say what is missing if it has nothing to
+        show.
+        """
         raise NotImplementedError
 
     def go_back(self) -> None:
@@ -265,20 +263,18 @@ class AppShell(TypeAheadApp[None]):
         raise NotImplementedError
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a screen made anew for a subject.
+        """Show a new screen for a subject.
 
-        One that holds something unsaved stays as it is.
+        A screen with unsaved changes is kept.
         """
         raise NotImplementedError
 
     def forget_run(self, run_dir: Path) -> None:
-        """Let no screen show a run that is deleted."""
+        """Drop a deleted run from all screens."""
         raise NotImplementedError
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Show a run as it goes on, or replay a finished one, which leaves the one that goes on
-        where it is.
-        """
+        """Show a run live, or replay a finished one, which leaves the live one alone."""
         if replay_speed is None:
             self.watched = self.run_to_find = run_dir
         self.open("live" if replay_speed is None else "replay", run_dir, replay_speed)
@@ -288,14 +284,14 @@ class AppShell(TypeAheadApp[None]):
         self.open("result", run_dir)
 
     def run_ended(self, run_dir: Path) -> None:
-        """From now on Result leads to this run, whatever it has shown before."""
+        """Make this run the one on Result."""
         self.watched = None if self.watched == run_dir else self.watched
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)
         self.outdated.add("result")
 
     def see_end(self) -> None:
-        """Find out whether the run that was watched has ended while another screen was shown."""
+        """Check whether the watched run ended while another screen was shown."""
         from tui.library.summary import summarize
 
         summary = summarize(self.watched) if self.watched is not None else None
@@ -303,9 +299,7 @@ class AppShell(TypeAheadApp[None]):
             self.run_ended(self.watched)
 
     def choice_text(self, room: int) -> str:
-        """Return what is chosen in at most `room` columns: the profile goes first, it is on the
-        screen anyway.
-        """
+        """Return the selection in at most `room` columns."""
         hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
         dot = f" {self.symbols.dot} "
         for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):
@@ -317,12 +311,12 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def live_run(self) -> Path | None:
-        """The run that Live shows, or would show; no replay."""
+        """The run of Live; not a replay."""
         found = self.subjects.get("live", (None,))[0]
         return found if isinstance(found, Path) else None
 
     def run_is_alive(self, run_dir: Path) -> bool:
-        """Return whether a run goes on, or is about to."""
+        """Return whether a run is running or starting."""
         from tui.library.summary import summarize
 
         summary = summarize(run_dir)
@@ -330,7 +324,7 @@ class AppShell(TypeAheadApp[None]):
 
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
-        """Ask for what the hosts of a run want before they let its engine in."""
+        """Ask for the credentials that the hosts of a run need."""
         from tui.app.dialogs import text_entry
 
         await text_entry.answer_all(person or partial(text_entry.ask, self), questions)

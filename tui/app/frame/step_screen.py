@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
-ROOMY = 108  # columns from which the steps are spelled with arrows
+ROOMY = 108  # columns from which steps are joined by arrows
 KEYS_AT_80, KEYS_WHEN_ROOMY, KEYS_WHEN_BROAD = 7, 10, 14
 BROAD = 160  # columns from which the footer has more keys
 
@@ -42,9 +42,9 @@ KEYS = {name: key for key, name in KEY_NAMES.items()} | {"←": "left", "→": "
 
 
 def key_of(name: str) -> str:
-    """Return Textual's name of a key that people read as `name`.
+    """Return Textual's name of the key displayed as `name`.
 
-    Empty when it is none, or several.
+    Empty for none or several keys.
     """
     if name in KEYS or (len(name) == 1 and name.isalnum()):
         return KEYS.get(name, name)
@@ -52,19 +52,19 @@ def key_of(name: str) -> str:
 
 
 def click(action: str) -> Style:
-    """Return the style that makes text run a Textual action when it is clicked."""
+    """Return the style of text that runs a Textual action on click."""
     return Style.from_meta({"@click": action})
 
 
 class PlainScrollBar(ScrollBarRender):
-    """A scroll bar of whole cells: no glyphs that a font, or ASCII, may lack."""
+    """A scroll bar of whole cells: no glyphs that a font may not have."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Bar(Widget):
-    """One line of the chrome."""
+    """The base of top bar and footer."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; padding: 0 1; }"
 
@@ -80,12 +80,12 @@ class Bar(Widget):
 
 
 class TopBar(Bar):
-    """Product name, the steps with the current one accented, and what is chosen at the right."""
+    """Product name, the steps with the current one accented, the selection on the right."""
 
     DEFAULT_CSS = "TopBar { dock: top; background: $surface; color: $dim; }"
 
     def render(self) -> Content:
-        """Fit the steps, then as much of the choice as there is room for."""
+        """Show the steps, then as much of the selection as fits."""
         width = self.size.width
         left = self.steps(width)
         # two blanks part it from the steps
@@ -105,9 +105,7 @@ class TopBar(Bar):
         return Content.assemble(("benchtui", "bold $bright"), space, flow, space, aside)
 
     def step(self, entry: ScreenEntry, roomy: bool) -> Content:
-        """Return one step: bright and accented when it is this one, faint when there is nothing to
-        show yet.
-        """
+        """Return one step: accented if current, dim if it has nothing to show yet."""
         superscript = self.shell.symbols.superscript
         number = (
             f"{entry.key} "
@@ -127,7 +125,7 @@ class TopBar(Bar):
 
 
 class KeyBar(Bar):
-    """The keys that matter here: as many as fit, `?` and `q` always."""
+    """The screen's most important keys that fit; `?` and `q` always."""
 
     DEFAULT_CSS = "KeyBar { dock: bottom; background: $surface; color: $dim; }"
 
@@ -137,13 +135,13 @@ class KeyBar(Bar):
         self.without: frozenset[str] = frozenset()
 
     def leave_out(self, *ids: str) -> None:
-        """Give the room of these actions to others: they have no use now."""
+        """Hide these actions, which are of no use now."""
         if self.without != frozenset(ids):
             self.without = frozenset(ids)
             self.refresh()
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
-        """Show these (key, label) pairs instead of the registry's, while a field has the focus.
+        """Show these (key, label) pairs instead of the registry's; none: the registry's again.
 
         None to end it.
         """
@@ -163,9 +161,7 @@ class KeyBar(Bar):
 
 
 def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[Action]:
-    """Return a screen's footer actions but for those `without`: no more than somebody reads at a
-    glance.
-    """
+    """Return a screen's footer actions except `without`, as many as one can read at a glance."""
     most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
@@ -188,9 +184,9 @@ def footer_width(shown: list[Action]) -> int:
 
 
 def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
-    """Return a key with its label, which pressed by a click do the same.
+    """Return a key with its label; a click presses the key.
 
-    Of several keys each by itself.
+    Several keys are clickable one by one.
     """
     parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
     if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
@@ -204,7 +200,7 @@ def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Conten
 
 
 def pressing(key: str) -> Style:
-    """Return the style that makes a click do what a key does, wherever the focus is."""
+    """Return the style of text that presses a key on click."""
     return click(f"app.simulate_key('{key_of(key)}')") if key_of(key) else Style()
 
 
@@ -214,7 +210,7 @@ def key_content(key: str, label: str) -> Content:
 
 
 Leave = Callable[[], Awaitable[None] | None]
-"""What is done once nothing is unsaved."""
+"""What to do once nothing is unsaved."""
 
 
 class StepScreen(Screen[None]):
@@ -250,9 +246,7 @@ class StepScreen(Screen[None]):
         yield KeyBar(self.SCOPE)
 
     def take_width(self) -> None:
-        """Be narrow or wide from the beginning: Textual says so with the first resize, and styles
-        all anew.
-        """
+        """Set the width class before Textual's first resize, which would restyle everything."""
         width = self.app.size.width
         fitting = [name for least, name in self.app.HORIZONTAL_BREAKPOINTS or () if least <= width]
         self.add_class(*fitting[-1:], update=False)
@@ -268,17 +262,17 @@ class StepScreen(Screen[None]):
 
     @property
     def unsaved(self) -> str:
-        """What was typed here and would be lost with the screen; empty when that is nothing."""
+        """The unsaved input on this screen; empty if none."""
         return ""
 
     @property
     def run_at_hand(self) -> Path | None:
-        """The run that is looked at here."""
+        """The run that this screen is about."""
         return None
 
     def hand_over(self, take: Callable[..., None], *found: object) -> None:
-        """Call `take` on the event loop with what this thread has found, unless a newer search has
-        replaced it.
+        """Call `take` on the event loop with this thread's result, unless a newer worker replaced
+        it.
         """
         worker = get_current_worker()
 
@@ -289,37 +283,37 @@ class StepScreen(Screen[None]):
         self.app.call_from_thread(newest)
 
     def arrive(self, at: str) -> None:
-        """Another screen sends the user here, to look at something."""
+        """Move to something on this screen, on behalf of another screen."""
 
     def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
-        """Show a line that stays in sight, none for an empty text.
+        """Show a permanent notice; an empty text removes it.
 
-        False where there is no place for it.
+        Return False if the screen has no place for it.
         """
         return False
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what becomes of what was typed here, then go on.
+        """Ask what to do with unsaved input, then continue.
 
-        Nothing is kept here, so nothing is asked.
+        The default has none.
         """
         self.call_later(then)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Tell something in a toast. What hosts, tools and files are called is no markup."""
+        """Show a toast. Names of hosts, tools and files are not markup."""
         super().notify(message, **{"markup": False, **options})
 
     def refresh_chrome(self) -> None:
-        """Show again what is chosen and which keys work."""
+        """Refresh top bar and footer."""
         for bar in (*self.query(TopBar), *self.query(KeyBar)):
             bar.refresh()
 
     def _update_focus_styles(
         self, focused: Widget | None = None, blurred: Widget | None = None
     ) -> None:
-        """Style anew the widgets around the old and the new focus.
+        """Restyle the widgets around the old and the new focus.
 
-        Textual would style all that is in them too.
+        Textual would restyle all their children too.
         """
         come, left = (
             set(each.ancestors_with_self) if each is not None else set()
@@ -330,9 +324,9 @@ class StepScreen(Screen[None]):
         )
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Choices may have changed on another screen.
+        """Refresh the bars: the selection may have changed.
 
-        What is shown for the first time was just styled as it came.
+        On the first display the screen was already styled.
         """
         if not self.was_shown:
             self.was_shown = True
@@ -347,21 +341,21 @@ class StepScreen(Screen[None]):
 
 
 class Bottom(Screen[None]):
-    """The screen below all others, which Textual wants.
+    """The screen at the bottom of the stack, which Textual needs.
 
-    Nobody sees it: the one above is not painted for it.
+    It is never visible and causes no painting.
     """
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
 
     def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Add no toasts and no tooltip: those are of the screen above."""
+        """Add no toasts and no tooltip: they belong to the screen above."""
 
     def _compositor_refresh(self) -> None:
-        """Do nothing: Textual paints the screen above whenever something of this one changed."""
+        """Do nothing: Textual would repaint the screen above."""
 
     def _screen_resized(self, size: Size) -> None:
-        """Do nothing: there is nothing to place."""
+        """Do nothing: there is no layout."""
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Do nothing: there is nothing to style or to focus."""
@@ -393,17 +387,17 @@ class FilteredScreen(StepScreen):
         return self.query_one(".filter", TextInput)
 
     def show_rows(self) -> None:
-        """Show the rows that the filter lets through."""
+        """Show the rows that match the filter."""
         raise NotImplementedError
 
     def action_filter(self) -> None:
-        """Open the filter; what stands there is selected, so that typing replaces it."""
+        """Open the filter with its text selected, so that typing replaces it."""
         self.filter.add_class("-shown")
         self.set_focus(self.filter)
         self.filter.select_all()
 
     def on_descendant_focus(self) -> None:
-        """The footer follows the focus: in the filter, letters are letters."""
+        """Show the filter's keys in the footer while the filter has the focus."""
         if self.filter.has_focus:
             self.query_one(KeyBar).show_hint(*FILTER_KEYS)
         else:
@@ -414,21 +408,21 @@ class FilteredScreen(StepScreen):
         self.query_one(KeyBar).show_hint()
 
     def on_key(self, event: events.Key) -> None:
-        """The arrows move in the list while a filter is typed."""
+        """Let the arrow keys move in the list while typing a filter."""
         if self.filter.has_focus and event.key in ("down", "up"):
             event.stop()
             self.picklist.move(1 if event.key == "down" else -1)
 
     @on(Input.Changed, ".filter")
     def filter_typed(self) -> None:
-        """Narrow while typing.
+        """Filter while typing.
 
-        Textual calls decorated methods past what derived screens make of them.
+        Textual calls decorated methods directly, ignoring overrides.
         """
         self.filter_changed()
 
     def filter_changed(self) -> None:
-        """Show what the filter lets through."""
+        """Show the rows that match the filter."""
         self.show_rows()
 
     @on(Input.Submitted, ".filter")
@@ -438,16 +432,16 @@ class FilteredScreen(StepScreen):
         self.filter.set_class(bool(self.filter.value), "-shown")
 
     def clear_filter(self) -> None:
-        """Let all rows through again."""
+        """Clear and hide the filter."""
         self.filter.value = ""
         self.filter.remove_class("-shown")
 
     def action_sort(self) -> None:
-        """Sort by the next column; after the last one as the rows came."""
+        """Sort by the next column; after the last one, restore the given order."""
         self.picklist.sort_by_next()
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         self.picklist.sort_by_next(reverse=True)
 
     def go_to(self, key: str) -> None:
@@ -458,7 +452,7 @@ class FilteredScreen(StepScreen):
         self.picklist.move_to(key)
 
     def action_back(self) -> None:
-        """Leave a text beside the list first, clear the filter, then go one step back."""
+        """Leave the text pane, then clear the filter, then go one step back."""
         if isinstance(self.focused, TextPane):
             self.set_focus(self.picklist)
         elif self.filter.has_class("-shown"):

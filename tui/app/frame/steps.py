@@ -1,4 +1,4 @@
-"""The screens of the steps: each is made when it is shown first, and kept for coming back."""
+"""The screens of the steps: made on first use, then kept."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tui.app.frame.step_screen import StepScreen
 
 
 class StepScreens:
-    """What was made so far, by name."""
+    """The screens made so far, by name."""
 
     def __init__(self, app: App[Any], make: Callable[[str], StepScreen]) -> None:
         self.app = app
         self.make = make
         self.made: dict[str, StepScreen] = {}
-        self._replaced: list[StepScreen] = []  # may be on the screen yet
+        self._replaced: list[StepScreen] = []  # may still be displayed
 
     def keep(self, name: str, screen: StepScreen) -> None:
-        """Keep a step's screen for coming back.
+        """Keep a step's screen.
 
-        The one it replaces is dropped, one that is shown once it is left.
+        A replaced screen is dropped, if it is displayed once it is left.
         """
         if name in self.made:
             self._replaced.append(self.made[name])
@@ -36,7 +36,7 @@ class StepScreens:
             self._let_go(screen)
 
     def show(self, name: str) -> None:
-        """Make a step the shown one; dialogs and the too-small notice above it go."""
+        """Show a step; close dialogs and the too-small notice above it."""
         shown = self.app.screen_stack[1:2]
         if name not in self.made:
             self.keep(name, self.make(name))

@@ -1,4 +1,4 @@
-"""Marked runs, each held against the first: what `benchtui compare` says, to scroll through."""
+"""Compare: the marked runs, each compared with the first, as `benchtui compare` prints it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
 
 NO_SIDES = (
-    "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on"
+    "none of these runs are repetitions: those have the same parameters, or the same tags (t on"
     " Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
@@ -32,9 +32,9 @@ CHARTS = "tui.view.comparison_charts"
 
 
 class CompareScreen(StepScreen):
-    """The comparison of runs, or of sides of several.
+    """The comparison of runs, or of sides of several runs.
 
-    The first one is what the others are held against.
+    The others are compared with the first one.
     """
 
     SCOPE = "compare"
@@ -45,10 +45,10 @@ class CompareScreen(StepScreen):
         self.wish = ComparisonRequest()
         self.shown: ShownComparison | None = None
         self.every = False
-        # until somebody says: curves of searches are, latencies where there is room
+        # None: curves of searches are drawn, latencies if they fit
         self.drawn: bool | None = None
-        self.fitted = False  # there was, for both charts
-        self.chart_at = 0  # the first line of what is drawn
+        self.fitted = False  # both charts fit
+        self.chart_at = 0  # the first line of the charts
 
     def compose_body(self) -> Iterable[Widget]:
         """One pane that scrolls."""
@@ -62,8 +62,8 @@ class CompareScreen(StepScreen):
         return self.query_one("#compare-text", TextPane)
 
     def on_mount(self) -> None:
-        """Read the records without holding up the keys."""
-        self.pane.show(lambda _: [Line.of(("reading the records", LABEL))])
+        """Read the records off the event loop."""
+        self.pane.show(lambda _: [Line.of(("reading records", LABEL))])
         self.pane.focus()
         self.load()
 
@@ -92,7 +92,7 @@ class CompareScreen(StepScreen):
         )
 
     def paint(self) -> None:
-        """Show what was found, and the keys that change something of it."""
+        """Show the comparison, and the keys that apply to it."""
         self.pane.show(self.lines)
         if self.shown is not None:
             single = all(
@@ -116,12 +116,12 @@ class CompareScreen(StepScreen):
         lines: list[Line] = []
         self.chart_at = 0
         for each, judged in self.shown.found:
-            about = [*self.shown.lines(width)] if not lines else []  # the answer stands first
+            about = [*self.shown.lines(width)] if not lines else []  # the answer comes first
             lines += [Line()] if lines else []
             shown = (
                 each.search is not None if self.drawn is None else self.drawn
             ) and width >= LEAST_CHART_WIDTH
-            # its curve is the answer: it is seen without scrolling
+            # its curve is the answer: visible without scrolling
             if shown and each.search is not None:
                 room = self.pane.size.height - 3 - len(about) - len(answer_lines(each, width))
                 chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
@@ -141,16 +141,12 @@ class CompareScreen(StepScreen):
 
     @property
     def chart_height(self) -> int:
-        """Rows of a chart that was asked for: both of a direction are in sight where they can be
-        read so.
-        """
+        """Height of a requested chart: two fit on the screen if they stay readable."""
         half = self.pane.size.height // 2 - 1
         return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
-        """Return latencies of two sides below a page that leaves rows for a chart or two, until the
-        user chooses.
-        """
+        """Return latency charts of two sides that fit below the page, unless the user chose."""
         self.fitted = False
         if (
             self.drawn is not None
@@ -162,12 +158,12 @@ class CompareScreen(StepScreen):
         if width < LEAST_CHART_WIDTH or room <= LEAST_CHART_HEIGHT:
             return []
         if CHARTS not in sys.modules:
-            self.draw()  # comes back when they are loaded
+            self.draw()  # called again when they are loaded
             return []
         self.fitted = both = room >= 2 * (LEAST_CHART_HEIGHT + 1)
         height = room // 2 - 1 if both else room - 1
         made = [*self.charts(self.shown.found[0][0], width, min(height, CHART_HEIGHT))]
-        kept = made[:2] if both else made[1:2]  # shares tell sides apart in few rows, curves do not
+        kept = made[:2] if both else made[1:2]  # few rows: shares show more than curves
         return [line for chart in kept for line in chart]
 
     def charts(
@@ -193,12 +189,12 @@ class CompareScreen(StepScreen):
         self.paint()
 
     def action_swap(self) -> None:
-        """Make the next run, or side, the one that the others are held against."""
+        """Make the next run or side A, the one the others are compared with."""
         self.wish = replace(self.wish, turn=self.wish.turn + 1)
         self.load()
 
     def action_sides(self) -> None:
-        """Join runs that are repetitions of each other into sides, or take each by itself."""
+        """Group repetitions into sides, or ungroup them."""
         if self.shown is None:
             return
         if not self.shown.can_join:
@@ -208,11 +204,13 @@ class CompareScreen(StepScreen):
         self.load()
 
     def action_accept(self) -> None:
-        """Compare although parameters differ, or not."""
+        """Compare despite different parameters, or not."""
         if self.shown is None:
             return
         if not self.shown.can_accept:
-            self.notify("no parameter keeps these runs from being compared", severity="warning")
+            self.notify(
+                "no parameter differs in a way that prevents a comparison", severity="warning"
+            )
             return
         self.wish = replace(self.wish, accept=not self.shown.across)
         self.load()
@@ -230,7 +228,7 @@ class CompareScreen(StepScreen):
             await copy_of_comparison(self, self.shown)
 
     def action_curves(self) -> None:
-        """Show latencies over each other, or not; what was asked for is in sight."""
+        """Show or hide the latency charts, and scroll to them."""
         self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
         self.draw(seen=self.drawn)
 
@@ -238,7 +236,7 @@ class CompareScreen(StepScreen):
     async def draw(self, *, seen: bool = False) -> None:
         """Load the charts off the event loop, then show.
 
-        Where the page is longer than the screen, go there.
+        `seen`: scroll to them.
         """
         await asyncio.to_thread(load_charts)
         self.paint()
@@ -247,5 +245,5 @@ class CompareScreen(StepScreen):
 
 
 def load_charts() -> None:
-    """Load what draws."""
+    """Load the chart module."""
     importlib.import_module(CHARTS)

@@ -1,6 +1,4 @@
-"""Editing a profile: its text with problems as one types, what comes of it beside, parameters as a
-form.
-"""
+"""The profile editor: text with problems as you type, a preview, parameters as a form."""
 
 from __future__ import annotations
 
@@ -33,10 +31,10 @@ from tui.model.problem import BenchtuiError
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
 
-QUIET_S = 0.2  # without a key before the text is looked at
+QUIET_S = 0.2  # without a key before the text is checked
 LOOK_S = 1.0  # between looks at the file on disk
-WIDE = 100  # columns from which something is shown beside the text
-VIEWS = {"text": "", "job": "Job file", "difference": "What differs", "values": "Parameters"}
+WIDE = 100  # columns from which a preview is shown
+VIEWS = {"text": "", "job": "Job file", "difference": "Differences", "values": "Parameters"}
 LEAVE = (
     DialogChoice("save", "s", "Save"),
     DialogChoice("discard", "d", "Discard", harmful=True),
@@ -51,7 +49,7 @@ OVERWRITE = (
 class EditorScreen(StepScreen):
     """One file.
 
-    What is typed is checked, never refused: a broken file may be saved, and is listed as broken.
+    Input is checked but never refused: a broken file can be saved, and is listed as broken.
     """
 
     SCOPE = "editor"
@@ -63,7 +61,7 @@ class EditorScreen(StepScreen):
         self.judged = LoadedText("")
         self.last_good: LoadedProfile | None = None
         self.view = ""
-        self.chose_view = False  # else it goes with the width of the terminal
+        self.chose_view = False  # otherwise it depends on the terminal's width
         self.enters_form = False  # the user asked for the form before its fields were made
         self._quiet: Timer | None = None
         self.area: YamlArea
@@ -72,7 +70,7 @@ class EditorScreen(StepScreen):
         self.problems: TextPane
 
     def compose_body(self) -> Iterable[Widget]:
-        """The text, what comes of it, what is wrong with it."""
+        """The text, its preview, its problems."""
         self.area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
         self.area.border_title = Content(self.file.name)
         self.preview = TextPane(id="editor-preview")
@@ -88,7 +86,7 @@ class EditorScreen(StepScreen):
 
     @property
     def unsaved(self) -> str:
-        """The file, while something typed is not on disk."""
+        """The file's name while it has unsaved changes."""
         return self.file.name if self.is_mounted and self.file.differs(self.area.text) else ""
 
     def on_mount(self) -> None:
@@ -108,7 +106,7 @@ class EditorScreen(StepScreen):
 
     @on(TextArea.Changed)
     def typed(self) -> None:
-        """Look at the text once the keys rest."""
+        """Check the text once typing pauses."""
         self.show_state()
         if self._quiet is not None:
             self._quiet.stop()
@@ -122,7 +120,7 @@ class EditorScreen(StepScreen):
         )
 
     def take(self, judged: LoadedText) -> None:
-        """Show what the text is, unless it is another one by now."""
+        """Show the result of a check, unless the text changed meanwhile."""
         if not self.is_mounted or judged.text != self.area.text:
             return
         self.judged = judged
@@ -135,22 +133,22 @@ class EditorScreen(StepScreen):
         self.call_later(self.show_form)
 
     def look_at_file(self) -> None:
-        """Take over what was saved outside; keep what is typed here, and say so."""
+        """Load changes made on disk; keep unsaved edits, and say so."""
         change = self.file.look(self.area.text)
         if change == "saved":
             self.show_state()
         elif change == "conflict":
-            text = "the file was changed outside; what you type is kept, saving asks first"
+            text = "the file changed on disk; your edits are kept, and saving asks first"
             self.notify(text, severity="warning")
         elif change == "changed":
             self.area.put(self.file.text)
-            self.notify("read again: the file was changed outside")
+            self.notify("reloaded: the file changed on disk")
 
     # -- showing
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Show the job next to the text where there is room, unless the user chose a view.
+        """Show the job file beside the text if it fits, unless the user chose a view.
 
         Redraw the footer.
         """
@@ -161,12 +159,12 @@ class EditorScreen(StepScreen):
 
     @on(TextArea.SelectionChanged)
     def cursor_moved(self) -> None:
-        """The problems of this line are bright."""
+        """Highlight the problems of the current line."""
         if self.judged.problems:
             self.show_problems()
 
     def show_problems(self) -> None:
-        """Bring the pane of problems up to date."""
+        """Update the problems."""
         here = self.area.cursor_location[0] + 1
         self.problems.show(
             partial(editor_text.problem_lines, self.judged, here, self.shell.symbols)
@@ -176,7 +174,7 @@ class EditorScreen(StepScreen):
 
     @on(events.DescendantFocus)
     def show_state(self) -> None:
-        """Say whether the text is saved, whether it is looked at, and which keys work."""
+        """Show whether the text is saved and checked, and which keys work."""
         self.area.border_subtitle = "not saved" if self.unsaved else "saved"
         if self.judged.text != self.area.text:
             self.problems.border_subtitle = "checking"
@@ -194,15 +192,15 @@ class EditorScreen(StepScreen):
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
 
     def show_preview(self) -> None:
-        """Bring the pane beside the text up to date."""
+        """Update the preview."""
         if self.view == "difference":
             self.preview.show(partial(editor_text.difference, self.judged, self.file.text))
-        elif self.view in ("job", "values"):  # what a value leads to is seen below the form
+        elif self.view in ("job", "values"):  # below the form, it shows the effect of a value
             plan_of = partial(sample_plan, shell=self.shell)
             self.preview.show(partial(editor_text.job_lines, self.judged, self.last_good, plan_of))
 
     def show_view(self, view: str) -> None:
-        """Show one thing beside the text, or the text alone."""
+        """Show a view beside the text, or none."""
         self.view = view
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
@@ -212,7 +210,7 @@ class EditorScreen(StepScreen):
         self.show_preview()
 
     async def show_form(self) -> None:
-        """Show the parameters, and go there when the user asked for them."""
+        """Show the parameters, and move there if the user asked for them."""
         if self.judged.loaded is None or self.form.has_focus_within:
             return
         await self.form.show_profile(self.judged.loaded.profile, self.judged.base)
@@ -221,7 +219,7 @@ class EditorScreen(StepScreen):
 
     @on(Form.Edited)
     def field_edited(self) -> None:
-        """Write the defaults that are right into the text."""
+        """Write the valid defaults into the text."""
         text, problems = self.form.apply_to(self.area.text)
         for problem in problems:
             self.notify(str(problem), severity="warning")
@@ -230,7 +228,7 @@ class EditorScreen(StepScreen):
     # -- actions
 
     def action_view(self) -> None:
-        """Show the next thing beside the text."""
+        """Show the next view beside the text."""
         self.chose_view, self.enters_form = True, False
         self.show_view(following_view(self.view))
         if self.form.has_focus_within:
@@ -238,7 +236,7 @@ class EditorScreen(StepScreen):
         self.preview.scroll_home(animate=False)
 
     def action_values(self) -> None:
-        """Go into the form, at once or as soon as its fields are made."""
+        """Move into the form, as soon as its fields exist."""
         if self.last_good is not None and not self.last_good.profile.params:
             self.enters_form = False
             self.notify("this profile has no parameters", severity="warning")
@@ -258,7 +256,7 @@ class EditorScreen(StepScreen):
 
     @on(Form.Done)
     def action_back(self) -> None:
-        """Go back to the text first, then out, with a question when something is not saved."""
+        """Return to the text, then leave; ask first if there are unsaved changes."""
         self.enters_form = False
         if self.focused is not self.area:
             self.set_focus(self.area)
@@ -268,7 +266,7 @@ class EditorScreen(StepScreen):
             self.leave()
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what becomes of what was typed, and go on unless it is to be looked at again."""
+        """Ask what to do with unsaved changes, and continue unless cancelled."""
 
         async def answered(answer: str | None) -> None:
             if answer == "save":
@@ -277,20 +275,20 @@ class EditorScreen(StepScreen):
                 self.area.put(self.file.text)
                 await go_on(then)
 
-        text = self.area.text  # its last letters may not have been looked at
+        text = self.area.text  # its last characters may not have been checked
         judged = (
             self.judged
             if self.judged.text == text
             else judge(self.shell.catalogue, text, self.file.path)
         )
-        state = "It has no problem."
+        state = "It has no problems."
         if problems := judged.problems:
-            state = f"It has {editor_text.count(problems)}: it can be saved, but not run."
-        body = f"What you changed is not saved yet. {state}"
+            state = f"It has {editor_text.count(problems)}: it can be saved but not run."
+        body = f"Your changes are not saved. {state}"
         self.app.push_screen(Confirm(f"Save {self.file.name}?", body, LEAVE), answered)
 
     def leave(self) -> None:
-        """Go back to the list, on this profile."""
+        """Return to the list, on this profile."""
         self.shell.go(
             "profiles",
             self.judged.loaded.profile.profile if self.judged.loaded else str(self.file.path),
@@ -298,20 +296,18 @@ class EditorScreen(StepScreen):
 
     @work(group="save", exclusive=True)
     async def action_save(self, then: Leave | None = None) -> None:
-        """Write the text; ask first when the file was changed elsewhere."""
+        """Write the text; ask first if the file changed on disk."""
         self.look_at_file()
         if self.file.outside is not None:
-            body = (
-                "Somebody else has changed it since you opened it. Overwriting loses what they did."
-            )
-            question = Confirm(f"{self.file.name} was changed outside", body, OVERWRITE, warns=True)
+            body = "It has changed since you opened it. Overwriting loses those changes."
+            question = Confirm(f"{self.file.name} changed on disk", body, OVERWRITE, warns=True)
             if await self.app.push_screen_wait(question) != "overwrite":
                 return
         if self.write() and then is not None:
             await go_on(then)
 
     def write(self) -> bool:
-        """Write the text. Return whether that worked."""
+        """Write the text. Return whether it succeeded."""
         text = self.area.text
         try:
             self.file.save(text)
@@ -330,7 +326,7 @@ class EditorScreen(StepScreen):
         return True
 
     def action_outside(self) -> None:
-        """Save and go on in $EDITOR; the problems are shown on return."""
+        """Save and continue in $EDITOR; show problems on return."""
         if self.unsaved and not self.write():
             return
         edit_outside(self, self.file.path, self.shell.options.environ)
@@ -339,20 +335,20 @@ class EditorScreen(StepScreen):
 
 
 async def go_on(then: Leave) -> None:
-    """Do what waited for an answer."""
+    """Run a deferred action."""
     result = then()
     if isawaitable(result):
         await result
 
 
 def following_view(view: str) -> str:
-    """Return what is shown beside the text after a view."""
+    """Return the view after this one."""
     names = list(VIEWS)
     return names[(names.index(view) + 1) % len(names)]
 
 
 def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Return as many of the pairs as a line of this width holds."""
+    """Return the pairs that fit in a line of this width."""
     found: list[tuple[str, str]] = []
     for key, label in pairs:
         taken = sum(len(k) + len(v) + 3 for k, v in found)

@@ -1,4 +1,4 @@
-"""The file behind the editor: its text on disk, what is not saved yet, what others have made of it.
+"""The file of the editor: its text on disk, unsaved edits, changes by others.
 
 No widgets.
 """
@@ -11,16 +11,16 @@ from typing import Literal
 from tui.model.problem import BenchtuiError
 
 Change = Literal["none", "saved", "conflict", "changed"]
-"""What happened to the file: it is as typed now; others changed it while something is typed.
+"""How the file on disk changed: it equals the edits; it changed while there are edits.
 
-Or while nothing is.
+Or it changed without edits.
 """
 
 
 class EditedFile:
     """A profile file.
 
-    `text` is what is on disk as far as we know, `outside` what others have written over it since.
+    `text`: last known content on disk. `outside`: what others wrote since, if it conflicts.
     """
 
     def __init__(self, path: Path, profiles: Path) -> None:
@@ -31,7 +31,7 @@ class EditedFile:
 
     @property
     def name(self) -> str:
-        """Its path as far as it tells something."""
+        """Its path, relative to the user's profiles if it is there."""
         return str(self.path.relative_to(self.profiles) if self.is_own else self.path)
 
     @property
@@ -46,15 +46,15 @@ class EditedFile:
         return profile_text(self.path)
 
     def differs(self, typed: str) -> bool:
-        """Return whether a text is not what is on disk; how lines break makes no difference."""
+        """Return whether a text differs from the disk, ignoring line endings."""
         return lines_of(typed) != lines_of(self.text)
 
     def look(self, typed: str) -> Change:
-        """Look at the file on disk, while this text is typed; what is typed is kept."""
+        """Compare the file on disk with this text, which is kept."""
         try:
             text = self.read()
         except BenchtuiError:
-            return "none"  # gone or unreadable for now: saving writes it again
+            return "none"  # missing or unreadable for now: saving writes it again
         if text in (self.text, self.outside):
             return "none"
         if text == typed:
@@ -67,7 +67,7 @@ class EditedFile:
         return "changed"
 
     def save(self, text: str) -> None:
-        """Write the text whole. Raises BenchtuiError."""
+        """Write the text. Raises BenchtuiError."""
         from tui.engine.inputs.profile_files import write_schema
         from tui.engine.inputs.user_files import save
 
@@ -78,7 +78,5 @@ class EditedFile:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text and of what follows its last line break, however the file breaks
-    them.
-    """
+    """Return the lines of a text with any line endings, including what follows the last one."""
     return f"{text}.".splitlines()

@@ -1,6 +1,4 @@
-"""The parameters of an edited profile as a form: what is typed there becomes a default in the
-text.
-"""
+"""The parameters of an edited profile as a form: input becomes the default in the text."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ class DefaultsForm(Form):
     def __init__(self, mark: str) -> None:
         super().__init__(self.check_default, mark, id="editor-form")
         self.profile: Profile | None = None
-        self.is_made = False  # its fields can be entered
-        self.defaults: dict[str, str] = {}  # as they are in the text
+        self.is_made = False  # its fields exist
+        self.defaults: dict[str, str] = {}  # as in the text
 
     def check_default(self, name: str, text: str) -> str | None:
         """Return what is wrong with a field's text."""
@@ -32,7 +30,7 @@ class DefaultsForm(Form):
         return check_param(self.profile, name, text) if self.profile and name in params else None
 
     async def show_profile(self, profile: Profile, base: Profile | None) -> None:
-        """Make the fields of a profile's parameters; while one types there, they stay."""
+        """Make the fields of a profile's parameters, unless the form has the focus."""
         self.profile = profile
         if self.has_focus_within:
             return
@@ -53,9 +51,7 @@ class DefaultsForm(Form):
         self.is_made = True
 
     def apply_to(self, text: str) -> tuple[str, list[UsageError]]:
-        """Return a text with the valid defaults of the form written into it, and why the others
-        were not.
-        """
+        """Return a text with the form's valid defaults, and the errors of the others."""
         values, errors = self.values, self.errors
         problems: list[UsageError] = []
         right = {
@@ -71,7 +67,7 @@ class DefaultsForm(Form):
         return text, problems
 
 
-# -- a text with another default; the rest of it stays as it is
+# -- a text with another default, otherwise unchanged
 
 _PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9_./%+-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
@@ -81,7 +77,7 @@ def with_default(text: str, name: str, value: str) -> str:
     """Return the text with another default of a parameter, at its own place or, when it is
     inherited, as a new line.
 
-    Raises UsageError for a text that is no YAML.
+    Raises UsageError if the text is not YAML.
     """
     document = load(text, "")
     for path in (("params", name, "default"), ("params", name)):

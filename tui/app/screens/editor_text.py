@@ -1,4 +1,4 @@
-"""The YAML editor: the text area, the problems beside it, edits that keep the rest of the text."""
+"""The YAML editor: text area, problems, job file, differences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tui.model.profile import Profile
 
 Span = tuple[int, int, str]
-"""First and last column (end exclusive) and the kind of what stands there."""
+"""First and last column (end exclusive) and the kind of a token."""
 
 _TOKEN = re.compile(
     r"""
@@ -62,13 +62,13 @@ _TOKEN = re.compile(
 )
 _PLACEHOLDER = re.compile(r"(?<!\{)\{[^{}\s]+\}(?!\})")
 MAX_COLOURED = 2000  # characters of a line
-# stands where a control character is: the file keeps it, the terminal is not sent it
+# shown for a control character, which the file keeps
 UNPRINTABLE = "?"
 
 
 @functools.lru_cache(maxsize=1024)
 def spans(line: str) -> tuple[Span, ...]:
-    """Return what stands in one line of YAML. Texts over several lines are taken for plain ones."""
+    """Return the tokens of one line of YAML. Multi-line strings are treated as plain ones."""
     found: list[Span] = []
     for match in _TOKEN.finditer(line[:MAX_COLOURED]):
         kind = match.lastgroup or ""
@@ -83,13 +83,13 @@ def spans(line: str) -> tuple[Span, ...]:
 
 
 def stands_alone(line: str, start: int, end: int) -> bool:
-    """Return whether these columns are a whole value, and not a word of a text."""
+    """Return whether these columns are a whole value, not a word in a text."""
     before, after = line[:start].rstrip(), line[end:].lstrip()
     return (not before or before[-1] in ":,[{-") and (not after or after[0] in ",]}#")
 
 
 def token_end(line: str, column: int) -> int:
-    """Return where what begins at `column` (from 0) ends; at least one column further."""
+    """Return the end of the token at `column` (from 0); at least one column further."""
     for match in _TOKEN.finditer(line):
         if match.start() <= column < match.end():
             return match.end()
@@ -97,7 +97,7 @@ def token_end(line: str, column: int) -> int:
 
 
 def indentation(line: str) -> str:
-    """Return the blanks that the line after this one begins with."""
+    """Return the indentation of the line after this one."""
     blanks = line[: len(line) - len(line.lstrip(" "))]
     bare = re.sub(r"\s#.*$", "", line).rstrip()
     if bare.lstrip(" ").startswith("- ") and bare.endswith(":"):
@@ -155,7 +155,7 @@ class YamlArea(TextArea):
         self.cursor_blink = False
 
     def mark(self, problems: Iterable[Problem]) -> None:
-        """Underline what these problems are about."""
+        """Underline the places of these problems."""
         found: dict[int, list[int]] = {}
         for problem in problems:
             if problem.line is not None:
@@ -166,14 +166,14 @@ class YamlArea(TextArea):
             self.refresh()
 
     def notify_style_update(self) -> None:
-        """The theme may be another one."""
+        """Drop cached lines after a theme change."""
         self._line_cache.clear()
         super().notify_style_update()
 
     def get_component_rich_style(
         self, *names: str, partial: bool = False, default: Style | None = None
     ) -> Style:
-        """Return a style; those laid over the text leave its colours alone."""
+        """Return a style; overlays keep the text's colours."""
         over = any(
             name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names
         )
@@ -182,7 +182,7 @@ class YamlArea(TextArea):
     def get_line(self, line_index: int) -> Text:
         """Return one line with its colours.
 
-        In place of each character that controls a terminal stands a mark.
+        Control characters are shown as marks.
         """
         line = super().get_line(line_index)
         text, line.plain = line.plain, printable_lines(line.plain, UNPRINTABLE)
@@ -191,7 +191,7 @@ class YamlArea(TextArea):
         for column in (each for each, char in enumerate(text) if char != line.plain[each]):
             line.stylize(self.style_of("problem"), column, column + 1)
         for column in self.problems.get(line_index, ()):
-            if not line.plain[column:].startswith("#"):  # what is missing is said of the first line
+            if not line.plain[column:].startswith("#"):  # missing keys: at the first line
                 line.stylize(self.style_of("problem"), column, token_end(line.plain, column))
         return line
 
@@ -216,7 +216,7 @@ class YamlArea(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "escape":
-            event.prevent_default()  # the screen's: Textual would go to the next widget
+            event.prevent_default()  # for the screen: Textual would focus the next widget
         elif event.key == "enter" and not self.read_only:
             event.stop()
             event.prevent_default()
@@ -231,13 +231,13 @@ class YamlArea(TextArea):
                 self.action_delete_left()
 
     def indents_back(self) -> bool:
-        """Whether only blanks stand before the cursor: a step of indentation goes at once."""
+        """Whether only spaces precede the cursor: backspace removes a whole indent."""
         row, column = self.cursor_location
         before = str(self.document.get_line(row))[:column]
         return self.selection.is_empty and bool(before) and not before.strip(" ")
 
     def put(self, text: str) -> None:
-        """Change the text to another one as one edit that can be undone.
+        """Replace the text as a single undoable edit.
 
         The cursor stays where it is.
         """
@@ -272,20 +272,20 @@ EVERYWHERE = ("profile", "version", "extends")
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """A text as the loader sees it: a profile, or problems.
+    """A text as loaded: a profile, or problems.
 
-    `base` is what it extends, or the preset of its name.
+    `base`: the profile that it extends, or the preset of the same name.
     """
 
     text: str
     problems: list[Problem] = field(default_factory=list)
     loaded: LoadedProfile | None = None
     base: Profile | None = None
-    hints: list[Problem] = field(default_factory=list)  # what it asks for in vain: not wrong
+    hints: list[Problem] = field(default_factory=list)  # settings without effect: not errors
 
 
 def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
-    """Return what a text is. Reads the profiles that it extends or holds, nothing else."""
+    """Load a text. Reads only the profiles that it extends or contains."""
     try:
         loaded = catalogue.load_text(text, path)
         return LoadedText(
@@ -300,12 +300,12 @@ def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
 
 
 def own_place(problem: Problem, path: Path) -> Problem:
-    """Return a problem of another file without its line, which is none of this text."""
+    """Return a problem of another file without its line, which is not a line of this text."""
     return problem if problem.file in (None, str(path)) else Problem(str(problem), str(path), 1, 1)
 
 
 def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
-    """Return the profile that another one extends, or the preset that it stands for."""
+    """Return the profile that another one extends, or the preset that it replaces."""
     if loaded.bases:
         tag, text = loaded.bases[0]
         return catalogue.load_text(text, Path(tag)).profile
@@ -320,7 +320,7 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 
 
 def first_place(text: str) -> tuple[int, int]:
-    """Return where one would begin to type: at the first line that is no comment."""
+    """Return the initial cursor position: the first line that is not a comment."""
     lines = text.split("\n")
     return (
         next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0),
@@ -341,7 +341,7 @@ def next_problem(problems: Iterable[Problem], after: tuple[int, int]) -> tuple[i
 
 
 def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -> list[Line]:
-    """Return every problem with its place; those of line `here` are bright."""
+    """Return every problem with its place; those in line `here` are bright."""
     if not judged.problems:
         hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
         verdict = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
@@ -354,7 +354,7 @@ def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -
 def problem_text(
     problem: Problem, here: int, symbols: Symbols, width: int, sign: str = ""
 ) -> list[Line]:
-    """Return one problem, or a hint with its sign: what is wrong is bright, what is allowed dim."""
+    """Return one problem, or a hint with its sign: the error is bright, allowed values are dim."""
     found, semicolon, allowed = problem.message.partition("; ")
     value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
     mark = (sign, WARN) if sign else (symbols.bad, BAD)
@@ -362,7 +362,7 @@ def problem_text(
 
 
 def sound(judged: LoadedText) -> str:
-    """Return in one line what a profile without problems is."""
+    """Return one line on a valid profile."""
     if judged.loaded is None:
         return ""
     from tui.engine.inputs.profiles import headline_text
@@ -373,7 +373,7 @@ def sound(judged: LoadedText) -> str:
     return f"{profile.profile}: {headline_text(profile)}{params}{base}"
 
 
-# -- what comes of it
+# -- the job file
 
 
 def job_lines(
@@ -382,7 +382,7 @@ def job_lines(
     plan_of: Callable[[LoadedProfile], Plan],
     width: int,
 ) -> list[Line]:
-    """Return the job files that a text leads to; the last good ones while it has problems."""
+    """Return the job files of a text; the last valid ones while it has problems."""
     from msgspec.structs import replace
 
     if last_good is None:
@@ -396,7 +396,7 @@ def job_lines(
     lines = job_files(replace(plan, steps=plan.steps[:STEPS_SHOWN]))
     more = len(plan.steps) - STEPS_SHOWN
     lines += [Line.of((f"and {more} more steps", LABEL))] if more > 0 else []
-    before = [Line.of(("as it was before the problems below", WARN)), Line()]
+    before = [Line.of(("last version without problems", WARN)), Line()]
     return lines if judged.loaded is not None else [*before, *lines]
 
 
@@ -404,36 +404,38 @@ def job_lines(
 
 
 def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
-    """Return what differs from the profile that is extended, then what is not saved yet."""
+    """Return the differences from the extended profile, then the unsaved changes."""
     lines: list[Line] = []
     profile = judged.loaded.profile if judged.loaded else None
     if profile is None:
         lines.append(Line.of(("Not a profile yet: see the problems below", LABEL)))
     elif judged.base is None:
         lines += indented(
-            [("It extends no other profile: a line 'extends: family/name' would", LABEL)], width, 0
+            [("Extends no profile. To extend one, add a line 'extends: family/name'.", LABEL)],
+            width,
+            0,
         )
     else:
         lines += from_base(profile, judged.base, width)
     if judged.text != saved:
-        lines += [Line(), heading("not saved yet"), *text_changes(saved, judged.text, width)]
+        lines += [Line(), heading("not saved"), *text_changes(saved, judged.text, width)]
     return lines
 
 
 def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
-    """Yield what a profile says otherwise than another one, and what that does to the job file."""
+    """Yield the differences between two profiles, and between their job files."""
     yield heading(f"{profile.profile} against {base.profile}")
     changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
     for path, old, new in changes:
         yield from value_change(path, old, new, width)
     if not changes:
-        yield Line.of(("  nothing differs", LABEL))
+        yield Line.of(("  no differences", LABEL))
     if jobs := text_changes(job_of(base), job_of(profile), width):
         yield from (Line(), heading("in the job file"), *jobs)
 
 
 def plain(profile: Profile) -> dict[str, Any]:
-    """Return what a profile says, without its name."""
+    """Return a profile's data, without its name."""
     data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {key: value for key, value in data.items() if key not in EVERYWHERE}
 
@@ -449,7 +451,7 @@ def flat(data: Any, path: str = "") -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as somebody would write it."""
+    """Return a value as in YAML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -462,7 +464,7 @@ def text_of(value: Any) -> str:
 def changed_values(
     old: dict[str, str], new: dict[str, str]
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield (path, value there, value here); None where there is none."""
+    """Yield (path, old value, new value); None if missing."""
     for path in dict.fromkeys([*new, *old]):
         if old.get(path) != new.get(path):
             yield path, old.get(path), new.get(path)
@@ -489,7 +491,7 @@ def text_changes(old: str, new: str, width: int) -> list[Line]:
 
 
 def job_of(profile: Profile) -> str:
-    """Return the job file of a profile with its defaults; an empty text when it has none."""
+    """Return the job file of a profile with its defaults; empty if it has none."""
     from tui.model.profile import resolve_params
 
     if profile.tool == SUITE:
@@ -498,7 +500,7 @@ def job_of(profile: Profile) -> str:
 
 
 def counted(judged: LoadedText) -> str:
-    """Return how much there is to say of a text, in words."""
+    """Return the number of problems or hints in words."""
     hints = (
         f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}"
         if judged.hints
@@ -508,5 +510,5 @@ def counted(judged: LoadedText) -> str:
 
 
 def count(problems: Sequence[Problem]) -> str:
-    """Return how many problems there are in words."""
+    """Return the number of problems in words."""
     return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

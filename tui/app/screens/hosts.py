@@ -38,7 +38,7 @@ RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 
 
 class HostsScreen(FilteredScreen):
-    """Inventory, ssh config and this machine, with ticks and what a check found."""
+    """Hosts of inventory, ssh config and this machine, with ticks and check results."""
 
     SCOPE = "hosts"
     CSS_PATH = "hosts.tcss"
@@ -47,16 +47,14 @@ class HostsScreen(FilteredScreen):
         super().__init__()
         self.host_list = HostList(self.shell.selection, self.shell.symbols)
         self.columns: tuple[Column[KnownHost], ...] = hosts_rows.columns(self.host_list)
-        self.fact_columns: tuple[Column[KnownHost], ...] = ()  # once something was read of a host
+        self.fact_columns: tuple[Column[KnownHost], ...] = ()  # once a host has facts
         self.hosts_shown = asyncio.Event()
-        self.resolves = False  # it is time to find out where hosts are
+        self.resolves = False  # addresses may be resolved now
         self.goes_on_to = ""  # the screen to go to once the hosts are known
-        self.notices: dict[str, str] = {}  # by what they are about
+        self.notices: dict[str, str] = {}  # by subject
 
     def compose_body(self) -> Iterable[Widget]:
-        """A notice, the list with its filter, below it or beside it the details of the host under
-        the cursor.
-        """
+        """A notice, the list with its filter, and the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
         columns = hosts_rows.useful_columns(self.columns, self.host_list)
         picklist = PickList(columns, lambda host: host.name, fits=True, id="hosts-list")
@@ -64,7 +62,7 @@ class HostsScreen(FilteredScreen):
         picklist.border_title = "Hosts"
         words = "filter: a name, h[1-4], address, group, server"
         pane = TextPane(id="hosts-detail")
-        pane.more = "Tab reads on"
+        pane.more = "Tab scrolls"
         with Vertical(id="hosts-body"):
             with Vertical(id="hosts-side"):
                 yield picklist
@@ -72,9 +70,7 @@ class HostsScreen(FilteredScreen):
             yield pane
 
     async def on_mount(self) -> None:
-        """Show the hosts with the first frame, or as soon as the files are read where that takes
-        longer.
-        """
+        """Show the hosts with the first frame if the files are read in time, else later."""
         self.set_focus(self.picklist)
         self.show_notice("", "")
         self.load_hosts()
@@ -133,13 +129,13 @@ class HostsScreen(FilteredScreen):
             self.action_go_on(goes_on_to)
 
     def begin_to_resolve(self) -> None:
-        """From now on find out where hosts are: those that were read, and those that will be."""
+        """Resolve the addresses of hosts from now on."""
         self.resolves = True
         self.find_places()
 
     @work(group="places", exclusive=True, exit_on_error=False)
     async def find_places(self) -> None:
-        """Read in ssh's configuration where the hosts are; nothing is looked up in DNS."""
+        """Read the hosts' addresses from ssh config, without DNS lookups."""
         host_list = self.host_list
         addresses = [host.address for host in host_list.hosts]
         before = [*map(host_list.place, host_list.hosts)]
@@ -159,7 +155,7 @@ class HostsScreen(FilteredScreen):
             if each.title not in host_list.asking
         ]
         if not groups:
-            problem = "already querying" if host_list.sources else "no group comes from a source"
+            problem = "already querying" if host_list.sources else "no group has a source"
             self.notify(problem, severity="warning")
             return
         host_list.asking.update(each.title for each in groups)
@@ -167,7 +163,7 @@ class HostsScreen(FilteredScreen):
         hosts_sources.ask(self.shell.fleet, groups, self.take_source)
 
     def take_source(self, answer: SourceAnswer) -> None:
-        """Keep what a source answered, and show it."""
+        """Keep and show the answer of a source."""
         from tui.engine.inputs.source_groups import take_answer
 
         self.host_list.asking.discard(answer.group.title)
@@ -178,12 +174,12 @@ class HostsScreen(FilteredScreen):
     # -- showing
 
     def ages_changed(self) -> None:
-        """Show how old the answers of sources are by now."""
+        """Update the ages of the sources' answers."""
         if self.host_list.sources and self.is_current:
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Bring rows, counts and bars up to date."""
+        """Update rows, counts and bars."""
         host_list, selection, search = self.host_list, self.shell.selection, self.filter.value
         host_list.show(search)
         if not self.fact_columns and any(check.facts for check in selection.checks.values()):
@@ -201,7 +197,7 @@ class HostsScreen(FilteredScreen):
         }
         self.picklist.set_rows(hosts_rows.rows(host_list.shown, ticked, {} if search else notes))
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
-        servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
+        servers = f", {len(selection.servers)} only monitored" if selection.servers else ""
         self.picklist.border_subtitle = (
             f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}"
         )
@@ -209,7 +205,7 @@ class HostsScreen(FilteredScreen):
         self.refresh_chrome()
 
     def show_details(self) -> None:
-        """Show the host under the cursor, or what can be done when there is none."""
+        """Show the host under the cursor, or what to do without hosts."""
         pane, key, host_list = self.query_one(TextPane), self.picklist.cursor_key, self.host_list
         host = host_list.at(key)
         pane.border_title = Content(host.name if host else host_list.group_at(key) or "Details")
@@ -219,12 +215,12 @@ class HostsScreen(FilteredScreen):
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
-        """Details follow the cursor."""
+        """Show the details of the row under the cursor."""
         self.show_details()
         self.query_one(TextPane).scroll_home(animate=False)
 
     def show_notice(self, about: str, text: str) -> bool:
-        """Show a line above the list; an empty text takes it back."""
+        """Show a notice above the list; an empty text removes it."""
         self.notices[about] = text
         lines = [text for text in self.notices.values() if text]
         for notice in self.query("#hosts-notice").results(Static):  # none before the screen is made
@@ -235,35 +231,33 @@ class HostsScreen(FilteredScreen):
     # -- ticking
 
     def action_tick(self, what: str) -> None:
-        """Tick the row, its group, or all that are shown; untick them when every one is ticked."""
+        """Tick the row, its group, or all shown; untick them if all are ticked."""
         hosts = self.host_list.picked(what, self.picklist.cursor_key)
         self.shell.selection.toggle([host.address for host in hosts])
         self.ticks_changed()
 
     @on(PickList.Clicked)
     def row_clicked(self, event: PickList.Clicked) -> None:
-        """A click on the tick, or a double click, ticks."""
+        """Tick on a click on the tick, or on a double click."""
         if event.column == 0 or event.twice:
             self.action_tick("row")
 
     def action_observe(self) -> None:
-        """Tick the host, or the group on its heading, as one that is only looked at, or that
-        generates load.
-        """
+        """Toggle the host, or the group on its heading, between monitored and load generator."""
         self.shell.selection.swap(
             [host.address for host in self.host_list.picked("row", self.picklist.cursor_key)]
         )
         self.ticks_changed()
 
     def ticks_changed(self) -> None:
-        """Keep the ticks in the order of the list and show them."""
+        """Sort the ticks by the list and show them."""
         self.shell.selection.order_by(host.name for host in self.host_list.hosts)
         self.show_rows()
 
     def action_go_on(self, screen: str) -> None:
-        """Go on, once the hosts are known.
+        """Continue, once the hosts are known.
 
-        With no tick at all, the host under the cursor is meant.
+        Without ticks, tick the host under the cursor.
         """
         if not self.host_list.was_read:
             self.goes_on_to = screen
@@ -275,9 +269,9 @@ class HostsScreen(FilteredScreen):
             self.shell.go(screen)
             return
         why = (
-            f"{some(selection.servers)}: a server is only looked at; " if selection.servers else ""
+            f"{some(selection.servers)}: a server is only monitored; " if selection.servers else ""
         )
-        more = ", or o lets it generate load" if why else ""
+        more = ", or o makes it generate load" if why else ""
         self.notify(
             f"{why}tick at least one host that generates load: Space{more}", severity="warning"
         )
@@ -292,7 +286,7 @@ class HostsScreen(FilteredScreen):
 
     @work(group="check-hosts")
     async def check(self, hosts: list[KnownHost]) -> None:
-        """Reach the hosts; rows fill in as answers come."""
+        """Check the hosts; rows fill in as results arrive."""
         from tui.app.dialogs import text_entry
 
         shell, checking = self.shell, self.host_list.checking
@@ -316,8 +310,8 @@ class HostsScreen(FilteredScreen):
 
     @work(group="trust", exclusive=True)
     async def action_trust(self) -> None:
-        """Show the keys of the ticked hosts, else of the one under the cursor, pin them once
-        agreed, and check them.
+        """Show the keys of the ticked hosts, or the one under the cursor; pin them if agreed, and
+        check the hosts.
         """
         from tui.app.services.remedies import ask_to_trust
 
@@ -325,12 +319,12 @@ class HostsScreen(FilteredScreen):
             host for host in self.host_list.ticked_or_at(self.picklist.cursor_key) if host.has_key
         ]
         if not hosts:
-            self.notify("this machine needs no host key")
+            self.notify("this machine has no host key")
         elif pinned := await ask_to_trust(self, [host.address for host in hosts]):
             self.check([host for host in hosts if host.name in pinned])
 
     def action_new(self) -> None:
-        """Ask for hosts."""
+        """Ask for new hosts."""
         from tui.app.dialogs.new_host import AddHost
 
         self.app.push_screen(

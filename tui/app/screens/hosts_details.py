@@ -1,6 +1,4 @@
-"""The details of the Hosts screen: all about the host or the group under the cursor, or what to do
-first. Pure.
-"""
+"""The details on Hosts: the host or group under the cursor, or what to do first. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ if TYPE_CHECKING:
 
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
-READING = "reading the inventory and ssh's configuration"
+READING = "reading the inventory and ssh config"
 WHAT_NOW = (
     (
         "J",
-        "measures this machine: a form asks for pattern, block size, jobs, queue depth and target",
+        "measures this machine: a form with pattern, block size, jobs, queue depth and target",
     ),
-    ("Enter", "measures it with a profile: presets of whole test plans"),
+    ("Enter", "measures it with a profile: presets are complete test plans"),
     ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
     ("?", "shows every key"),
 )
@@ -34,9 +32,9 @@ WHAT_NOW = (
 def detail_lines(
     host_list: HostList, key: str | None, width: int, *, broad: bool = False
 ) -> list[Line]:
-    """Return the text about a row.
+    """Return the details of a row.
 
-    `broad`: it is next to the list, with room for the ticked hosts as well.
+    `broad`: beside the list, with room for the ticked hosts as well.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
@@ -61,9 +59,9 @@ def what_now(width: int) -> list[Line]:
 
 
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
-    """Return everything known of one host.
+    """Return everything known about one host.
 
-    What is wrong comes first, then what differs from its peers.
+    Problems first, then differences from its peers.
     """
     lines: list[Line] = []
     check, symbols = host_list.check_of(host), host_list.symbols
@@ -89,7 +87,7 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
 def odd_and_facts(
     host: KnownHost, host_list: HostList
 ) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
-    """Return what a check read: in what the host differs from its peers, and what it is."""
+    """Return the facts that differ from the host's peers, and all facts."""
     facts = host_list.facts(host)
     if not facts:
         return (), ()
@@ -118,7 +116,7 @@ def ticked_lines(host_list: HostList, width: int) -> list[Line]:
 
 
 def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:
-    """Return the hosts of a group; of a source what it answered as well."""
+    """Return the hosts of a group; for a source, its state as well."""
     source = host_list.source(title)
     lines = hosts_sources.lines(source, host_list.symbols, width) if source is not None else []
     if source is not None and not source.names:
@@ -134,17 +132,17 @@ def address_runs(host: KnownHost, place: str) -> list[Run]:
 
 
 def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
-    """Return what a server is in a run, or a host that was made one or none.
+    """Return the role of a server, or of a host whose role was changed.
 
-    Nothing of a host that is as usual.
+    Empty for an ordinary host.
     """
     role, style = part(host, selection)
     if role == "server":
-        does, otherwise = "looked at while others generate load", " lets it generate load"
+        does, otherwise = "only monitored while others generate load", " makes it generate load"
     elif host.address.role == "server":
         does, otherwise = (
-            "generates load, though a server in the inventory",
-            " has it only looked at",
+            "generates load, although the inventory has it as a server",
+            " makes it monitored only",
         )
     else:
         return []
@@ -157,15 +155,15 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
 
 
 def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
-    """Return the outcome of a check, and the key that helps."""
+    """Return the failure of a check, and the key that helps."""
     if check.ok:
         return []
     lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
     if check.code == "host-key-unknown":
-        lines.append(key_hint("t", "shows the key's fingerprint and pins it once you agree"))
+        lines.append(key_hint("t", "shows the key's fingerprint, and pins it if you agree"))
     return lines
 
 
 def key_hint(key: str, does: str, before: str = "") -> Line:
-    """Return what a key does, the key in the accent colour."""
+    """Return a line on a key, the key in the accent colour."""
     return Line.of((before, LABEL), (key, ACCENT), (f" {does}", LABEL))

@@ -1,4 +1,4 @@
-"""What checks read of hosts, as columns and in the details.
+"""Facts of hosts from checks, as columns and in the details.
 
 Nothing here is loaded before the first check.
 """
@@ -23,12 +23,12 @@ Facts = Mapping[str, Fact]
 
 @cache
 def tool() -> str:
-    """Return what hosts are looked at for. It loads the load generators."""
+    """Return the load generator that checks look for. Loads the load generators."""
     return workloads.expected()[0].name
 
 
 def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of what checks read: dashes for what is not known of a host."""
+    """Return the columns of facts; unknown ones are dashes."""
     symbols, name = host_list.symbols, tool()
 
     def cell(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
@@ -60,22 +60,20 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 
 
 def _order_of(fact: object, falling: bool) -> tuple[bool, float, str]:
-    """Return a sort key for facts of any kind; what is not known comes last."""
+    """Return a sort key for facts of any type; unknown ones come last."""
     number = float(fact) if isinstance(fact, int | float) else 0.0
     return (fact is None) != falling, number, "" if fact is None else str(fact)
 
 
 def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
-    """Return a fact as text; what is not known is a dash."""
+    """Return a fact as text; a dash if unknown."""
     return fact_text(facts, name) or symbols.unknown
 
 
 def together_lines(
     found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int
 ) -> list[Line]:
-    """Return what `hosts`, those of the ticked ones that were checked, have in common, then what
-    they differ in.
-    """
+    """Return what the ticked and checked `hosts` have in common, then their differences."""
     labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
     lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
     return [
@@ -89,7 +87,7 @@ def together_lines(
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:
-    """Yield label and value of what a check read."""
+    """Yield label and value of each fact."""
     kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
     cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
@@ -114,7 +112,7 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
 
 
 def fact(label: str, first: object, *more: object) -> Iterator[Labelled]:
-    """Yield a label with what is known of it, nothing when that is nothing."""
+    """Yield a label with its known values, if any."""
     values = [str(value) for value in (first, *more) if value]
     if values:
         rest = "".join(f", {value}" for value in values[1:])

@@ -1,5 +1,5 @@
-"""The hosts of the Hosts screen: which there are, their groups and sources, and what is known of
-each. No widgets.
+"""The hosts of the Hosts screen, their groups and sources, and what is known about each. No
+widgets.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Labelled = tuple[str, list[Run]]
 
 
 class KnownHost(Struct, frozen=True):
-    """A host that can be ticked, and which file it comes from."""
+    """A host, and the file it comes from."""
 
     address: HostAddress
     origin: str
-    source: str = ""  # the group of the source that alone knows it
+    source: str = ""  # its source's heading, if only a source knows it
 
     @property
     def name(self) -> str:
@@ -42,22 +42,22 @@ class KnownHost(Struct, frozen=True):
 
     @property
     def group(self) -> str:
-        """The heading it stands under: its source, its first group, or where it comes from."""
+        """Its heading: its source, its first group, or its origin."""
         return self.source or (self.address.groups[0] if self.address.groups else self.origin)
 
     @property
     def has_key(self) -> bool:
-        """Whether it has a host key, which can be trusted."""
+        """Whether it has a host key."""
         from tui.remote.way_registry import is_over_ssh
 
         return is_over_ssh(self.address)
 
 
 class HostList:
-    """All hosts in the order of the inventory, those that the filter shows, and what checks and ssh
-    say of them.
+    """All hosts in inventory order, those that match the filter, and results of checks and ssh
+    config.
 
-    Rows have the host's name as their key, headings `heading_key` of their group.
+    Row keys: the host's name; for headings `heading_key` of the group.
     """
 
     def __init__(self, selection: Selection, symbols: Symbols) -> None:
@@ -68,22 +68,22 @@ class HostList:
         self.sources: list[SourceGroup] = []
         self.asking: set[str] = set()  # titles of sources that are queried now
         self.checking: set[str] = set()  # names of hosts that are checked now
-        # by host: user, address and port, and what it goes through
+        # by host: user, address, port and bastions
         self.places: dict[str, str] = {}
         self.problem: str | None = None  # why hosts could not be read
-        self.was_read = False  # inventory and ssh config were
-        # kept until its checks are others
+        self.was_read = False  # inventory and ssh config were read read read
+        # kept until checks change
         self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}
 
     def show(self, search: str) -> None:
-        """Show the hosts that a filter lets through, group by group."""
+        """Show the hosts that match a filter, group by group."""
         hosts = [host for members in by_group(self.hosts).values() for host in members]
         self.shown = [host for host in hosts if matches(host, search, self.place(host))]
 
     # -- of one host
 
     def place(self, host: KnownHost) -> str:
-        """Return where a host is, as far as that is known."""
+        """Return the address of a host, as far as known."""
         return self.places.get(host.name) or address_text(host.address)
 
     def check_of(self, host: KnownHost) -> HostCheck | None:
@@ -96,9 +96,7 @@ class HostList:
         return check.facts if check else {}
 
     def facts_together(self, host: KnownHost) -> FactsTogether:
-        """Return the facts of a host beside its peers': the others that are ticked as it is, else
-        its group.
-        """
+        """Return the facts of a host and its peers: those with the same tick, else its group."""
         from tui.metrics.facts import compare
 
         parts = (self.selection.ticked, self.selection.servers)
@@ -117,7 +115,7 @@ class HostList:
         return self._together[key]
 
     def differs(self, host: KnownHost) -> str:
-        """Return in which facts a host differs from its peers, once no more answers are waited for:
+        """Return the facts in which a host differs from its peers, once all checks have finished:
         ``links: mtu``.
         """
         if self.checking or not self.facts(host):
@@ -146,7 +144,7 @@ class HostList:
     def members(self, group: str | None) -> list[KnownHost]:
         """Return the shown hosts of a group.
 
-        A source may name hosts that stand under another heading.
+        A source may name hosts that are under another heading.
         """
         source = self.source(group)
         if source is not None:
@@ -154,16 +152,14 @@ class HostList:
         return [host for host in self.shown if host.group == group]
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
-        """Return the hosts meant on a row: the "row" itself, its "group" as on a heading, or "all"
-        that are shown.
-        """
+        """Return the hosts meant on a row: the "row" itself, its "group", or "all" shown."""
         if what == "all":
             return self.shown
         host = self.at(key)
         return [host] if host and what == "row" else self.members(self.group_at(key))
 
     def ticked_or_at(self, key: str | None) -> list[KnownHost]:
-        """Return the ticked hosts, else the one of a row: what a check or a question is about."""
+        """Return the ticked hosts, else the one of a row."""
         chosen = frozenset(self.selection.chosen)
         if chosen:
             return [host for host in self.hosts if host.name in chosen]
@@ -176,17 +172,17 @@ class HostList:
 
     @property
     def has_others(self) -> bool:
-        """Whether there are hosts to choose from beside this machine."""
+        """Whether there are hosts other than this machine."""
         return any(host.address.transport != "local" for host in self.hosts)
 
 
 def heading_key(group: str) -> str:
-    """Return the row key of a group's heading; no host is named like it."""
+    """Return the row key of a group's heading, which no host can have."""
     return f"@{group}"
 
 
 def address_text(host: HostAddress) -> str:
-    """Return user, address and port as far as they are said: ``bench@10.0.0.1:2222``."""
+    """Return user, address and port as far as given: ``bench@10.0.0.1:2222``."""
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""
@@ -197,9 +193,9 @@ def address_text(host: HostAddress) -> str:
 
 
 def matches(host: KnownHost, search: str, place: str = "") -> bool:
-    """Return whether name, address, role or groups hold every word of the filter.
+    """Return whether name, address, role or groups match every word of the filter.
 
-    ``h[1-4]`` is any of these names.
+    A word may be a range such as ``h[1-4]``.
     """
     address = host.address
     text = " ".join(

@@ -1,4 +1,4 @@
-"""Hosts as rows of a list: columns, headings, whether a host was reached.
+"""Hosts as rows: columns, headings, check results.
 
 Pure functions of hosts and ticks.
 """
@@ -24,12 +24,12 @@ LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
 
 
 def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of the list: which hosts there are, and whether they were reached."""
+    """Return the columns of the list."""
     ticks, symbols = host_list.selection, host_list.symbols
 
     def reached(host: KnownHost) -> tuple[bool, str]:
         check = ticks.checks.get(host.name)
-        # what went wrong comes first
+        # failures come first
         return check is None, "" if check is None else check.code or "~"
 
     def tick(host: KnownHost) -> Run:
@@ -54,7 +54,7 @@ def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 def useful_columns(
     columns: Iterable[Column[KnownHost]], host_list: HostList
 ) -> tuple[Column[KnownHost], ...]:
-    """Return the columns that say something of the hosts there are."""
+    """Return the columns that are not empty for these hosts."""
     useless = (
         set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
     )
@@ -63,23 +63,22 @@ def useful_columns(
 
 
 def part(host: KnownHost, selection: Selection) -> Run:
-    """Return what a host is in a run, yellow where the inventory has it otherwise."""
+    """Return a host's role in the run, yellow if it differs from the inventory."""
     role = "server" if selection.is_server(host.address) else "client"
     return role, LABEL if role == host.address.role else WARN
 
 
 def has_part(host: KnownHost, selection: Selection) -> bool:
-    """Whether a host is, or would be, something else than one that generates load."""
+    """Whether a host is a server, in the run or in the inventory."""
     return "server" in (host.address.role, part(host, selection)[0])
 
 
 def rows(
     hosts: Sequence[KnownHost], ticked: Iterable[str], sources: Mapping[str, Run] = NO_SOURCES
 ) -> list[KnownHost | Heading]:
-    """Return the hosts under a heading a group, which tells how many of it are ticked.
+    """Return the hosts under group headings, which show how many are ticked.
 
-    `sources`: what to say of the groups of sources; those without a host under them stand behind
-    the others.
+    `sources`: notes of the sources' headings; sources without hosts come last.
     """
     chosen = frozenset(ticked)
     found: list[KnownHost | Heading] = []
@@ -93,7 +92,7 @@ def rows(
 
 
 def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
-    """Return whether a host was reached: a symbol and a word, coloured."""
+    """Return the result of a host's check: a symbol and a word, coloured."""
     if checking:
         return f"{symbols.wait} checking", ACCENT
     if check is None:
@@ -104,16 +103,14 @@ def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
 
 
 def short_code(code: str | None) -> str:
-    """Return a problem's stable name as two or three words: ``host-key-unknown`` is ``key
-    unknown``.
-    """
+    """Return a problem's code in words: ``host-key-unknown`` is ``key unknown``."""
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
 def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -> set[str]:
-    """Return the actions that the footer need not name.
+    """Return the actions that the footer leaves out.
 
-    Of a host whose key is unknown it must name `trust`.
+    For a host with an unknown key, `trust` must fit.
     """
     useless = set() if len(host_list.hosts) > 1 else set(OF_SEVERAL)
     useless |= set() if host_list.sources else {"hosts.refresh"}

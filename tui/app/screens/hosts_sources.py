@@ -1,6 +1,4 @@
-"""Sources as groups of the Hosts screen: what their headings and details say, and asking them
-without a wait.
-"""
+"""Sources as groups of the Hosts screen: headings, details, and queries in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def groups_of(fleet: Fleet) -> list[SourceGroup]:
-    """Return the sources of an inventory as groups; most have none."""
+    """Return the sources of an inventory as groups."""
     if not fleet.sources and not fleet.has_asked:
         return []
     from tui.engine.inputs.source_groups import source_groups
@@ -34,7 +32,7 @@ def groups_of(fleet: Fleet) -> list[SourceGroup]:
 def note(
     group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols
 ) -> Run:
-    """Return what the heading says: how many of its hosts are ticked, and how old that list is."""
+    """Return the heading's note: how many hosts are ticked, and the age of the answer."""
     if group.title in asking:
         return f"{symbols.wait} querying", ACCENT
     count = sum(name in ticked for name in group.names)
@@ -48,7 +46,7 @@ def note(
 
 
 def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
-    """Return what the details say of a source: what went wrong, when it was asked, by what."""
+    """Return the details of a source: its error, when and how it was queried."""
     failed = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
     age = group.age_s(datetime.now(UTC))
     by = f", {group.how}" if group.how else ""
@@ -60,7 +58,7 @@ def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
 
 
 def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:
-    """Ask sources in threads of their own, which keep nobody from leaving.
+    """Query sources in daemon threads, which do not delay leaving.
 
     `take` runs on the event loop.
     """

@@ -1,6 +1,4 @@
-"""A job without a profile: its terms in a form, what they lead to beside it, launched as on
-Review.
-"""
+"""A job without a profile: its terms in a form, the plan beside it, launched as on Review."""
 
 from __future__ import annotations
 
@@ -22,16 +20,14 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.workloads.base import Workload
 
-FIRST_PLACE = "/var/tmp"  # on this machine: of other hosts nobody knows where their storage is
-NAME_HELP = (
-    "family/name in small letters, such as my/reads; the profile is a YAML file that you can edit"
-)
+FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
+NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
 
 class JobScreen(PlanScreen):
     """Pattern, block size, jobs, queue depth, target.
 
-    Several values with commas are measured in turn.
+    Values separated by commas are measured in turn.
     """
 
     SCOPE = "job"
@@ -43,13 +39,13 @@ class JobScreen(PlanScreen):
 
     @property
     def workload(self) -> Workload:
-        """The load generator that hosts are expected to have, of those that take terms."""
+        """The default load generator among those that take terms."""
         from tui import workloads
 
         return next(each for each in workloads.every() if each.from_terms().job_terms())
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Show the form, and the plan for the chosen hosts; without hosts for this machine."""
+        """Show the form, and the plan for the chosen hosts, else for this machine."""
         selection = self.shell.selection
         if not selection.ticked:
             selection.put(LOCAL, server=False)
@@ -82,7 +78,7 @@ class JobScreen(PlanScreen):
 
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
-        """Values by term; what is empty is not given."""
+        """Values by term; empty ones are left out."""
         from tui.engine.inputs.terms import split_values
 
         return {name: split_values(text) for name, text in self.terms.items() if text}
@@ -95,7 +91,7 @@ class JobScreen(PlanScreen):
         if not text:
             return None
         if not all(values):
-            return "a value is empty: write V1,V2"
+            return "empty value: write V1,V2"
         place = {} if name in ("directory", "filename") else {"directory": ("/",)}
         try:
             self.workload.from_terms().job_of_terms({**place, name: values})
@@ -108,7 +104,7 @@ class JobScreen(PlanScreen):
         self.terms = self.form.values
 
     def build_plan(self) -> Plan:
-        """Return the plan of the terms, and choose their profile: Review shows the same.
+        """Return the plan of the terms, and choose their profile, so that Review shows the same.
 
         Raises UsageError.
         """
@@ -124,7 +120,7 @@ class JobScreen(PlanScreen):
         return review_form.plan_of(self.loaded, self.shell)
 
     def show_defaults(self) -> None:
-        """Show in empty fields what holds there."""
+        """Show the effective values in empty fields."""
         job = self.workload.from_terms().job_of_terms(self.given)
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
         for field in self.form.fields:
@@ -147,7 +143,7 @@ class JobScreen(PlanScreen):
         )
 
     def save(self, given: dict[str, tuple[str, ...]], tag: str | None) -> None:
-        """Write the profile; it stays on Profiles."""
+        """Save the profile, which Profiles then lists."""
         from tui.engine.inputs.profile_files import create
         from tui.engine.inputs.terms import made_profile
 

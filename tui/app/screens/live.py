@@ -99,7 +99,7 @@ class LiveScreen(WatchingScreen):
         thresholds = self.plan.thresholds if self.plan is not None else {}
         yield HostTable(symbols.name, thresholds, id="live-hosts")
         yield TextInput(
-            placeholder="filter: part of a host's name, or h[1-4]",
+            placeholder="filter: part of a host name, or h[1-4]",
             classes="filter",
             id="live-filter",
         )
@@ -108,14 +108,14 @@ class LiveScreen(WatchingScreen):
         yield MessageLog(marks, id="live-messages")
 
     def painting(self) -> Iterator[None]:
-        """Hand the state to the widgets, panel by panel."""
+        """Paint the panels one by one."""
         if self.is_mounted:
             self.rooms.fit_graphs()
             yield from self.panels.painting()
             self.show_keys()
 
     def show_keys(self) -> None:
-        """Say which keys matter: that of jobs where there are several."""
+        """Say which keys matter: that of jobs where several jobs."""
         if self.filter.has_focus:
             return
         jobs, bar = len(live_text.job_choices(self.feed.state)) > 1, self.query_one(KeyBar)
@@ -134,33 +134,33 @@ class LiveScreen(WatchingScreen):
     # -- actions: the display
 
     def action_put(self, name: str) -> None:
-        """Put a panel away, or show it again."""
+        """Hide or show a panel."""
         self.rooms.hidden ^= {name}
         if name in FIXED:
             self.query_one(f"#live-{name}").set_class(not self.rooms.is_shown(name), "-none")
         self.call_after_refresh(self.paint)
 
     def action_job(self) -> None:
-        """Show the next job alone, or the next role; after the last one all together."""
+        """Show the next job or role; after the last one, all together."""
         self.look.next_job()
 
     def action_fold(self) -> None:
-        """Fold hosts that are like the others where they have no room, never, or always."""
+        """Fold unremarkable hosts if not all fit, never, or always."""
         self.table.next_view()
         self.paint()
 
     def show_rows(self) -> None:
-        """Show the hosts whose names hold what was typed."""
+        """Show the hosts that match the filter."""
         self.table.wanted = self.filter.value.strip()
         self.paint()
 
     @property
     def picklist(self) -> HostTable:
-        """The list that is filtered."""
+        """The filtered list."""
         return self.table
 
     def action_zoom(self) -> None:
-        """Give all room to the heat map, then to one graph after the other, then share it again."""
+        """Maximize the heat map, then each graph, then restore the layout."""
         order = [
             None,
             *(name for name in self.ZOOMS if name != "strip" or self.rooms.compares_hosts),
@@ -168,7 +168,7 @@ class LiveScreen(WatchingScreen):
         self.zoom(order[(order.index(self.rooms.zoomed) + 1) % len(order)])
 
     def zoom(self, name: str | None) -> None:
-        """Give all room to a panel, or share it."""
+        """Maximize a panel, or restore the layout."""
         self.rooms.zoomed = name
         self.set_class(name is not None, "-zoomed")
         (self.query_one("#live-strip") if name == "strip" else self.table).focus()
@@ -184,14 +184,14 @@ class LiveScreen(WatchingScreen):
         self.call_after_refresh(self.paint)
 
     def action_matrix(self) -> None:
-        """Give the matrix the room of the hosts, then none, then some again."""
+        """Show the matrix in place of the hosts, then hide it, then show both."""
         if self.points.search.searches:
             self.action_put("search")
             return
         self.points.next_size()
 
     def action_open(self) -> None:
-        """Show the host under the cursor in all panels; of a run that is over, go to its result."""
+        """Show the host under the cursor in all panels; for an ended run, open its result."""
         over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
             return
@@ -205,17 +205,17 @@ class LiveScreen(WatchingScreen):
         self.show_host(None if self.look.host == self.table.cursor_key else self.table.cursor_key)
 
     def action_about(self) -> None:
-        """Show all there is of the host under the cursor, or of the server where the cursor is
-        among these.
+        """Show all details of the host under the cursor, or of the server if the servers have the
+        focus.
         """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""
         view, over = state.hosts.get(name), live_details.over_time(state, name)
         if view is None and not over.known:
             self.notify(
-                "choose a host first: Enter shows those that are folded"
+                "choose a host first: press Enter to expand folded hosts"
                 if name == FOLD
-                else "no host yet"
+                else "no hosts yet"
             )
             return
         said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
@@ -231,20 +231,20 @@ class LiveScreen(WatchingScreen):
 
     @on(HostTable.Clicked)
     def choose_clicked(self, event: HostTable.Clicked) -> None:
-        """A double click shows a host."""
+        """Show a host on a double click."""
         if event.twice:
             self.show_host(event.key)
 
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
-        """While one host is shown, the panels follow the cursor."""
+        """Follow the cursor while one host is shown."""
         if self.look.host is not None and event.key not in (FOLD, NOBODY):
             self.show_host(event.key)
         elif self.heat.by_host:
             self.paint()
 
     def action_back(self) -> None:
-        """Leave the log or the host first, then the screen."""
+        """Leave filter, log, zoom, cursor or host first, then the screen."""
         if self.filter.has_class("-shown"):
             super().action_back()
         elif self.has_class("-log"):
@@ -262,13 +262,13 @@ class LiveScreen(WatchingScreen):
             super().action_back()
 
     def action_detach(self) -> None:
-        """Leave the screen; the run needs nobody to watch it."""
+        """Leave the screen; the run continues."""
         if not self.feed.replay and not self.feed.state.ended:
             self.notify(f"{self.run_dir.name} is still running; press 4 to watch")
         self.shell.go("runs" if self.feed.replay else "hosts")
 
     def action_seek(self, places: int) -> None:
-        """Move a replay by ten seconds; of a run, the cursor."""
+        """Seek a replay by 10 s; for a live run, move the cursor."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.seek(SEEK_S * places)
             self.catch_up()
@@ -284,14 +284,12 @@ class LiveScreen(WatchingScreen):
         self.heat.follow_host()
 
     def action_direction(self) -> None:
-        """Show the latencies of the next direction; after the last one all I/O together."""
+        """Show the next direction; after the last one, all I/O together."""
         self.heat.next_direction()
 
     def action_behind(self) -> None:
-        """Put the next one behind the graphs: the run before, published figures, nothing."""
+        """Overlay the next one: previous run, published figures, none."""
         if self.points.search.searches:
-            self.notify(
-                "a search measures other points each time: c on Runs compares it with others"
-            )
+            self.notify("each search measures other points; compare searches with c on Runs")
         else:
             self.behind.show_next()

@@ -21,11 +21,9 @@ class BehindGraphs:
         self.choices: list[Behind] | None = None  # None: not looked for yet
 
     def show_next(self) -> None:
-        """Put the next one behind the graphs: the run before, published figures, nothing."""
+        """Overlay the next one: previous run, published figures, none."""
         if self.screen.plan is None:
-            self.screen.notify(
-                "the plan of this run cannot be read, so no similar run can be found"
-            )
+            self.screen.notify("cannot read the plan of this run: no similar run to find")
         elif self.choices is None:
             self.screen.run_worker(
                 self._find, thread=True, exclusive=True, group="behind", exit_on_error=False
@@ -34,7 +32,7 @@ class BehindGraphs:
             self._put_next(self.choices)
 
     def _find(self) -> None:
-        """Look for it, off the event loop: lists of runs and records may be long."""
+        """Look for overlays, off the event loop: run lists and records may be long."""
         from tui.analysis.previous_run import published, run_before
 
         found: list[Behind | None] = []
@@ -52,7 +50,7 @@ class BehindGraphs:
         )
 
     def _take(self, found: list[Behind], problem: str) -> None:
-        """Show the first one, or say that there is none; the next time is looked again."""
+        """Show the first one, or say that there is none; the next key looks again."""
         if found:
             self.choices = found
             self._put_next(found)
@@ -61,19 +59,19 @@ class BehindGraphs:
         elif self.screen.plan is not None:
             tag = self.screen.plan.profile.tag
             said = (
-                f"no earlier run of {tag} with these parameters on as many hosts, no published"
-                " figures of it"
+                f"no earlier run of {tag} with the same parameters and number of hosts, and no"
+                " published figures"
             )
             self.screen.notify(said, markup=False)
 
     def _put_next(self, found: list[Behind]) -> None:
-        """Put the next one behind the graphs, and say what it is."""
+        """Overlay the next one, and say what it is."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
         said = self.shown.said if self.shown is not None else "nothing"
-        self.screen.notify(f"behind the graphs: {said}", markup=False)
+        self.screen.notify(f"overlay: {said}", markup=False)
         self.screen.paint()
 
     def rates_before(self, step: int) -> tuple[str, Mapping[str, float]]:
-        """Return the rates of operations that a step is watched against, and the word for them."""
+        """Return the overlaid operation rates of a step, and their label."""
         return ("", {}) if self.shown is None else (self.shown.word, self.shown.rates.get(step, {}))

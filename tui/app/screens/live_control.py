@@ -1,4 +1,4 @@
-"""Live: what the run is asked for (stop, abort, end a host, note), after a question."""
+"""Live: control the run (stop, abort, stop a host, note), with confirmation."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tui.app.screens.live_feed import LiveFeed, ReplayFeed
     from tui.model.plan import Plan
 
-HOLDS_LOAD = ("running", "connecting")  # states in which one host can be stopped alone
+HOLDS_LOAD = ("running", "connecting")  # states in which a single host can be stopped
 Ending = Literal["stop", "abort", "host"]
 QUESTIONS: dict[str, tuple[str, str]] = {
-    "stop": ("Stop the run now?", "Every host ends its load; what was measured is kept."),
+    "stop": ("Stop the run now?", "Every host stops its load; results so far are kept."),
     "abort": (
         "Abort the run?",
-        "Every host kills its load at once; the result is marked aborted.",
+        "Every host kills its load immediately; the result is marked aborted.",
     ),
 }
 
 
 class RunControl:
-    """Asks on a screen, and sends the request to the engine of the run that is shown there."""
+    """Asks for confirmation on a screen, and sends requests to the run's engine."""
 
     def __init__(self, screen: StepScreen, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
         self.screen = screen
@@ -39,7 +39,7 @@ class RunControl:
         self.feed = feed
 
     def end(self, what: Ending, host: str | None) -> None:
-        """Ask, then stop the run and keep what was measured, abort it, or end one host's load."""
+        """Ask, then stop the run and keep its results, abort it, or stop one host's load."""
         if not self._can_end():
             return
         if what == "host":
@@ -52,14 +52,19 @@ class RunControl:
     def _end_host(self, host: str | None) -> None:
         view = self.feed.state.hosts.get(host or "")
         if view is None or view.state not in HOLDS_LOAD:
-            self.screen.notify(f"{host} has no load now" if host else "no host yet", markup=False)
+            self.screen.notify(
+                f"{host} is running no load" if host else "no hosts yet", markup=False
+            )
             return
-        body = f"The others go on; what {view.name} measured is kept, and the run is partial."
+        body = (
+            f"The other hosts continue. Results of {view.name} so far are kept; the run becomes"
+            " partial."
+        )
         request = {"verb": "stop-host", "host": view.name, "by": "app"}
-        self._ask(f"End the load of {view.name} alone?", body, request)
+        self._ask(f"Stop the load of {view.name} only?", body, request)
 
     def note(self) -> None:
-        """Ask for a note, and keep it."""
+        """Ask for a note, and save it."""
 
         def written(text: str | None) -> None:
             if text:
@@ -68,18 +73,18 @@ class RunControl:
         self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
 
     def mend(self, plan: Plan | None) -> None:
-        """Do what can be done about a run that was refused or failed, after a question."""
+        """Apply the remedy for a refused or failed run; ask first."""
         if self.feed.replay:
-            self.screen.notify("a replay needs no remedy")
+            self.screen.notify("this is a replay: no remedy needed")
         else:
             remedies.mend(self.screen, remedies.of_state(self.feed.state), self.run_dir, plan)
 
     def _can_end(self) -> bool:
-        """Tell whether there is something to end; say why not."""
+        """Return whether there is something to stop; say why if not."""
         over = live_text.is_over(self.feed)
         if self.feed.replay or over:
             self.screen.notify(
-                "a replay has nothing to stop" if self.feed.replay else "this run is over"
+                "this is a replay: nothing to stop" if self.feed.replay else "this run has ended"
             )
         return not (self.feed.replay or over)
 
@@ -95,9 +100,7 @@ class RunControl:
         self.screen.run_worker(self._sent(request), group="control", exit_on_error=False)
 
     async def _sent(self, request: dict[str, str]) -> None:
-        """Send a request through the run's door, or write a note to the record of a run that is
-        over.
-        """
+        """Send a request to the engine, or add a note to the record of an ended run."""
         try:
             error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
         except BenchtuiError as problem:
@@ -105,16 +108,16 @@ class RunControl:
         if error:
             self.screen.notify(error, severity="error", markup=False)
         elif request["verb"] == "note":
-            self.screen.notify("noted")
+            self.screen.notify("note saved")
 
 
 LOOK_AT_ENGINE_S = 2.0
 
 
 class EngineWatch:
-    """Finds out every other second whether the engine of the run still lives.
+    """Checks every 2 s whether the engine of the run is alive.
 
-    `held`: the display is, so that nothing is taken in; `paint`: shows that the engine is gone.
+    `held`: whether the display is paused; `paint`: shows that the engine is gone.
     """
 
     def __init__(
@@ -129,7 +132,7 @@ class EngineWatch:
         self._looked_at = 0.0
 
     def look(self) -> None:
-        """Ask off the event loop, when it is time."""
+        """Check off the event loop, if due."""
         feed = self.feed
         if feed.state.ended or feed.gone or feed.wall() - self._looked_at < LOOK_AT_ENGINE_S:
             return
@@ -143,9 +146,9 @@ class EngineWatch:
             self.screen.app.call_from_thread(self._gone)
 
     def _gone(self) -> None:
-        """Take it for dead, unless its last words are in the journal."""
+        """Mark it as gone, unless the journal has its end."""
         if self.held():
-            return  # it is asked again
+            return  # checked again later
         while self.feed.advance():
             pass
         self.feed.gone = not self.feed.state.ended

@@ -1,4 +1,4 @@
-"""Live: the details of one host, the keys in the footer."""
+"""Live: the details of one host, and the keys in the footer."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from tui.text.plot import TimeAxis
     from tui.text.sparkline import Symbols
 
-NAME, FIGURE = 12, 12  # cells of a lane's name, and of its newest figure
+NAME, FIGURE = 12, 12  # cells of a lane's name and of its newest figure
 LANE_ROWS = 2
-COMMAND_LINES = 2  # where the panels of the run have to have room
+COMMAND_LINES = 2  # beside the panels of the run
 INDENT = 9
 
 
 def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -> HostsOverTime:
-    """Return what telemetry saw of a host in the step of now.
+    """Return the telemetry of a host over the current step.
 
-    Of the same one `before` is taken on.
+    `before` is continued if it is about the same step.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
@@ -47,7 +47,7 @@ def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -
 
 
 def command_of(state: RunState, host: str) -> str:
-    """Return the command of the load that a host began last; empty before."""
+    """Return the command of the load that a host started last; empty if none."""
     loads = [
         task for (_, name), task in state.at_step(state.step or 0).loads.items() if name == host
     ]
@@ -126,30 +126,30 @@ class HostDetails(Struct, frozen=True):
 Keys = tuple[tuple[str, str], ...]
 GENERAL: Keys = (("?", "help"), ("q", "quit"))
 LOOK_BACK: Keys = (("[]", "look back"),)
-PLAY: Keys = (("Space", "play/hold"), ("←→", "10 s"))
+PLAY: Keys = (("Space", "play/pause"), ("←→", "10 s"))
 SPEED, DIRECTION, HOST = ("+-", "speed"), ("t", "direction"), ("h", "host")
 
 
 class FooterState(Struct, frozen=True):
-    """What is shown of which run.
+    """What the footer depends on.
 
-    `zoomed`: the panel that has all room; `log`: the messages have it.
+    `zoomed`: the maximized panel; `log`: the messages are.
     """
 
     replay: bool = False
     over: bool = False
-    gone: bool = False  # the engine died without a word
-    remedy: bool = False  # something helps a failed run
-    jobs: bool = False  # there are several
-    found: bool = False  # findings are at hand
+    gone: bool = False  # the engine died without ending the journal
+    remedy: bool = False  # a failed run has a remedy
+    jobs: bool = False  # several jobs
+    found: bool = False  # there are findings
     roomy: bool = False
     log: bool = False
     zoomed: str | None = None
-    back: bool = False  # a cursor stands at an earlier second
+    back: bool = False  # the cursor is at an earlier second
 
 
 def hint(shown: FooterState) -> Keys:
-    """Return the keys in place of those that the registry has; none: these."""
+    """Return the keys that replace the registry's; empty: the registry's."""
     if shown.log:
         return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
     if shown.zoomed is not None:

@@ -1,4 +1,4 @@
-"""The run that Live shows: its journal, followed as it grows or played again."""
+"""The run on Live: its journal, followed or replayed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
 CHUNK_BYTES = 1 << 16
-SLICE_S = 0.02  # between two looks at the keys
-TAILS_OPEN_S = 10  # a host that is farther behind counts in the record only
+SLICE_S = 0.02  # between two checks for keys
+TAILS_OPEN_S = 10  # later samples of a host count only in the record
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
-MARKS, LEAST_MARK_S = 8, 5.0  # a replay that jumps stops so often on its way, to be judged
-SAID_LATER = (NoteAdded, BottleneckProved, FilesRemoved)  # may be added long after the end
+MARKS, LEAST_MARK_S = 8, 5.0  # stops of a replay that jumps, for checks
+SAID_LATER = (NoteAdded, BottleneckProved, FilesRemoved)  # may be added after the end
 Now = Callable[[], float]
 
 
 @dataclass(slots=True)
 class Trail:
-    """Which phases of the current step are behind us."""
+    """The finished phases of the current step."""
 
     done: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Trail:
 
 
 class Feed:
-    """A run's state, brought up to date by `advance`. `events` counts what was applied."""
+    """A run's state, updated by `advance`. `events`: number of events applied."""
 
     replay = False
 
@@ -57,7 +57,7 @@ class Feed:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with nothing."""
+        """Start over, with an empty state."""
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
         self.tail = JournalTail(self.path)
         self.trail = Trail()
@@ -71,12 +71,12 @@ class Feed:
             self.trail.take(event)
 
     def advance(self) -> bool:
-        """Take what is there. Returns True when there is more to take at once."""
+        """Take new events. Returns True if there are more."""
         raise NotImplementedError
 
     @property
     def position(self) -> float:
-        """Run time that is shown, seconds."""
+        """The displayed run time in seconds."""
         raise NotImplementedError
 
 
@@ -84,20 +84,18 @@ class LiveFeed(Feed):
     """Follows the journal of an engine on this machine."""
 
     def __init__(self, run_dir: Path, now: Now = time.time) -> None:
-        self.gone = False  # the engine died without a word: time stands still
+        self.gone = False  # the engine died without ending the journal: time stands still
         super().__init__(run_dir, now)
 
     def advance(self) -> bool:
-        """Read for a slice of time: keys are heard however many hosts there are, and however long
-        the journal.
-        """
+        """Read for a slice of time, so that keys work with any number of hosts and events."""
         until = time.perf_counter() + SLICE_S
         while True:
             for event in self.tail.poll(CHUNK_BYTES):
                 self.take(event)
             if not self.tail.more or time.perf_counter() >= until:
                 break
-        if not self.tail.more:  # a host whose samples are read yet is not silent
+        if not self.tail.more:  # while samples are still being read, no host counts as silent
             self.state.tick(self.position)
         return self.tail.more
 
@@ -105,7 +103,7 @@ class LiveFeed(Feed):
     def position(self) -> float:
         """Seconds since the run started, by this machine's clock.
 
-        Of a run that is over, its last event.
+        For an ended run, its last event.
         """
         state = self.state
         if state.ended or self.gone or not state.utc:
@@ -114,7 +112,7 @@ class LiveFeed(Feed):
 
 
 class ReplayFeed(Feed):
-    """Plays a journal on a clock of its own."""
+    """Plays a journal on its own clock."""
 
     replay = True
 
@@ -128,25 +126,25 @@ class ReplayFeed(Feed):
         self.length = last_time(self.path)
 
     def reset(self) -> None:
-        """Begin again at the start of the journal."""
+        """Start over at the beginning of the journal."""
         super().reset()
         self._waiting.clear()
         self._mark = 0.0
-        self.stopped = False  # at a mark, on the way to the clock
-        self._behind = False  # not all up to the mark was taken yet
+        self.stopped = False  # stopped at a mark, before reaching the clock
+        self._behind = False  # not all events up to the mark are taken yet
 
     @property
     def position(self) -> float:
-        """Run time that is shown."""
+        """The displayed run time."""
         return self._at
 
     @property
     def finished(self) -> bool:
-        """Everything was shown."""
+        """Whether the end is reached."""
         return self._at >= self.length
 
     def advance(self) -> bool:
-        """Move the clock on and take the events up to it."""
+        """Advance the clock and take the events up to it."""
         wall = self.wall()
         passed, self._since = wall - self._since, wall
         if self.playing:
@@ -160,7 +158,7 @@ class ReplayFeed(Feed):
     def _catch_up(self) -> bool:
         """Take events up to the next mark or the clock; at most one chunk is read.
 
-        True when there may be more.
+        Returns True if there may be more.
         """
         if not self._behind:
             self._mark = min(self._at, self._mark + max(LEAST_MARK_S, self.length / MARKS))
@@ -175,14 +173,14 @@ class ReplayFeed(Feed):
         return self._behind or self.stopped
 
     def seek(self, distance_s: float) -> None:
-        """Move by seconds; back means reading the journal again from its start."""
+        """Seek by seconds; backwards rereads the journal from its start."""
         self._at = max(0.0, min(self.length, self._at + distance_s))
         self._since = self.wall()
         if distance_s < 0:
             self.reset()
 
     def toggle(self) -> None:
-        """Play or hold; at the end, play again from the start."""
+        """Play or pause; at the end, play again from the start."""
         if self.finished:
             self._at = 0.0
             self.reset()
@@ -192,7 +190,7 @@ class ReplayFeed(Feed):
         self._since = self.wall()
 
     def change_speed(self, places: int) -> None:
-        """Take the next or the last speed."""
+        """Take the next or previous speed."""
         place = min(
             range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(self.speed, 1e9))
         )
@@ -205,8 +203,8 @@ def epoch(utc: str) -> float:
 
 
 def last_time(journal: Path) -> float:
-    """Return the run time of the last complete event of a journal but for what people said later, 0
-    without one.
+    """Return the run time of the last event of a journal, ignoring later additions; 0 without
+    events.
     """
     try:
         return next(

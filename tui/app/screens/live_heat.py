@@ -34,9 +34,7 @@ class HeatMap:
 
     @property
     def host(self) -> str | None:
-        """The host whose latencies the heat map shows: the one in all panels, or that under the
-        cursor; None: all.
-        """
+        """The host of the map: the one in all panels, or under the cursor; None: all."""
         hosts = self.screen.feed.state.hosts
         name = (
             self.look.host
@@ -46,37 +44,35 @@ class HeatMap:
         return name if name in hosts else None
 
     def shown(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of what the map shows: all hosts, one job, or one host."""
+        """Return the latencies over time for the map: all hosts, one job, or one host."""
         if live_text.is_between(self.screen.feed.state):
             return {}
         return self.host_heat(host).heat if (host := self.host) is not None else self.of_all()
 
     def of_all(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of all hosts together, of the job that is shown."""
+        """Return the latencies over time of all hosts together, for the current job."""
         current, job = self.screen.feed.state.current, self.look.shown_job
         return (current.jobs[job] if job is not None else current).heat
 
     @property
     def means_alone(self) -> bool:
-        """Whether the load generator prints mean latencies and no histogram: there is a graph of
-        them, and no map.
-        """
+        """Whether the load generator prints only mean latencies: a graph, but no map."""
         state = self.screen.feed.state
         return (
             state.phase != "layout" and state.total.so_far_mean_ns is not None and not self.of_all()
         )
 
     def beside(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of what the other panels show.
+        """Return the latencies over time for the other panels.
 
-        Of a host what the map has read.
+        For a host, what the map has read.
         """
         if self.look.host not in self.screen.feed.state.hosts:
             return self.of_all()
         return self._host_heat.heat if self._host_heat is not None else {}
 
     def host_heat(self, host: str) -> HostHeat:
-        """Return the latencies of one host, which are read from the journal beside."""
+        """Return the latencies of one host, read from the journal in a thread."""
         state = self.screen.feed.state
         if self._host_heat is None or not self._host_heat.is_of(host, state, self.look.shown_job):
             self._host_heat = HostHeat(self.screen.feed.path, host, state, self.look.shown_job)
@@ -92,19 +88,19 @@ class HeatMap:
         return self._host_heat
 
     def _read(self, heat: HostHeat, until_t: float) -> None:
-        """Read on in the journal; the next paint shows it."""
+        """Continue reading the journal; the next paint shows it."""
         if heat.lock.acquire(blocking=False):
             try:
                 new = not heat.heat
                 heat.advance(until_t)
             finally:
                 heat.lock.release()
-            if new and heat.heat:  # nobody waits a second for the map of another host
+            if new and heat.heat:  # show the map of another host without delay
                 self.screen.app.call_from_thread(self.screen.paint)
 
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
-        """Return the directions that can be shown: each alone, that of the headline first, then all
-        I/O together.
+        """Return the directions to choose from: each alone, the headline's first, then all I/O
+        together.
         """
         names = [name for name in in_order(heat) if heat[name].columns]
         names.sort(key=lambda name: name != subject.about)
@@ -112,7 +108,7 @@ class HeatMap:
         return [*((name,) for name in names), *([counted] if len(counted) > 1 else [])]
 
     def paint(self, subject: Subject, axis: TimeAxis) -> None:
-        """Show the heat map of the direction that was chosen."""
+        """Show the heat map of the chosen direction."""
         heat = self.shown()
         choices = self.choices(heat, subject)
         shown = next(
@@ -137,8 +133,8 @@ class HeatMap:
         )
 
     def told_of(self, shown: Together, subject: Subject) -> Told:
-        """Return the percentiles above the map, as the table has them: of the last interval, or of
-        all of it.
+        """Return the percentiles above the map, as in the table: of the last interval, or of the
+        whole load.
         """
         if (host := self.host) != self.look.host:
             view = self.screen.feed.state.hosts[host] if host is not None else None
@@ -152,30 +148,28 @@ class HeatMap:
         return {each: known.get(f"{each:g}") for each in LINES}
 
     def follow_host(self) -> None:
-        """Show the latencies of the host under the cursor, which the map follows, or of all hosts
-        again.
-        """
+        """Make the map follow the host under the cursor, or show all hosts again."""
         if not self.screen.query_one("#live-heat").display:
-            self.screen.notify("no heat map is shown here")
+            self.screen.notify("the heat map is not shown")
             return
         if not self.by_host and self.screen.table.cursor_key not in self.screen.feed.state.hosts:
-            self.screen.notify("no host is under the cursor: Enter shows those that are folded")
+            self.screen.notify("no host under the cursor: press Enter to expand folded hosts")
             return
         if len(self.screen.feed.state.hosts) < 2:
-            self.screen.notify("there is one host: nothing to choose from")
+            self.screen.notify("this run has one host")
             return
         self.by_host = not self.by_host
         self.screen.paint()
 
     def next_direction(self) -> None:
-        """Show the latencies of the next direction; after the last one all I/O together."""
+        """Show the next direction; after the last one, all I/O together."""
         state = self.screen.feed.state
         subject = live_text.subject_of(
             state, None, self.look.shown_job, live_text.about(state, self.screen.plan)
         )
         names = ["+".join(each) for each in self.choices(self.shown(), subject)]
         if len(names) < 2:
-            self.screen.notify("there is one direction: nothing to choose from")
+            self.screen.notify("this load has one direction")
             return
         at = names.index(self.direction) if self.direction in names else 0
         self.direction = names[(at + 1) % len(names)]

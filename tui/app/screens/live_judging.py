@@ -1,4 +1,4 @@
-"""Live: the checks of the run that is shown, between the keys."""
+"""Live: run checks without delaying keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from tui.judge.live import LiveFindings
     from tui.model.plan import Plan
 
-GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
-LOOK_SLICE_S = 0.005  # of a look; the next part may be a check of all hosts, which takes 30 ms
-LONGEST_KEY_S = 0.1  # keys that come without end do not hold up what is read
-FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
+GIVE_WAY_S = 0.002  # a key needs several turns of the event loop until painted
+LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, which takes 30 ms
+LONGEST_KEY_S = 0.1  # endless keys do not delay reading
+FRAME_S = 0.02  # Textual paints at most 60 times a second
 
 
 async def let_keys_pass(shell: AppShell) -> None:
-    """Paint a key that waits first: reading, looking and painting are long turns of the loop."""
+    """Let a waiting key be handled first: reading, checking and painting are long turns of the
+    loop.
+    """
     await asyncio.sleep(GIVE_WAY_S)
     most = time.monotonic() + LONGEST_KEY_S
     waited = False
@@ -36,7 +38,7 @@ async def let_keys_pass(shell: AppShell) -> None:
 
 
 async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:
-    """Do a long turn part by part while it `goes_on`; keys that come meanwhile go first."""
+    """Run a long task part by part while it `goes_on`; keys go first."""
     gave_way = time.monotonic()
     for _ in parts:
         if time.monotonic() - gave_way >= LOOK_SLICE_S:
@@ -47,7 +49,7 @@ async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[]
 
 
 class Judging:
-    """The findings of one run; of another state of it (a replay went back) they begin anew."""
+    """The findings of one run; for a new state (a replay went back) they start over."""
 
     def __init__(self, run_dir: Path, plan: Plan | None) -> None:
         self.run_dir = run_dir
@@ -56,18 +58,18 @@ class Judging:
         self._of: RunState | None = None
 
     def found(self, state: RunState) -> LiveFindings | None:
-        """Return what was found in this state of the run; None before anything was looked at."""
+        """Return the findings of this state of the run; None before the first check."""
         return self._findings if self._of is state else None
 
     async def load(self, state: RunState) -> None:
-        """Load what judges a run, off the event loop, once there is something to judge."""
+        """Load the checks off the event loop, once there is something to check."""
         if self.plan is not None and can_be_judged(state, state.clock.now):
             await asyncio.to_thread(importlib.import_module, "tui.judge.live")
 
     async def look(self, state: RunState, shell: AppShell) -> None:
-        """Make the checks that can be made now, when it is time.
+        """Run the checks that are due.
 
-        Those of a step are over when another one begins.
+        Checks of a step end with it.
         """
         if (
             self.plan is not None

@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from tui.app.screens.live_watching import WatchingScreen
 
 CHROME_LINES = 4  # top bar, two lines of header, footer
-STRIPS = ("banner", "health")  # as high as their lines
-FIXED = ("percentiles", "messages")  # widgets whose height does not give way
-LEAST_STRIP = 100  # columns of a terminal that has hosts over time beside its graphs
+STRIPS = ("banner", "health")  # height follows their lines
+FIXED = ("percentiles", "messages")  # panels of fixed height
+LEAST_STRIP = 100  # columns from which hosts over time are beside the graphs
 LEAST_MATRIX = 3  # a heading, the axes, one row
 LEAST_SEARCH = 4
 RATES = ("iops", "bandwidth")
 GRAPH_PANELS = (*RATES, "latency")
-# from this height on there is room for graphs beside the heat map, and for two lines of health
+# from this height, graphs and two lines of health fit with the heat map
 ROOMY_LINES = 30
 GRAPHS, MOST_GRAPHS = 5, 15
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
-CLEAR_HEAT = 7  # with less of a map, what is known so far of two directions gives way to it
+CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
 HEADS = 2  # lines of the heading of the hosts
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """Lines of each panel, 0: it is not shown.
+    """Lines of each panel; 0: hidden.
 
-    What is left over is the hosts'; `folds`: not all of them have room.
+    The hosts have the rest; `folds`: not all of them fit.
     """
 
     graphs: int = 0
@@ -59,10 +59,9 @@ class Rooms:
 
 
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
-    """Return the lines of a search in `room`: `least`, and what the hosts and the `others` then
-    leave.
+    """Return the lines of a search in `room`: `least`, plus what hosts and `others` leave.
 
-    Graphs are some of the others: they grow as well.
+    Others include graphs, which grow as well.
     """
     spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
@@ -99,17 +98,16 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
     spare = max(0, spare - taken)
     most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
     more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
-    # no line stays empty where all hosts have theirs
+    # no line stays empty if all hosts fit
     most_heat = MOST_HEAT - least_heat if folds else spare
     more_heat = min(spare - more_graphs, most_heat) if heat else 0
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
 
 
 def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
-    """Return the rooms beside tiles where only graphs and heat map get smaller by them, else those
-    without.
+    """Return the rooms with tiles if only graphs and heat map shrink for them, else without.
 
-    `shared` is how `room` lines are shared without tiles, `smaller` how those are that tiles leave.
+    `shared`: the rooms without tiles; `smaller`: the rooms in the lines that tiles leave.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
@@ -123,9 +121,7 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
 
 
 def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
-    """Return how `room` lines are `shared`, beside tiles where there are some: the heat map may be
-    low then.
-    """
+    """Return the rooms in `room` lines, with tiles if any; then the heat map may be low."""
     rooms = shared(room)
     return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms
 
@@ -146,7 +142,7 @@ class PanelRooms:
         self._roomy: bool | None = None
 
     def room_for_operations(self, messages: int) -> int:
-        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and
+        """Return the lines for a metadata benchmark: all but those of some hosts, servers and
         messages.
         """
         strips = sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
@@ -169,7 +165,7 @@ class PanelRooms:
         )
 
     def room_for_messages(self, count: int) -> int:
-        """Give the messages a line each under their heading, up to an eighth of the screen.
+        """Give the messages a line each, up to an eighth of the screen.
 
         Return their height.
         """
@@ -184,8 +180,8 @@ class PanelRooms:
         return height
 
     def share_room(self, others: int) -> None:
-        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or
-        is folded.
+        """Share the lines among graphs, heat map and hosts; what does not fit is shortened or
+        folded.
         """
         height = self.screen.size.height
         sampled = not self.screen.has_class("-operations")
@@ -206,7 +202,7 @@ class PanelRooms:
         graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
         heat = heat and measured and not self.heat.means_alone
         hosts, least = len(self.screen.table.hosts), self.screen.table.least_rows
-        if self.screen.has_class("-matrix"):  # it has their lines
+        if self.screen.has_class("-matrix"):  # it uses their lines
             room, hosts, least = room + HEADS, 0, 0
         wanted = Shown(hosts, least, graphs, heat)
         shared = partial(rooms_of, shown=wanted, roomy=roomy)
@@ -234,7 +230,7 @@ class PanelRooms:
             in_line or rooms.pulse == 0 or self.zoomed is not None, "-none"
         )
         counts = bool(live_text.operation_of(self.screen.feed.state, self.screen.plan))
-        # files stay empty
+        # operations on files have no bandwidth
         away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}
         away |= (
             {"bandwidth"} if not measured and self.screen.feed.state.phase != "layout" else set()
@@ -243,14 +239,14 @@ class PanelRooms:
         for name in (*GRAPH_PANELS, "strip"):
             shown = self.zoomed == name if self.zoomed else name not in away
             self.screen.query_one(f"#live-{name}").set_class(not shown, "-none")
-        folds = rooms.folds and sampled  # without figures nobody is like the others: they scroll
+        folds = rooms.folds and sampled  # without figures there is no folding: the list scrolls
         if self.screen.table.folds != folds:
             self.screen.table.folds = folds
             self.screen.table.put_rows()
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
-        """Return what has no room in the row of graphs: hosts over time, or the bandwidth that
-        tiles tell.
+        """Return what does not fit in the row of graphs: hosts over time, or the bandwidth (also in
+        tiles).
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}
@@ -263,13 +259,13 @@ class PanelRooms:
 
     @property
     def compares_hosts(self) -> bool:
-        """Whether there are hosts to compare, with figures of their own."""
+        """Whether there are hosts with figures to compare."""
         return len(self.screen.feed.state.hosts) >= LEAST_HOSTS and not self.screen.has_class(
             "-operations"
         )
 
     def give(self, name: str, lines: int) -> None:
-        """Give a panel so many lines; a zoomed one takes what there is."""
+        """Set a panel's height; a maximized one takes all lines."""
         panel = self.screen.query_one(f"#live-{name}")
         within = "heat" if self.zoomed == "heat" else "graphs"
         if self.zoomed is not None:
@@ -285,11 +281,11 @@ class PanelRooms:
             panel.styles.height = lines
 
     def is_shown(self, name: str) -> bool:
-        """Tell whether a panel was not put away."""
+        """Return whether a panel is not hidden."""
         return name not in self.hidden
 
     def room_for_servers(self) -> int:
-        """Give the servers a line each, as far as a quarter of the screen goes, and a heading.
+        """Give the servers a line each and a heading, up to a quarter of the screen.
 
         Return their height.
         """
@@ -303,7 +299,7 @@ class PanelRooms:
         return height
 
     def room_for_matrix(self, room: int) -> int:
-        """Give the matrix what it needs; graphs, and some hosts, keep what they need least.
+        """Give the matrix the lines it needs; graphs and some hosts keep their minimum.
 
         Return its height.
         """
@@ -324,7 +320,7 @@ class PanelRooms:
         return height
 
     def room_for_search(self, room: int) -> int:
-        """Give the search what graphs, heat map and the first hosts leave of so many lines.
+        """Give the search the lines that graphs, heat map and the first hosts leave.
 
         Return its height.
         """
@@ -342,9 +338,9 @@ class PanelRooms:
         return height
 
     def fit_graphs(self) -> None:
-        """Show graphs beside a search, the heat map beside a matrix, where there is room.
+        """Show graphs with a search, the heat map with a matrix, if they fit.
 
-        As long as that does not change, the key decides.
+        Until that changes, keys decide.
         """
         gives_way = (
             "graphs"

@@ -26,12 +26,12 @@ class Look:
 
     @property
     def shown_job(self) -> str | None:
-        """The job that is shown alone; None: all together."""
+        """The current job; None: all together."""
         return self.job if self.job in self.screen.feed.state.current.jobs else None
 
     @property
     def axis(self) -> TimeAxis:
-        """The time axis of all graphs: what has passed of the load, rounded up."""
+        """The time axis of all graphs: the elapsed load, rounded up."""
         state = self.screen.feed.state
         start, span = int(state.current.started_t), state.total.span
         planned = (
@@ -42,16 +42,16 @@ class Look:
         if planned is None:
             planned = self.planned_s
         elapsed = (span[1] if span is not None else state.clock.now) - start
-        # nothing is measured yet: how long it is prepared is no part of the load
+        # nothing is measured yet: preparation is not part of the load
         if span is None and planned:
             elapsed = min(elapsed, planned)
         return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
 
     @property
     def planned_s(self) -> float | None:
-        """How long the load that is shown is planned to take.
+        """The planned duration of the current load.
 
-        Before the first one, that which comes.
+        Before the first load, of that one.
         """
         current = self.screen.feed.state.current
         if self.screen.plan is None or (current.step is not None and current.phase != "measure"):
@@ -93,7 +93,7 @@ class Look:
             self.cursor_s = None
 
     def next_job(self) -> None:
-        """Show the next job alone, or the next role; after the last one all together."""
+        """Show the next job or role; after the last one, all together."""
         state = self.screen.feed.state
         choices = live_text.job_choices(state)
         if len(choices) < 2:

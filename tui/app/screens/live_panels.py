@@ -55,7 +55,7 @@ class RunPanels:
         self.together = HostsOverTime()  # of a metadata benchmark
 
     def painting(self) -> Iterator[None]:
-        """Hand the state to the widgets, panel by panel."""
+        """Paint the panels one by one."""
         self.look.keep_cursor()
         feed, state = self.screen.feed, self.screen.feed.state
         axis = replace(
@@ -89,7 +89,7 @@ class RunPanels:
         graphs: tuple[Graph, ...] = panels(
             subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.look.waiting
         )
-        if self.look.shown_job is None:  # of single jobs nothing is kept
+        if self.look.shown_job is None:  # single jobs are not kept
             graphs = with_behind(
                 graphs, subject, self.behind.shown, state.current.step, self.look.host or ""
             )
@@ -135,9 +135,7 @@ class RunPanels:
         log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:
-        """Return what stands under the facts of the host that is shown alone, where there is
-        room.
-        """
+        """Return the details below the facts of the host shown alone, if they fit."""
         state, host = self.screen.feed.state, self.look.host or ""
         if host not in state.hosts or self.screen.size.height < ROOMY_LINES:
             return []
@@ -146,7 +144,7 @@ class RunPanels:
         return details.strip(self.screen.size.width - 2)
 
     def paint_health(self) -> None:
-        """Say how well the run is."""
+        """Show the run's health."""
         lines = 2 if self.screen.size.height >= ROOMY_LINES else 1
         spread = self.screen.table.spread_now
         told = live_health.health(
@@ -180,9 +178,9 @@ class RunPanels:
         self.screen.query_one("#live-servers", ServerTable).show(servers, seen_t)
 
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
-        """Show the graphs, and the same figures in a line for where these have no room.
+        """Show the graphs, and the same figures in one line for when they do not fit.
 
-        `counted`: files, which stay empty, so that there is no bandwidth.
+        `counted`: operations on files, which have no bandwidth.
         """
         for name, graph in zip(GRAPH_PANELS, graphs, strict=True):
             self.screen.query_one(f"#live-{name}", GraphPanel).show(graph)
@@ -192,7 +190,7 @@ class RunPanels:
         )
 
     def paint_strip(self, axis: TimeAxis) -> None:
-        """Show hosts over time, where they have room."""
+        """Show hosts over time."""
         state = self.screen.feed.state
         self.screen.query_one("#live-strip", HostStrip).whole = self.rooms.zoomed == "strip"
         span = None if live_text.is_between(state) else state.total.span
@@ -201,10 +199,9 @@ class RunPanels:
             strip.show(state.hosts_shown, axis, end_s, state.current, self.look.shown_job)
 
     def show_operations(self, messages: int) -> int:
-        """In a step of an MPI benchmark, show its phases in place of graphs that it has no samples
-        for.
+        """For an MPI benchmark, which has no samples, show its phases instead of graphs.
 
-        `messages`: lines that these take. Returns the height of what is shown.
+        `messages`: lines of the message log. Returns the height of the operations.
         """
         state = self.screen.feed.state
         nothing = live_text.says_all(state)

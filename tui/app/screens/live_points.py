@@ -37,7 +37,7 @@ class PointsPanels:
         return self.screen.query_one("#live-search", SearchPanel)
 
     def show_search(self) -> None:
-        """Show what is known; a new point is worked out in a thread."""
+        """Show the search; evaluate new points in a thread."""
         search, state = self.search, self.screen.feed.state
         if not search.searches or search.plan is None:
             return
@@ -51,7 +51,7 @@ class PointsPanels:
         self.search_panel.show(search.view(state, state.clock.now))
 
     def _conclude(self) -> None:
-        """Work out what follows from the points so far."""
+        """Evaluate the points so far."""
         self.search.conclude()
         self.screen.app.call_from_thread(self.show_search)
 

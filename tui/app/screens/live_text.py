@@ -1,4 +1,4 @@
-"""What the Live screen says: header, strip, percentiles, messages, made from the state of a run."""
+"""The content of Live's header, banner, percentiles and messages, from the state of a run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 OPS = "ops"  # in place of a direction
 NO_HEAT: Mapping[str, HeatBins] = {}
-# as far as there is room
+# as many as fit
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")
 TITLES = {
     "complete": ("complete", "badge-good"),
@@ -56,9 +56,7 @@ TITLES = {
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None when it cannot be read: the journal alone is enough to
-    watch.
-    """
+    """Return the plan of a run, None if unreadable: the journal alone is enough to watch."""
     from tui.journal.rundir import load_plan
 
     try:
@@ -68,28 +66,28 @@ def plan_of(run_dir: Path) -> Plan | None:
 
 
 def is_gone(feed: Feed) -> bool:
-    """Tell whether the engine died without closing its journal."""
+    """Return whether the engine died without closing its journal."""
     return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
 
 
 def is_over(feed: Feed) -> bool:
-    """Tell whether nothing of the run goes on: it has ended, or its engine died."""
+    """Return whether the run has ended, or its engine died."""
     return feed.state.ended or is_gone(feed)
 
 
 def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
-    """Return what is unusual about what is shown: replay, held display, a faster refresh."""
+    """Return the display mode if unusual: replay, paused display, another refresh rate."""
     if isinstance(feed, ReplayFeed):
         speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
-        return f"REPLAY {speed if feed.playing else 'held'}"
+        return f"REPLAY {speed if feed.playing else 'paused'}"
     if paused:
-        return "DISPLAY HELD (p)"
+        return "DISPLAY PAUSED (p)"
     return f"{rate_hz} Hz" if rate_hz != RATES_HZ[0] else ""
 
 
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
-    """Return what can be shown alone, as step and job: each role of steps that run together, each
-    job of a step.
+    """Return what can be shown alone, as step and job: each role of parallel steps, each job of a
+    step.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}
@@ -100,10 +98,9 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 
 
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
-    """Return what the header shows: of several steps how far they are together, of a search what it
-    may still take.
+    """Return the header: for several steps their total progress, for a search its time left.
 
-    Of a replay it is known how long it takes, whatever was expected then.
+    A replay shows its position instead of an estimate.
     """
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
@@ -167,8 +164,8 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 
 
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
-    """Return the run time from which the header counts while a run goes on: its begin, or that of
-    its only load.
+    """Return the run time where the header's clock starts: the run's start, or that of its only
+    load.
     """
     several = plan is not None and len(plan.steps) > 1
     return (
@@ -179,9 +176,9 @@ def clock_zero_t(state: RunState, plan: Plan | None) -> float:
 
 
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
-    """Return share and seconds left of a metadata benchmark, by its iterations so far.
+    """Return progress and seconds left of a metadata benchmark, from its iterations so far.
 
-    None: not known.
+    None if not recognized.
     """
     step = metadata_step(state, plan)
     view = state.at_step(step.index).metadata if step is not None else None
@@ -189,17 +186,13 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 
 
 def is_between(state: RunState) -> bool:
-    """Tell whether the figures at hand are of a step that is over, while another one is
-    prepared.
-    """
+    """Return whether the figures are from an ended step, while another one is prepared."""
     current = state.current
     return not state.ended and current.step is not None and state.step != current.step
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the step of now when it is a metadata benchmark, before the first step the one that
-    comes.
-    """
+    """Return the current step if it is a metadata benchmark; before the first step, that one."""
     step = step_of(state, plan)
     return step if step is not None and workloads.reports_operations(step.tool) else None
 
@@ -218,7 +211,7 @@ def facts_of(state: RunState, plan: Plan | None) -> list[str]:
 
 
 def trail_of(feed: Feed) -> list[tuple[str, str]]:
-    """Return each phase with its mark; a layout that was not needed is left out."""
+    """Return each phase with its mark; a layout that was not needed is omitted."""
     trail, state = feed.trail, feed.state
     over = state.ended or is_gone(feed)
     marks: list[tuple[str, str]] = []
@@ -233,7 +226,7 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the step of now, before the first one the one that comes; None without a plan."""
+    """Return the current step, before the first step that one; None without a plan."""
     return (
         plan.steps[min(state.step or 0, len(plan.steps) - 1)]
         if plan is not None and plan.steps
@@ -242,15 +235,15 @@ def step_of(state: RunState, plan: Plan | None) -> Step | None:
 
 
 def latency_kind_of(state: RunState, plan: Plan | None) -> str:
-    """Return which latencies the step of now shows."""
+    """Return which latencies the current step shows."""
     step = step_of(state, plan)
     return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
 
 
 def operation_of(state: RunState, plan: Plan | None) -> str:
-    """Return what the step of now counts when that is operations on files, not I/O: ``stats``.
+    """Return the operations that the current step counts if they are not I/O: ``stats``.
 
-    Else empty.
+    Otherwise empty.
     """
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
@@ -264,7 +257,7 @@ def operation_of(state: RunState, plan: Plan | None) -> str:
 def counted_of(state: RunState, plan: Plan | None) -> str:
     """Return what hosts are compared by: IOPS, ``stats/s``.
 
-    Empty: they have no figures of their own.
+    Empty: they have no per-host figures.
     """
     if metadata_step(state, plan) is not None or says_all(state):
         return ""
@@ -272,7 +265,7 @@ def counted_of(state: RunState, plan: Plan | None) -> str:
 
 
 def about(state: RunState, plan: Plan | None) -> str:
-    """Return the direction that the step of now is about; empty: unknown, or all I/O."""
+    """Return the headline direction of the current step; empty: unknown, or all I/O."""
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
     return headline.direction if headline is not None and headline.metric != "ops" else ""
@@ -281,9 +274,9 @@ def about(state: RunState, plan: Plan | None) -> str:
 def subject_of(
     state: RunState, view: HostView | None, job: str | None = None, about: str = ""
 ) -> Subject:
-    """Return whose figures are shown: a host's, or those of all that measured; of all jobs or one.
+    """Return whose figures are shown: one host's or those of all, for all jobs or one.
 
-    With results once all are there.
+    Includes results once all are there.
     """
     if is_between(state):
         return Subject({}, Group(state.clock), about=about)
@@ -302,9 +295,7 @@ def subject_of(
 
 
 def latencies_of(state: RunState, subject: Subject) -> Subject:
-    """Return whose latencies are shown: while files are laid out nobody's, for these writes are not
-    the load.
-    """
+    """Return whose latencies are shown; none during layout, as these writes are not the load."""
     return (
         replace(subject, dirs={}, total=Group(state.clock), tails=None)
         if state.phase == "layout"
@@ -313,7 +304,7 @@ def latencies_of(state: RunState, subject: Subject) -> Subject:
 
 
 def measured_text(state: RunState, plan: Plan | None) -> str:
-    """Return how long a run measured; of several steps, how many ended before their time."""
+    """Return how long a run measured; for several steps, how many ended early."""
     seconds: dict[int, float] = {}
     for index, step in state.steps.items():
         spans = [
@@ -328,9 +319,7 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
 
 
 def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
-    """Return the strip under the header: how far preconditioning is, else empty while the run goes
-    on.
-    """
+    """Return the banner: preconditioning, end of the run, or empty."""
     state = feed.state
     if not is_gone(feed) and (said := conditioning_text(plan, state)):
         return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
@@ -338,19 +327,19 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
         if not feed.finished or not state.ended:
             return []
         return ending(
-            " end of the recording ",
+            " end of replay ",
             "badge",
             f"run {state.state}",
-            "Space plays it again",
+            "Space: play again",
             [],
             width,
         )
     problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
-            "Its process died without a word. R takes the run over while its load lives,",
+            "The engine process died. R takes over the run while its load is running, or collects",
             (
-                "or collects what hosts still hold. Loads without an engine stop when their leases"
+                "the results still on the hosts. Without an engine, loads stop when their leases"
                 " expire."
             ),
         ]
@@ -367,16 +356,14 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
 
 
 def says_all(state: RunState) -> bool:
-    """Tell whether a run ended before anything was measured: why is all that there is to show, and
-    is shown whole.
-    """
+    """Return whether a run ended before any measurement: only its problems are shown, in full."""
     return state.ended and bool(state.problems) and not state.cluster
 
 
 def problem_lines(state: RunState, room: int, width: int) -> list[str]:
-    """Return the problems of a run, fatal ones first, with a count of those that found no room.
+    """Return the problems of a run, fatal ones first, with a count of those that do not fit.
 
-    Hosts with one problem are told together; of a run that measured nothing each is told whole.
+    Hosts with the same problem share a line; if nothing was measured, lines are wrapped.
     """
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
@@ -401,9 +388,9 @@ def host_facts(
     spread: HostSpread | None = None,
     second: int | None = None,
 ) -> tuple[str, list[tuple[str, str]], Run]:
-    """Return name, facts and state of the host that is shown alone; an empty name for all hosts.
+    """Return name, facts and state of the host shown alone; an empty name for all hosts.
 
-    What it does is of one second of the run; None: of now.
+    `second`: of the run; None: now.
     """
     if view is None:
         return "", [], ("", LABEL)
@@ -419,8 +406,8 @@ def host_facts(
 
 
 def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what a host does now, or did in a second of the run: CPU, busiest core, the load's,
-    NIC, disk, groups.
+    """Yield a host's telemetry now, or in a second of the run: CPU, busiest core, load, NIC, disk,
+    groups.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
@@ -443,10 +430,9 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
 def telemetry_of(
     state: RunState, second: int | None
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
-    """Return what is seen in the step of now of the clients, by name, and of the servers, by name
-    in order.
+    """Return the current step's telemetry of the clients by name, and of the servers in name order.
 
-    It is looked at in one second of the run; None: what was seen last.
+    `second`: of the run; None: latest.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}
@@ -466,11 +452,11 @@ def percentiles(
     *,
     counted: bool = False,
 ) -> tuple[str, list[PercentileRow]]:
-    """Return the heading and two rows a direction: the last interval, and the measurement so far.
+    """Return the heading and two rows per direction: last interval, measurement so far.
 
-    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval.
-    `counted`: these are operations on files, whatever the load generator takes them for; several
-    directions are told apart by their names.
+    With a cursor on the axis, its second (from `heat`) replaces the last interval. `counted`: these
+    are operations on files, whatever the load generator takes them for; several directions are told
+    apart by their names.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
@@ -508,9 +494,7 @@ def percentiles(
 def row_at(
     said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis
 ) -> PercentileRow:
-    """Return the row of the second under the cursor: of a long load, of the heat map's column that
-    it lies in.
-    """
+    """Return the row of the second under the cursor; in a long load, of its heat map column."""
     second = axis.cursor_s or 0
     counts = heat.between(second, second + 1) if heat is not None else ()
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
@@ -537,8 +521,8 @@ def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
 
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
-    """Return the messages of all hosts, or of the one that is shown."""
-    # above, whole
+    """Return the messages of all hosts, or of the one shown."""
+    # shown above, in full
     told = {problem.message for problem in state.problems} if says_all(state) else set()
     return [
         LogLine(line.t, line.severity, line.host or "", line.text)
@@ -548,9 +532,9 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
 
 
 def deliver(run_dir: Path, request: dict[str, str]) -> str:
-    """Send a request to the engine; a note to a run that is over goes to its record.
+    """Send a request to the engine; a note to an ended run goes to its record.
 
-    Returns what was refused.
+    Returns the error, empty if none.
     """
     from tui.engine.control import NotRunning
     from tui.engine.control import request as send

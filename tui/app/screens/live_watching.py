@@ -1,4 +1,4 @@
-"""Live: follow the journal of a run, or play it again; what it is asked for, and its checks."""
+"""Live: follow the journal of a run or replay it, control it, run its checks."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tui.model.settings import RATES_HZ
 if TYPE_CHECKING:
     from tui.judge.live import LiveFindings
 
-NOT_YET = "nothing was checked yet: that begins ten seconds into the load"
+NOT_YET = "no checks have run yet: they start 10 s into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
-HOSTS_A_SECOND = 256  # compared and painted in a second: 1,024 hosts every four seconds
-EARLY_S = 0.5  # refreshes begin at odd moments: up to 128 hosts are in each of them
-READ_SHARE = 3.0  # of the time that a paint takes, for reading until the next one
-MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # what a second of a thousand hosts makes, in two passes
+HOSTS_A_SECOND = 256  # compared and painted per second: 1024 hosts every 4 s
+EARLY_S = 0.5  # tolerance: up to 128 hosts are in every refresh
+READ_SHARE = 3.0  # reading time per paint, as a multiple of the paint's duration
+MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # objects created per second by 1000 hosts, in two passes
 
 
 class WatchingScreen(FilteredScreen):
-    """A screen of one run that follows it, or plays it again.
+    """A screen that follows or replays one run.
 
     `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives
     (default: the app does).
@@ -58,13 +58,13 @@ class WatchingScreen(FilteredScreen):
         self.wall = now
         self.rate_hz = RATES_HZ[0]
         self.paused = False
-        self.began_over: bool | None = None  # the run was over when this screen opened
+        self.began_over: bool | None = None  # the run had ended when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
         self.host_pace = HostPace()
-        self._rests: object = None  # the state that was read and stays
+        self._rests: object = None  # the state already moved out of garbage collection
         self._timer: Timer | None = None
-        self.engine: EngineWatch | None = None  # a replay has none
+        self.engine: EngineWatch | None = None  # None for a replay
         if isinstance(feed, LiveFeed):
             self.engine = EngineWatch(
                 self,
@@ -76,7 +76,7 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def run_at_hand(self) -> Path:
-        """The run that is shown."""
+        """The current run."""
         return self.run_dir
 
     @property
@@ -86,31 +86,31 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def found(self) -> LiveFindings | None:
-        """What was found of the run as it is shown; None before anything was looked at."""
+        """The findings of the current state; None before the first check."""
         return self.judging.found(self.feed.state)
 
     def on_mount(self) -> None:
-        """Read what is there, then go on by the clock."""
+        """Read the journal so far, then follow it by timer."""
         self.table.focus()
         self.rate_hz = self.shell.options.settings.refresh
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
 
     def painting(self) -> Iterator[None]:
-        """Hand the state to the widgets, panel by panel."""
+        """Paint the panels one by one."""
         raise NotImplementedError
 
     def paint(self) -> None:
-        """Hand the state to the widgets, hosts included."""
+        """Paint all panels, hosts included."""
         self.host_pace.skip()
         for _ in self.painting():
             pass
 
     @work(exclusive=True, group="catch-up")
     async def catch_up(self, *, anew: bool = True) -> None:
-        """Read a journal that is long already in pieces, so that keys work meanwhile.
+        """Read a long journal in pieces, so that keys work meanwhile.
 
-        `anew`: what was shown is of another time, so hosts are put in order again.
+        `anew`: what was shown is outdated, so hosts are sorted again.
         """
         await self.read_in_pieces(painted=0.0 if anew else time.monotonic() + 1 / self.rate_hz)
         if not self.is_followed:
@@ -135,10 +135,10 @@ class WatchingScreen(FilteredScreen):
             self.switch_when_over()
 
     async def read_in_pieces(self, painted: float) -> None:
-        """Read the journal to its end; paint now and then, last at `painted` (time.monotonic)."""
+        """Read the journal to its end; paint occasionally, last at `painted` (time.monotonic)."""
         gave_way, pause_s = 0.0, CATCH_UP_PAINT_S
         while self.is_followed and self.feed.advance():
-            # it is judged however fast it is played
+            # checks run at any replay speed
             if isinstance(self.feed, ReplayFeed) and self.feed.stopped:
                 await self.judging.load(self.feed.state)
                 await self.judging.look(self.feed.state, self.shell)
@@ -154,10 +154,10 @@ class WatchingScreen(FilteredScreen):
                 gave_way = time.monotonic()
 
     def tick(self) -> None:
-        """Take what is new and show it, unless many hosts, a seek or a sleeping terminal keep that
-        busy already.
+        """Take and show new events, unless that is still busy with many hosts, a seek or a slow
+        terminal.
 
-        Nothing while the display is held, so that keys show figures of one time.
+        Do nothing while the display is paused, so that all figures are of one time.
         """
         if self.paused:
             return
@@ -168,14 +168,14 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def is_followed(self) -> bool:
-        """The journal is read on: not while the display is held, nor once somebody left and the
-        widgets are gone.
+        """Whether the journal is followed: not while the display is paused, nor after leaving the
+        screen.
         """
         return self.display and not self.paused
 
     def switch_when_over(self) -> None:
-        """Go on to the result of a run that was watched to its good end, unless somebody is still
-        looking around.
+        """Switch to the result of a run that completed while watched, unless the user pressed a
+        key.
         """
         state = self.feed.state
         if self.feed.replay or not state.ended or self.began_over is not False:
@@ -190,27 +190,27 @@ class WatchingScreen(FilteredScreen):
             and not self.touched
             and self.app.screen is self
         ):
-            self.touched = True  # whoever comes back wants to stay
+            self.touched = True  # do not switch again after coming back
             self.shell.open_result(self.run_dir)
 
     @property
     def back(self) -> str:
-        """A replay was opened from the list of runs."""
+        """The screen that Escape leads to: for a replay, the list of runs."""
         return "runs" if self.feed.replay else super().back
 
     def on_key(self, _: events.Key) -> None:
-        """Whoever presses keys is looking around."""
+        """Note that the user is active."""
         self.touched = self.touched or self.ended_at is not None
 
     @on(events.Resize)
     def share_anew(self) -> None:
-        """Panels share what room there is now, also while the display is held."""
+        """Share the new size among the panels, even while the display is paused."""
         if self.feed.events:
             self.call_after_refresh(self.paint)
 
     @on(events.ScreenSuspend)
     def hold_timer(self) -> None:
-        """Nothing is read or painted while another screen is shown."""
+        """Stop reading and painting while another screen is shown."""
         if self._timer is not None:
             self._timer.pause()
 
@@ -222,7 +222,7 @@ class WatchingScreen(FilteredScreen):
 
     @on(events.ScreenResume)
     def go_on(self) -> None:
-        """Read what came meanwhile; a display that is held has another size at most."""
+        """Catch up; a paused display only adapts its size."""
         if self._timer is not None:
             self._timer.resume()
             self.share_anew() if self.paused else self.catch_up()
@@ -230,18 +230,18 @@ class WatchingScreen(FilteredScreen):
     # -- actions: the display
 
     def action_pause(self) -> None:
-        """Hold the display, not the run."""
+        """Pause the display, not the run."""
         if self.feed.replay:
             self.action_play()
             return
         self.paused = not self.paused
         if self.paused:
-            self.paint()  # says so
+            self.paint()  # to show the mode
         else:
             self.catch_up()
 
     def action_rate(self, places: int) -> None:
-        """Take another refresh rate or replay speed."""
+        """Change refresh rate or replay speed."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.change_speed(places)
         else:
@@ -255,7 +255,7 @@ class WatchingScreen(FilteredScreen):
     # -- actions: the replay
 
     def action_play(self) -> None:
-        """Play or hold."""
+        """Play or pause."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.toggle()
             self.catch_up()
@@ -263,11 +263,11 @@ class WatchingScreen(FilteredScreen):
     # -- actions: the run
 
     def action_end(self, what: Ending) -> None:
-        """Ask, then stop the run, abort it, or end the load of the host under the cursor."""
+        """Ask, then stop or abort the run, or stop the load of the host under the cursor."""
         self.control.end(what, self.table.cursor_key)
 
     def action_remedy(self) -> None:
-        """Do what can be done about a run that was refused or failed, after a question."""
+        """Apply the remedy for a refused or failed run; ask first."""
         self.control.mend(self.plan)
 
     def action_note(self) -> None:
@@ -275,11 +275,11 @@ class WatchingScreen(FilteredScreen):
         self.control.note()
 
     def action_findings(self) -> None:
-        """Show all that was found so far."""
+        """Show all findings so far."""
         found = self.found
         if found is None:
             over = self.feed.state.ended
-            said = "nothing was checked while it ran: Result has the findings" if over else NOT_YET
+            said = "no checks ran during the run; see Result for findings" if over else NOT_YET
             self.notify(said)
             return
         from tui.view.findings import live_lines
@@ -291,17 +291,17 @@ class WatchingScreen(FilteredScreen):
 
 
 class HostPace:
-    """How often hosts are compared and painted: many hosts less often than once a second."""
+    """How often hosts are compared and painted: with many hosts, less than once per second."""
 
     def __init__(self) -> None:
         self._last_s = float("-inf")  # of time.monotonic()
 
     def skip(self) -> None:
-        """Have hosts painted next time."""
+        """Paint hosts at the next refresh."""
         self._last_s = float("-inf")
 
     def is_due(self, hosts: int) -> bool:
-        """Tell whether so many hosts are painted now."""
+        """Return whether this many hosts are due."""
         now_s = time.monotonic()
         if now_s - self._last_s < hosts / HOSTS_A_SECOND - EARLY_S:
             return False
@@ -310,9 +310,9 @@ class HostPace:
 
 
 def leave_to_rest(hosts: int) -> None:
-    """Have Python look for no garbage in what was read of many hosts, and seldom in what comes.
+    """Exclude what was read for many hosts from garbage collection, and collect rarely.
 
-    A pass over a thousand hosts takes 100 ms, in which no key is handled.
+    A pass over 1000 hosts takes 100 ms, during which no key is handled.
     """
     if hosts >= MANY_HOSTS:
         if not gc.get_freeze_count():  # a screen of many hosts has ended: its run is garbage

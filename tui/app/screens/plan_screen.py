@@ -1,6 +1,4 @@
-"""The base of Review and Job: a form, beside it the plan that it leads to, below it the key that
-starts the plan.
-"""
+"""The base of Review and Job: a form, its plan, and the key that starts the plan."""
 
 from __future__ import annotations
 
@@ -35,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class PlanScreen(StepScreen):
-    """Derive, fill the form, keep what is typed there, and return the plan that it leads to."""
+    """Derive, fill the form, keep its input, and build the plan from it."""
 
     CSS_PATH = "review.tcss"
-    UNCHANGED: ClassVar[str] = ""  # what the form says while nothing in it is changed
+    UNCHANGED: ClassVar[str] = ""  # the form's subtitle while nothing is changed
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,13 +45,13 @@ class PlanScreen(StepScreen):
         self.problem: str | None = None
         self.starting = False
         self.at_logout = AtLogout()
-        self.ways: list[Way] = []  # how to go on without hosts or profile
+        self.ways: list[Way] = []  # what to do without hosts or profile
         self.form: Form
         self.plan_pane: PlanPane
         self.launch_line: LaunchLine
 
     def compose_body(self) -> Iterable[Widget]:
-        """Form and plan side by side, then warnings and the line that says what Enter does."""
+        """Form and plan side by side, then warnings and the launch line."""
         symbols = self.shell.symbols
         cut = "~" if symbols.name == "ascii" else "…"
         self.form = Form(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
@@ -64,35 +62,35 @@ class PlanScreen(StepScreen):
         yield Static(id="review-warnings", markup=False)
         yield self.launch_line
 
-    # -- what each screen does its own way
+    # -- what each screen defines
 
     def check_field(self, name: str, text: str) -> str | None:
         """Return what is wrong with a field's text."""
         raise NotImplementedError
 
     async def keep_typed(self) -> None:
-        """Keep what was typed in the form."""
+        """Keep the form's input."""
         raise NotImplementedError
 
     def build_plan(self) -> Plan:
-        """Return the plan of what is chosen and typed. Raises BenchtuiError."""
+        """Build the plan from selection and input. Raises BenchtuiError."""
         raise NotImplementedError
 
     # -- from the form to the plan
 
     @on(Form.Edited)
     async def form_edited(self) -> None:
-        """Keep what was typed and plan again."""
+        """Keep the input and build the plan again."""
         await self.keep_typed()
         self.replan()
 
     def replan(self) -> None:
-        """Build the plan from what is chosen now and show it."""
+        """Build the plan and show it."""
         self.plan, self.problem = None, None
         self.form.show_problem("")
         if self.form.errors:
             wrong = [field.label for field in self.form.fields if field.error]
-            self.show_problem(f"{', '.join(wrong)}: not right yet, see the form")
+            self.show_problem(f"{', '.join(wrong)}: invalid, see the form")
             return
         try:
             self.plan = self.build_plan()
@@ -104,7 +102,7 @@ class PlanScreen(StepScreen):
 
     @on(PlanPane.Answered)
     def show_plan(self) -> None:
-        """Show the plan, its warnings, and what Enter does."""
+        """Show the plan, its warnings and the launch line."""
         if (plan := self.plan) is None:
             return
         selection = self.shell.selection
@@ -124,12 +122,12 @@ class PlanScreen(StepScreen):
 
     @work(group="at-logout", exclusive=True)
     async def look_at_logout(self, plan: Plan) -> None:
-        """Add what a logout would take away, once that is known."""
+        """Add warnings about a logout, once known."""
         if await self.at_logout.look(plan.hosts, self.shell.paths):
             self.replan()
 
     def show_problem(self, problem: str) -> None:
-        """Say why nothing can be started."""
+        """Show why the plan cannot start."""
         self.problem = problem
         self.show_warnings([])
         self.plan_pane.show_problem(problem)
@@ -138,7 +136,7 @@ class PlanScreen(StepScreen):
         show_text(self.launch_line, Content.styled(text, "$bad"))
 
     def show_warnings(self, warnings: list[str]) -> None:
-        """Show the strip of warnings, or hide it."""
+        """Show the warnings, if any."""
         strip = self.query_one("#review-warnings", Static)
         show_text(
             strip, Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in warnings))
@@ -150,9 +148,9 @@ class PlanScreen(StepScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def show_keys(self) -> None:
-        """Show the keys of a field while one has the focus.
+        """Show the keys of the focused field.
 
-        Without a choice those that lead to one.
+        Without a selection, the keys that lead to one.
         """
         typing = self.form.has_focus_within
         keys = (
@@ -163,7 +161,7 @@ class PlanScreen(StepScreen):
         lead_on = (*((key, name) for key, name, _ in self.ways), *review_form.ANYWHERE)
         without_field = () if self.shell.selection.ready else lead_on
         self.query_one(KeyBar).show_hint(*(keys if typing else without_field))
-        entitle(self.form, "Parameters: keys go here" if typing else "Parameters")
+        entitle(self.form, "Parameters: editing" if typing else "Parameters")
         self.show_launch()
 
     def action_edit(self) -> None:
@@ -188,7 +186,7 @@ class PlanScreen(StepScreen):
         self.plan_pane.toggle_jobs()
 
     def action_preflight(self) -> None:
-        """Ask the hosts whether they would take the plan."""
+        """Run the preflight on the hosts."""
         if self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
         elif not self.starting:
@@ -199,7 +197,7 @@ class PlanScreen(StepScreen):
     # -- starting
 
     def show_launch(self) -> None:
-        """Say which key starts the plan, once it does; in a field Enter ends the typing."""
+        """Show which key starts the plan; in a field Enter ends typing."""
         starts = self.launch_line.seen and self.plan is not None
         self.query_one(KeyBar).leave_out(*(() if starts else (f"{self.SCOPE}.launch",)))
         if self.plan is not None:
@@ -211,7 +209,7 @@ class PlanScreen(StepScreen):
 
     @on(LaunchLine.Seen)
     def plan_seen(self, event: LaunchLine.Seen) -> None:
-        """Say which key starts the plan, and obey one that came a moment before."""
+        """Show which key starts the plan, and obey a key pressed shortly before."""
         self.show_launch()
         if (
             event.starts
@@ -222,20 +220,18 @@ class PlanScreen(StepScreen):
             self.action_launch()
 
     def on_key(self, event: events.Key) -> None:
-        """Another key takes back one that came early."""
+        """Cancel an early key when another one is pressed."""
         if event.key not in STARTS:
             self.launch_line.take_back()
 
     def on_screen_suspend(self) -> None:
-        """Whoever comes back has pressed nothing yet."""
+        """Forget early keys."""
         self.launch_line.early = 0
 
     def action_launch(self) -> None:
-        """Start what is shown, after a look at what it overwrites: a name must be typed for what is
-        lost.
-        """
+        """Start the plan shown, after confirming what it overwrites by typing names."""
         if self.starting:
-            return  # Enter was pressed twice
+            return  # already starting
         if not self.launch_line.seen and self.problem is None and self.shell.selection.ready:
             self.launch_line.come_early()
         elif self.plan is None:
@@ -247,19 +243,19 @@ class PlanScreen(StepScreen):
 
     @work(group="launch")
     async def launch(self, plan: Plan) -> None:
-        """Look at the hosts when something could be lost or left out, ask, then start the engine
-        and watch it.
+        """Examine the hosts if data could be lost or parts skipped, ask, then start the engine and
+        show the run.
         """
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None
         fit = plan
         if needs_look(plan):
-            self.launch_line.update(Content.styled("looking at the hosts", "$dim"))
+            self.launch_line.update(Content.styled("checking the hosts", "$dim"))
             found, fit = await look(plan, self.shell.paths, person)
         self.starting = False
         if self.app.screen is not self or self.plan != plan:
             self.replan()
-            self.notify("not started: something else was chosen meanwhile", severity="warning")
+            self.notify("not started: the selection changed meanwhile", severity="warning")
             return
         if found is not None:
             self.show_plan()

@@ -32,12 +32,12 @@ LOOK_S = 1.0  # between looks at the files
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
-# where the cursor stands before anything was used: not on a profile that writes to devices
+# initial cursor position: not on a profile that writes to devices
 HARMLESS = "demo/quick"
 
 
 class ProfilesScreen(FilteredScreen):
-    """Families of profiles at the left, what the one under the cursor does at the right."""
+    """Profiles by family on the left, details of the one under the cursor on the right."""
 
     SCOPE = "profiles"
     CSS_PATH = "profiles.tcss"
@@ -46,10 +46,10 @@ class ProfilesScreen(FilteredScreen):
         super().__init__()
         self.entries: list[CatalogueEntry] = []
         self.shown: list[CatalogueEntry] = []
-        self.used: list[str] = []  # tags, the newest first
+        self.used: list[str] = []  # tags, newest first
         self.shows_job = False
-        self.sent_to = ""  # the profile that another screen sent the user to
-        self._early = False  # Enter was pressed before there was a list
+        self.sent_to = ""  # the profile that another screen asked for
+        self._early = False  # Enter was pressed before the list was loaded
         self._stamps: Stamps | None = None
         self._looking = False
 
@@ -67,7 +67,7 @@ class ProfilesScreen(FilteredScreen):
 
     @property
     def detail(self) -> TextPane:
-        """The pane at the right."""
+        """The pane on the right."""
         return self.query_one(TextPane)
 
     def on_mount(self) -> None:
@@ -80,7 +80,7 @@ class ProfilesScreen(FilteredScreen):
 
     @work(thread=True, group="load-profiles", exclusive=True)
     def load_profiles(self, focus: str | None = None, *, begins: bool = False) -> None:
-        """Read every profile. At the begin the cursor goes to what was chosen, or used last."""
+        """Read all profiles. At first the cursor goes to the chosen or the last used one."""
         entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
         if begins:
             focus = focus or profile_text.newest_key(entries, used) or HARMLESS
@@ -89,14 +89,14 @@ class ProfilesScreen(FilteredScreen):
         self.hand_over(self.take_profiles, entries, used, focus)
 
     def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
-        """Clear a filter that hides what was just made or edited."""
+        """Clear a filter that hides the profile just made or edited."""
         if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
             self.clear_filter()
 
     def take_profiles(
         self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None
     ) -> None:
-        """Show what was read; an Enter that came too early is obeyed now."""
+        """Show the profiles; obey an Enter pressed earlier."""
         self.entries, self.used = list(entries), used
         self.show_rows()
         if focus:
@@ -107,14 +107,12 @@ class ProfilesScreen(FilteredScreen):
             self.action_next()
 
     def arrive(self, at: str) -> None:
-        """A profile was edited: read all again, the cursor on it, also when this screen is shown
-        for the first time.
-        """
+        """Reload the profiles after an edit, and move the cursor to the edited one."""
         self.sent_to = at
         self.load_profiles(at)
 
     def filter_changed(self) -> None:
-        """Put the cursor on what fits best while something is typed."""
+        """Move the cursor to the best match while typing."""
         super().filter_changed()
         best = (
             profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
@@ -125,7 +123,7 @@ class ProfilesScreen(FilteredScreen):
     # -- showing
 
     def show_rows(self) -> None:
-        """Bring the rows and the count up to date."""
+        """Update rows and count."""
         search = self.filter.value
         self.shown = profile_text.found(self.entries, search)
         recent = profile_text.recent_rows(self.entries, self.used) if not search else []
@@ -135,8 +133,8 @@ class ProfilesScreen(FilteredScreen):
         self.show_details()
 
     def show_details(self) -> None:
-        """Show the profile under the cursor, its family on a heading, or what to do when there is
-        none.
+        """Show the profile under the cursor, the family of a heading, or what to do without
+        profiles.
         """
         entry, key = self.current, self.picklist.cursor_key
         family = (
@@ -165,7 +163,7 @@ class ProfilesScreen(FilteredScreen):
             self.detail.show(lambda _: [Line.of((hint, LABEL))])
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
-        """Return what makes description or job file for a width."""
+        """Return the builder of description or job file."""
         try:
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
@@ -176,7 +174,7 @@ class ProfilesScreen(FilteredScreen):
         return lambda _: lines
 
     def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
-        """Return what a profile measures, and its job files where these fit too."""
+        """Return what a profile measures, and its job files if they fit."""
         plan = None
         with suppress(BenchtuiError):
             plan = sample_plan(loaded, self.shell)
@@ -198,26 +196,26 @@ class ProfilesScreen(FilteredScreen):
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
-        """Details follow the cursor."""
+        """Show the details of the row under the cursor."""
         self.show_details()
         self.detail.scroll_home(animate=False)
 
     @on(PickList.Clicked)
     def row_clicked(self, event: PickList.Clicked) -> None:
-        """A double click chooses."""
+        """Choose on a double click."""
         if event.twice:
             self.action_next()
 
     # -- actions
 
     def action_next(self) -> None:
-        """Choose and go on."""
+        """Choose and continue."""
         entry = self.current
         self._early = not self.entries
         if entry is None:
             return
         if entry.error:
-            self.notify("this profile cannot be read: e edits it", severity="error")
+            self.notify("cannot read this profile: press e to edit it", severity="error")
             return
         self.shell.selection.choose_profile(entry.tag)
         self.show_rows()
@@ -232,9 +230,9 @@ class ProfilesScreen(FilteredScreen):
     # -- editing
 
     def action_edit(self) -> None:
-        """Edit the user's profile under the cursor here.
+        """Edit the user's profile under the cursor.
 
-        A preset is extended or copied under a new name first.
+        A preset is first extended or copied under a new name.
         """
         entry = self.current
         if entry is None:
@@ -245,10 +243,10 @@ class ProfilesScreen(FilteredScreen):
             self.shell.open("editor", entry.path)
 
     def action_new(self) -> None:
-        """Ask for a name and a way, and edit the new profile."""
+        """Ask for a name, extend or copy, and edit the new profile."""
         entry = self.current
         if entry is None or entry.error:
-            self.notify("choose a profile to start from", severity="warning")
+            self.notify("choose a profile first", severity="warning")
             return
         taken = frozenset(each.tag for each in self.entries if not each.preset)
         self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
@@ -274,14 +272,15 @@ class ProfilesScreen(FilteredScreen):
     def action_outside(self) -> None:
         """Edit the user's profile under the cursor in $EDITOR.
 
-        What is wrong with it is shown on return.
+        Its problems are shown on return.
         """
         entry = self.current
         if entry is None:
             return
         if entry.preset:
             self.notify(
-                "a preset stays as it is: N makes a profile of your own from it", severity="warning"
+                "presets are read-only: press N to create your own profile from it",
+                severity="warning",
             )
             return
         if edit_outside(self, entry.path, self.shell.options.environ):
@@ -290,23 +289,21 @@ class ProfilesScreen(FilteredScreen):
     # -- files that are saved outside
 
     def look_for_changes(self) -> None:
-        """Look once a second, while this screen is shown, whether a file of the user's is another
-        one.
-        """
+        """Check every second, while this screen is shown, whether the user's files changed."""
         if self.is_current and not self._looking:
             self._looking = True
             self.compare_files()
 
     @work(thread=True, group="compare-files")
     def compare_files(self) -> None:
-        """Compare names, sizes and times: a slow home directory holds up nothing."""
+        """Compare names, sizes and times, in a thread, as a home directory may be slow."""
         from tui.engine.inputs.profile_files import stamps
 
         found = stamps(self.shell.paths.profiles)
         self.app.call_from_thread(self.take_stamps, found)
 
     def take_stamps(self, found: Stamps) -> None:
-        """Read the profiles again when something changed."""
+        """Reload the profiles if something changed."""
         self._looking = False
         if self._stamps is not None and found != self._stamps:
             entry = self.current

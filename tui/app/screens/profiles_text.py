@@ -1,4 +1,4 @@
-"""Profiles as rows of a list and as a text that says what one measures. Pure."""
+"""Profiles as rows of a list, and the description of one. Pure."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ RECENT = 4  # profiles used last
 DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
 LONGEST_LABEL = 20
 CACHES = {
-    "no": "left as they are",
-    "try": "dropped where that is allowed",
-    "require": "dropped, or the run ends",
+    "no": "not dropped",
+    "try": "dropped if permitted",
+    "require": "must be dropped",
 }
 
 
@@ -60,7 +60,7 @@ def name_of(tag: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A profile in the list of those that were used last; it stands under its family as well."""
+    """A profile in the list of recently used ones; it is under its family as well."""
 
     entry: CatalogueEntry
 
@@ -78,8 +78,8 @@ def key_of(row: CatalogueEntry | Recent) -> str:
 
 
 def score(entry: CatalogueEntry, search: str) -> int:
-    """Return how well a profile fits a search, 0 for not at all: by its words in tag or title, or
-    letters in turn.
+    """Return how well a profile matches a search, 0 for not at all: by words in tag or title, or by
+    letters in order.
 
     Best is a word at the beginning of the name, then one in the tag, then one in the title, then
     letters in the tag.
@@ -100,12 +100,12 @@ def _word_score(entry: CatalogueEntry, word: str) -> int:
 
 
 def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
-    """Return the profile that fits a search best, the first of those that fit alike."""
+    """Return the best match of a search, the first of equals."""
     return max(entries, key=lambda entry: score(entry, search), default=None)
 
 
 def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
-    """Return the profiles that fit a search; those whose letters alone fit when no other does."""
+    """Return the matches of a search; by letters in order only if no word matches."""
     scores = [score(entry, search) for entry in entries]
     least = 2 if search.strip() and max(scores, default=0) > 1 else 1
     return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
@@ -114,9 +114,7 @@ def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry
 def columns(
     chosen: Callable[[], str | None], symbols: Symbols
 ) -> tuple[Column[CatalogueEntry | Recent], ...]:
-    """Return the columns of the list: a mark when a profile is chosen or broken, name, what it
-    does, whose it is.
-    """
+    """Return the columns of the list: chosen or broken, name, kind of I/O, origin."""
 
     def mark(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
@@ -150,18 +148,18 @@ def columns(
 
 
 def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
-    """Return the profiles that were used last, the newest first, under a heading.
+    """Return the recently used profiles under a heading, newest first.
 
-    Nothing when none was.
+    Empty if there are none.
     """
     recent = _recent(entries, used)
-    return [Heading("#@", "used last", (str(len(recent)), LABEL)), *recent] if recent else []
+    return [Heading("#@", "recently used", (str(len(recent)), LABEL)), *recent] if recent else []
 
 
 def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
-    """Return the row key of the profile that was used last.
+    """Return the row key of the profile used last.
 
-    None when none was that there still is.
+    None if none of them exists.
     """
     return next((key_of(row) for row in _recent(entries, used)), None)
 
@@ -181,8 +179,8 @@ def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
 
 
 def broken(problems: Sequence[Problem], symbols: Symbols, width: int) -> list[Line]:
-    """Return why a profile cannot be read, with the places."""
-    lines = [Line.of((f"{symbols.bad} this profile cannot be read", BAD)), Line()]
+    """Return why a profile cannot be read, with line numbers."""
+    lines = [Line.of((f"{symbols.bad} cannot read this profile", BAD)), Line()]
     for file in dict.fromkeys(problem.file for problem in problems if problem.file):
         lines += indented([(file, LABEL)], width, 0)
     for problem in problems:
@@ -208,9 +206,7 @@ def place_of(problem: Problem) -> str:
 def description(
     profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
 ) -> list[Line]:
-    """Return what a profile measures, what it takes (`planned`: label and value), and what can be
-    changed.
-    """
+    """Return what a profile measures, its cost (`planned`: label and value), and its parameters."""
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
         lines += indented([(profile.description, TEXT)], width, 0)
@@ -228,7 +224,7 @@ def description(
 
 
 def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of what a profile is."""
+    """Yield label and value of a profile's facts."""
     yield "measures", [(headline, TEXT)]
     if profile.source:
         yield "source", [(source_text(profile), TEXT)]
@@ -248,7 +244,7 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
 
 
 def sweep_text(sweep: SweepSpec) -> str:
-    """Return how many points there are, and of what: ``23 points over numjobs, bs``."""
+    """Return the number of points and the axes: ``23 points over numjobs, bs``."""
     from tui.model.profile_parts import axes, grid_points
 
     count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
@@ -263,14 +259,14 @@ def source_text(profile: Profile) -> str:
 
 
 def layout_text(layout: bool | str) -> str:
-    """Return whether test files are written first."""
+    """Return whether test files are laid out first."""
     if isinstance(layout, str):
-        return f"as parameter {layout.strip('{}')} says"
+        return f"set by parameter {layout.strip('{}')}"
     return "files are laid out before the run" if layout else "none"
 
 
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
-    """Yield what can be changed at launch."""
+    """Yield the parameters."""
     yield heading("parameters")
     indent = min(max((len(name) for name in profile.params), default=0), LONGEST_LABEL) + 4
     for name, param in profile.params.items():
@@ -289,7 +285,7 @@ def param_runs(param: Param) -> list[Run]:
 
 
 def job_lines(profile: Profile, width: int) -> Iterator[Line]:
-    """Yield the jobs with the options that make them what they are; of a suite its profiles."""
+    """Yield the jobs with their main options; for a suite, its profiles."""
     from tui.model.profile import resolve_params
 
     if profile.tool == SUITE:

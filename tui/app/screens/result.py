@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 26
-AROUND = 4  # rows of a screen that its page does not have: header, run, tabs, keys
-ONE_CHART = frozenset({"summary"})  # tabs that end in one: of several each would grow
+AROUND = 4  # rows outside the page: header, run, tabs, keys
+ONE_CHART = frozenset({"summary"})  # tabs that end in a single chart
 NEED_A_RECORD = frozenset(action.id for action in run_actions.RESULT) - {"result.replay"}
 
 
 class ResultPage(Lines):
-    """The page, as high as its lines; the container around it scrolls."""
+    """The page, as tall as its lines; its container scrolls."""
 
     DEFAULT_CSS = "ResultPage { height: auto; padding: 0 1; }"
 
@@ -68,7 +68,7 @@ class ResultPage(Lines):
         self.call_after_refresh(self.update_lines)
 
     def show_text(self, text: str, role: str) -> None:
-        """Show a sentence instead of a page."""
+        """Show a text instead of a page."""
         self.page, self.text = None, (text, role)
         self.refresh(layout=True)
         self.call_after_refresh(self.update_lines)
@@ -76,7 +76,7 @@ class ResultPage(Lines):
     def lines_for(self, width: int) -> list[Line]:
         """Return the lines at a width.
 
-        Made once for each page and width, the chart costs milliseconds.
+        Cached by page and width, as charts take milliseconds.
         """
         if self.page is None:
             text, role = self.text
@@ -93,7 +93,7 @@ class ResultPage(Lines):
         return self._made[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
-        """As high as the page."""
+        """The number of lines."""
         return len(self.lines_for(width))
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
@@ -104,7 +104,7 @@ class ResultPage(Lines):
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
     """Return the lines of a page.
 
-    Its chart takes the rows that are left, or gives some up so that all are seen.
+    Its chart grows or shrinks so that the page fits the screen.
     """
     lines = page_lines(page, width, height)
     fitting = height + room - len(lines)
@@ -123,7 +123,7 @@ class TabChosen(Message):
 
 
 class ResultTop(Lines):
-    """What stays in sight above a page: which run, and its tabs."""
+    """The fixed lines above a page: the run and its tabs."""
 
     DEFAULT_CSS = "ResultTop { height: 2; padding: 0 1; }"
 
@@ -161,7 +161,7 @@ class ResultScreen(StepScreen):
         self.page: Page | None = None
 
     def compose_body(self) -> Iterable[Widget]:
-        """What the run is, and one page of it."""
+        """The run, and one page of it."""
         yield ResultTop(id="result-top")
         with VerticalScroll(id="result-scroll", can_focus=False):
             yield ResultPage(id="result-page")
@@ -178,11 +178,11 @@ class ResultScreen(StepScreen):
 
     @property
     def scroll(self) -> VerticalScroll:
-        """What scrolls the page."""
+        """The page's container."""
         return self.query_one("#result-scroll", VerticalScroll)
 
     def on_mount(self) -> None:
-        """Read the record without holding up the keys."""
+        """Read the record off the event loop."""
         self.load()
 
     @on(RunChanged)
@@ -196,9 +196,7 @@ class ResultScreen(StepScreen):
             # its first import takes a while
             await asyncio.to_thread(importlib.import_module, "plotext")
         except BenchtuiError as error:
-            self.view.show_text(
-                f"no result to show\n{error}\n\np plays what the journal holds", "bad"
-            )
+            self.view.show_text(f"no result to show\n{error}\n\np replays the journal", "bad")
             self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
         shell, path = self.shell, self.run_dir / "run.json"
@@ -236,7 +234,7 @@ class ResultScreen(StepScreen):
     # -- actions
 
     def action_tab(self, places: int) -> None:
-        """Show the tab so many places further."""
+        """Show the tab this many places further."""
         if self.page is not None:
             self.show_tab(beside(self.page, places))
 
@@ -245,19 +243,17 @@ class ResultScreen(StepScreen):
         if self.page is None:
             return
         if name == "defend" and not self.page.answers:
-            self.notify("nothing was measured: no figure to object to", severity="warning")
+            self.notify("nothing was measured: no figures to defend", severity="warning")
             return
         self.show_tab("summary" if self.page.tab == name else name)
 
     def action_chart(self, metric: ChartMetric) -> None:
-        """Draw another metric; in a matrix show it in the cells."""
+        """Draw another metric; in a matrix, show it in the cells."""
         if self.page is not None:
             self.show(self.page.with_metric(metric))
 
     def action_open(self) -> None:
-        """Show the figures of the cell under the cursor: of the repetition that is nearest to its
-        median.
-        """
+        """Show the figures of the cell under the cursor: its repetition closest to the median."""
         page = self.page
         if (
             page is not None
@@ -277,12 +273,12 @@ class ResultScreen(StepScreen):
             self.action_open()
 
     def show_matrix(self, page: Page) -> None:
-        """Show the matrix again, the cursor on the cell of the step that was shown."""
+        """Show the matrix again, with the cursor on the cell of the step shown."""
         self.show(page.with_matrix())
         self.call_after_refresh(self.scroll_to_cursor)
 
     def scroll_to_cursor(self) -> None:
-        """Bring the line with the cursor into the window, with a line around it."""
+        """Scroll the cursor's line into view, with a line around it."""
         lines = self.view.lines_for(self.view.size.width)
         place = next(
             (y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None
@@ -293,7 +289,7 @@ class ResultScreen(StepScreen):
     def action_move_cursor(self, rows: int, columns: int) -> None:
         """Move the cursor of the matrix.
 
-        Where there is none go to the tab beside, or scroll, as below its last row.
+        Without one, or beyond its last row, go to the next tab or scroll.
         """
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:
@@ -305,9 +301,9 @@ class ResultScreen(StepScreen):
             self.action_tab(columns)
 
     def action_job(self) -> None:
-        """Show the next job alone; after the last one all together."""
+        """Show the next job; after the last one, all jobs together."""
         if self.page is None or len(self.page.jobs) < 2:
-            self.notify("there is one job here: nothing to choose from")
+            self.notify("this step has one job")
         else:
             self.show(self.page.with_next_job())
 
@@ -318,16 +314,14 @@ class ResultScreen(StepScreen):
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
 
     def action_remedy(self) -> None:
-        """Do what can be done about a run that was refused or failed, after a question."""
+        """Apply the remedy for a refused or failed run; ask first."""
         if self.page is not None and is_ours(self, self.run_dir, hosts=True):
             remedies.mend(
                 self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir)
             )
 
     def action_back(self) -> None:
-        """From a step to the matrix, else to the list of runs: that is where a result comes
-        from.
-        """
+        """Go from a step to the matrix, else to the list of runs."""
         page = self.page
         if page is not None and page.tab != "summary":
             self.show_tab("summary")
@@ -346,7 +340,7 @@ class ResultScreen(StepScreen):
 
 
 def record_of(run_dir: Path) -> RunRecord:
-    """Return the record of a run; one that was never written is made from the journal.
+    """Return the record of a run; if missing, build it from the journal.
 
     Raises BenchtuiError.
     """
@@ -377,7 +371,7 @@ def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
 
 
 def published_of(record: RunRecord, user_dir: Path) -> PublishedView | None:
-    """Return the run beside published figures; None when its profile has none."""
+    """Return the run compared with published figures; None if its profile has none."""
     from tui.view.published import published
 
     return published(record, user_dir)[0]

@@ -1,4 +1,4 @@
-"""Result: the tabs Hosts, Time, Latency and About as lines."""
+"""Result: the tabs Hosts, Time, Latency, Telemetry, Findings, Facts and Commands as lines."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from tui.view.step_notes import (
     problem_lines,
 )
 
-# and which goes first where room is short
+# and the order in which columns are dropped
 HOST_PERCENTILES = ((50.0, 1), (95.0, 5), (99.0, 0), (99.5, 6), (99.9, 4))
 LEAST_HOSTS = 3
 
@@ -70,7 +70,7 @@ LEAST_HOSTS = 3
 class HostResultRow:
     """One host in one direction.
 
-    The first of its rows bears its name and how far it is from the median.
+    The host's first row has its name and its distance from the median.
     """
 
     host: str
@@ -79,14 +79,12 @@ class HostResultRow:
     first: bool
     spread: HostSpread
     kind: str
-    named: bool  # there are several directions
+    named: bool  # with several directions
     symbols: Symbols = "braille"
 
 
 def spread_of_hosts(page: Page) -> HostSpread:
-    """Return how far the rates of the shown step's hosts are from their median, over all directions
-    of I/O.
-    """
+    """Return the deviation of each host's rate from the median, over all directions."""
     rates: dict[str, float | None] = {}
     for host, dirs in page.by_host.items():
         counted = [name for name in dirs if registry.direction(name).in_total]
@@ -96,9 +94,9 @@ def spread_of_hosts(page: Page) -> HostSpread:
 
 
 def laggard_lines(page: Page, width: int) -> list[Line]:
-    """Return which hosts lag, and how near the others are to the median.
+    """Return the stragglers, and how close the other hosts are to the median.
 
-    Nothing of fewer than three hosts.
+    Empty for fewer than three hosts.
     """
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
@@ -124,10 +122,10 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
 
 
 def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return a line a host and direction, the farthest from the median first."""
+    """Return a line per host and direction, farthest from the median first."""
     step, found = page.shown_step, page.by_host
     if step is None or not found:
-        return [Line.of(("no host has figures of its own here", LABEL))]
+        return [Line.of(("no per-host figures", LABEL))]
     spread = spread_of_hosts(page)
     rows = rows_of(page, spread)
     columns = measured(columns_of(page), rows)
@@ -136,7 +134,7 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines = [
         rule(
             "Hosts",
-            f"{kind}, the farthest from the median first" if len(found) > 1 else kind,
+            f"{kind}, farthest from the median first" if len(found) > 1 else kind,
             width,
         )
     ]
@@ -150,12 +148,15 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
             for line in labelled([(f"{host} ", LABEL)], [(text, VALUE)], width)
         ]
     if any(row.result.from_samples for row in rows):
-        lines += [Line(), Line.of(("~ rebuilt from samples: the tool gave no result there", LABEL))]
+        lines += [
+            Line(),
+            Line.of(("~ rebuilt from samples: no result from the load generator", LABEL)),
+        ]
     return lines
 
 
 def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
-    """Return the rows, hosts that lag first, then by how far they are from the median."""
+    """Return the rows, stragglers first, then by distance from the median."""
     step = page.shown_step
     kind = page.record.latency_kind_of(step) if step is not None else "clat"
     far = sorted(
@@ -178,7 +179,7 @@ def columns_of(page: Page) -> list[Column[HostResultRow]]:
         "", lambda row: (row.direction, KEYS.get(row.direction, TEXT))
     )
     return [
-        Column("  host", _name),  # behind the place of the mark
+        Column("  host", _name),  # after the column of the mark
         *([Column("median", _from_median, right=True)] if len(page.by_host) > 1 else []),
         *([Column(f"±{units.share(reach_of(_widest(page)))}", _bar, 9, gap=1,
             drop=3)] if some else []),
@@ -248,7 +249,7 @@ NAME_WIDTH = 16
 
 
 def metric_rule(page: Page, title: str, width: int) -> Line:
-    """Return a heading with the keys that choose what is drawn."""
+    """Return a heading with the keys that choose the metric."""
     keys: list[Run] = []
     for metric, key, name in METRIC_KEYS:
         role = "value" if metric == page.metric else LABEL
@@ -259,10 +260,10 @@ def metric_rule(page: Page, title: str, width: int) -> Line:
 
 
 def time_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return the charts of the shown step one below the other, then a line a host."""
+    """Return the charts of the current step, then a line per host."""
     step = page.shown_step
     if step is None or step.series is None:
-        return [Line.of(("no samples: nothing to show over time", LABEL))]
+        return [Line.of(("no samples", LABEL))]
     rates: Drawn = "bandwidth" if page.metric == "bandwidth" else "iops"
     order: tuple[Drawn, ...] = (
         ("latency", "p99", rates) if page.metric == "latency" else (rates, "latency", "p99")
@@ -278,7 +279,7 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def host_lines(page: Page, width: int) -> list[Line]:
-    """Return each host's course as one line, those that lag first; all in one scale."""
+    """Return each host over time as one line, slowest first, on a common scale."""
     step = page.shown_step
     columns = step.series.columns if step is not None and step.series is not None else []
     found = [column for column in columns if column.host is not None]
@@ -326,17 +327,15 @@ def _of_direction(page: Page, columns: list[SeriesColumns], shown: Drawn, width:
 
 
 CELL, BEHIND = 11, 13
-GUTTER, LEAST_BESIDE = 3, 38  # between table and charts; cells that charts beside the table have
+GUTTER, LEAST_BESIDE = 3, 38  # gap between table and charts; least width of charts beside the table
 KINDS = ("clat", "slat", "lat")
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return percentiles as a table, and histogram and curves over each other: beside it where
-    there is room.
-    """
+    """Return percentiles as a table, with histogram and curves beside it if they fit."""
     step = page.shown_step
     if step is None or not page.all_hosts:
-        return [Line.of(("no latencies of single I/Os were measured here", LABEL))]
+        return [Line.of(("no per-I/O latencies measured", LABEL))]
     kind = page.record.latency_kind_of(step)
     found: dict[str, Latency] = {}
     for name in registry.in_order(page.all_hosts):
@@ -344,11 +343,9 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
         if latency is not None and latency.n:
             found[name] = latency
     if not found:
-        return [Line.of(("no latencies were counted here", LABEL))]
+        return [Line.of(("no latencies measured", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
-    lines = [
-        rule(f"Percentiles, {who}", f"{kind}, of all I/Os together: nothing is averaged", width)
-    ]
+    lines = [rule(f"Percentiles, {who}", f"{kind}, over all I/Os, not averaged", width)]
     table = _table(found, kind, width)
     counted = [
         Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
@@ -357,12 +354,12 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     ]
     table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
-        said = "no histogram is kept: percentiles are as the load generator printed them"
+        said = "no histogram: percentiles as printed by the load generator"
         return [*lines, *table, Line(), *labelled([], [(said, LABEL)], width)]
     at = max(line.width for line in table) + GUTTER
     if width - at < LEAST_BESIDE:
         return [*lines, *table, Line(), *_charts(counted, width, height, coloured=page.colors)]
-    even = (len(table) - 1) // 2  # two charts and the line between them end with the table
+    even = (len(table) - 1) // 2  # two charts and the line between them are as tall as the table
     height = even if height == even + 1 else height
     return [*lines, *beside(table, _charts(counted, width - at, height, coloured=page.colors), at)]
 
@@ -434,9 +431,7 @@ def _deviation(latency: Latency) -> str:
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the
-    record is.
-    """
+    """Return notes, tags, changed parameters, host facts, leftovers, and the record's path."""
     from tui.record.host_facts import facts_together
     from tui.text.objects import left_texts
 
@@ -472,7 +467,7 @@ def fact(name: str, text: str, width: int) -> list[Line]:
 
 
 def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return what the hosts of a step did meanwhile; what is too long for a line goes on below."""
+    """Return the telemetry of a step's hosts; long lines are wrapped."""
     from tui.view.step_notes import load_table
 
     found = (
@@ -480,7 +475,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
         if page.shown_step is not None
         else []
     )
-    lines = [rule("Load", "mean/largest, while it was measured", width)] if found else []
+    lines = [rule("Load", "mean/maximum during the measurement", width)] if found else []
     for line in found:
         short = line.width <= width
         lines += (
@@ -492,7 +487,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def telemetry_curves(page: Page, width: int) -> list[Line]:
-    """Return how busy the CPU of each machine was over time, a line each."""
+    """Return the CPU usage of each machine over time, a line each."""
     step = page.shown_step
     looked = [
         host
@@ -517,7 +512,7 @@ def telemetry_curves(page: Page, width: int) -> list[Line]:
 
 
 def findings_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return problems of hosts, every finding whole, and the checks that could not be made."""
+    """Return the problems of hosts, every finding in full, and the checks without data."""
     record = page.record
     lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
@@ -525,14 +520,12 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the phases of the shown step with their times, its commands, and the job file of its
-    first host.
-    """
+    """Return the current step's phases with durations, commands, and first job file."""
     record, step = page.record, page.shown_step
     index = step.index if step is not None else 0
     lines = [rule("Phases", step.name if step is not None else "", width)]
     phases = [*record.phases, *(step.phases if step is not None else [])]
-    # the end of a run stands before its steps
+    # the record lists the end of a run before its steps
     for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):
         took = (
             units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0))
@@ -546,7 +539,7 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
             Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width))
         )
     commands = [each for each in record.provenance.commands if each.step == index]
-    lines += [Line(), rule("Commands", f"{len(commands)} of this step", width)] if commands else []
+    lines += [Line(), rule("Commands", f"{len(commands)} in this step", width)] if commands else []
     for text, hosts in _alike(
         [(each.host, each.phase, shlex.join(each.argv)) for each in commands]
     ).items():
@@ -563,10 +556,7 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return commands by phase and text, with the hosts that were given them.
-
-    A host's own name is no difference.
-    """
+    """Return commands by phase and text, with their hosts."""
     found: dict[tuple[str, str], list[str]] = {}
     for host, phase, text in commands:
         found.setdefault((phase, text), []).append(host)

@@ -1,4 +1,4 @@
-"""Result: the step and cell that are shown, the matrix of a sweep, published figures."""
+"""Result: the current step and cell, the matrix of a sweep, published figures."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from tui.view.objections import ObjectionAnswer
     from tui.view.published import PublishedNote, PublishedView
 
-LATENCY_SHOWN = 99.0  # percentile that the l key puts into the tables
-BESIDE = 110  # columns from which a chart stands beside its table
+LATENCY_SHOWN = 99.0  # percentile shown in tables by the l key
+BESIDE = 110  # columns from which a chart is beside its table
 GUTTER = 3
 
 
@@ -49,8 +49,8 @@ class Matrix:
 
     tables: tuple[MatrixTable, ...]
     cursor: str
-    metric: ChartMetric | None = None  # a figure in place of the headline
-    colors: bool = True  # the terminal tells curves apart by colour
+    metric: ChartMetric | None = None  # a metric in place of the headline
+    colors: bool = True  # curves are distinguished by colour
 
     @property
     def cells(self) -> list[Cell]:
@@ -73,9 +73,9 @@ class Matrix:
 def matrix_of(
     record: RunRecord, cursor: str = "", metric: ChartMetric | None = None, *, colors: bool = True
 ) -> Matrix | None:
-    """Return the matrix of a run, the cursor on the best point unless said otherwise.
+    """Return the matrix of a run, by default with the cursor on the best point.
 
-    None when it has none.
+    None if it has none.
     """
     if record.matrix is None or not any(step.cell for step in record.steps):
         return None
@@ -88,7 +88,7 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return the figure that a metric stands for, in the direction that the run is about.
+    """Return a metric's figure in the direction of the headline.
 
     None: the headline itself.
     """
@@ -105,15 +105,15 @@ def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | No
 
 
 def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
-    """Return the key of the cell that the run's headline comes from, else of the first one."""
+    """Return the key of the headline's cell, else of the first cell."""
     step = record.headline.step if record.headline is not None else None
     return next((cell.key for cell in cells if step in cell.steps), cells[0].key)
 
 
 def moved(matrix: Matrix, rows: int, columns: int) -> str:
-    """Return the key of the cell so many rows down and columns to the right.
+    """Return the key of the cell this many rows down and columns to the right.
 
-    Holes are passed over.
+    Skips holes.
     """
     lines = [row.cells for table in matrix.tables for row in table.rows]
     y, x = next(
@@ -139,14 +139,14 @@ def moved(matrix: Matrix, rows: int, columns: int) -> str:
 
 
 def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
-    """Return the cell of a row that is nearest to a column."""
+    """Return the cell of a row nearest to a column."""
     cells = [(abs(place - x), cell) for place, cell in enumerate(line) if cell is not None]
     return min(cells, key=lambda each: each[0])[1] if cells else None
 
 
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
-    """Return the tables, what is under the cursor, the knees, and the chart: beside its table where
-    there is room.
+    """Return the tables, the cell under the cursor, the knees, and the chart, beside its table if
+    it fits.
     """
     lines: list[Line] = []
     is_broad = width >= BESIDE
@@ -168,7 +168,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
 
 
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
-    """Return a table, a line on its cell under the cursor, and its knees."""
+    """Return a table, a line on the cell under the cursor, and the knees."""
     lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
     if table is matrix.table:
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
@@ -180,7 +180,7 @@ def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
 def table_and_chart(
     matrix: Matrix, table: MatrixTable, width: int, chart_height: int
 ) -> list[Line]:
-    """Return a table with its chart at its right; below it when the table needs the room."""
+    """Return a table with its chart on the right, or below it if the table is wide."""
     half = width // 2 - GUTTER
     widest = max(line.width for line in table_lines(table, half))
     left = table_part(matrix, table, half)
@@ -196,7 +196,7 @@ def table_and_chart(
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
-    """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
+    """Return a line on the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
     parts = [
         ("› ", "accent"),
@@ -230,7 +230,7 @@ LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("9
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is shown: the record, where it is, which step and which chart."""
+    """The page of a result: record, path, current step, chart and tab."""
 
     record: RunRecord
     path: Path
@@ -238,23 +238,23 @@ class Page:
     metric: ChartMetric = "iops"
     # the run beside published figures, when its profile has some
     published: PublishedView | None = None
-    tab: str = "summary"  # which of the tabs is shown
+    tab: str = "summary"  # the current tab
     matrix: Matrix | None = None  # of sweeps, suites, repetitions
     inside: bool = True  # show one step; else the matrix
-    job: str | None = None  # that was chosen; steps that have no such job show all
-    colors: bool = True  # the terminal tells curves apart by colour
+    job: str | None = None  # the chosen one; steps without such a job show all
+    colors: bool = True  # curves are distinguished by colour
     symbols: Symbols = "braille"
     answers: tuple[ObjectionAnswer, ...] = ()  # to each objection
 
     @property
     def shown_step(self) -> StepRecord | None:
-        """The step whose figures are shown."""
+        """The current step."""
         steps = self.record.steps
         return steps[min(self.step, len(steps) - 1)] if steps else None
 
     @property
     def jobs(self) -> list[str]:
-        """The jobs of the shown step, where there are several."""
+        """The jobs of the current step, if several jobs."""
         step = self.shown_step
         return (
             list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
@@ -262,12 +262,12 @@ class Page:
 
     @property
     def shown_job(self) -> str | None:
-        """The job that is shown alone; None: all together."""
+        """The current job; None: all together."""
         return self.job if self.job in self.jobs else None
 
     @property
     def all_hosts(self) -> Mapping[str, AggregateRecord]:
-        """What is shown over all hosts, by direction: of all jobs or one."""
+        """The figures of all hosts by direction, for all jobs or one."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -275,7 +275,7 @@ class Page:
 
     @property
     def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
-        """What is shown of each host, by direction: of all jobs or one."""
+        """The figures of each host by direction, for all jobs or one."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -289,12 +289,12 @@ class Page:
 
     @property
     def shown_matrix(self) -> Matrix | None:
-        """The matrix, when that is what the page shows."""
+        """The matrix, if the page shows it."""
         return None if self.inside or self.tab != "summary" else self.matrix
 
     @property
     def shown_headline(self) -> HeadlineRecord | None:
-        """The run's headline; of a step of a matrix, its cell's; none of a suite."""
+        """The run's headline; for a step of a matrix, its cell's headline."""
         matrix, step = self.record.matrix, self.shown_step
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline
@@ -303,12 +303,12 @@ class Page:
             self.record.headline,
         )
 
-    # -- what keys lead to
+    # -- results of keys
 
     def with_metric(self, metric: ChartMetric) -> Page:
-        """Return the page with another chart, or another figure in the cells.
+        """Return the page with another chart, or another metric in the cells.
 
-        The same one again is the headline.
+        The same metric again restores the headline.
         """
         at = self.shown_matrix
         if at is None:
@@ -317,7 +317,7 @@ class Page:
         return replace(self, matrix=matrix_of(self.record, at.cursor, wanted, colors=at.colors))
 
     def with_matrix(self) -> Page:
-        """Return the page with its matrix, the cursor on the cell of the step that is shown."""
+        """Return the page with its matrix, the cursor on the current step's cell."""
         step = self.shown_step
         cursor = step.cell or "" if step is not None else ""
         matrix = matrix_of(
@@ -326,9 +326,9 @@ class Page:
         return replace(self, inside=False, tab="summary", matrix=matrix)
 
     def with_cursor(self, rows: int, columns: int) -> Page | None:
-        """Return the page with the cursor so many cells further.
+        """Return the page with the cursor moved by cells.
 
-        None when there is no matrix, or it ends there.
+        None without a matrix, or at its edge.
         """
         matrix = self.shown_matrix
         at = moved(matrix, rows, columns) if matrix is not None else ""
@@ -337,7 +337,7 @@ class Page:
         return replace(self, matrix=replace(matrix, cursor=at))
 
     def with_next_job(self) -> Page:
-        """Return the page with the next job alone; after the last one with all together."""
+        """Return the page with the next job; after the last one, with all jobs."""
         order = [None, *self.jobs]
         return replace(self, job=order[(order.index(self.shown_job) + 1) % len(order)])
 
@@ -350,9 +350,9 @@ def page_of(
     symbols: Symbols = "braille",
     before: Page | None = None,
 ) -> Page:
-    """Return the page of a record as it is shown first.
+    """Return the initial page of a record.
 
-    Of one that was read again, as it was shown `before`.
+    Of a reloaded record, the page as it was `before`.
     """
     step = record.headline.step if record.headline and record.headline.step is not None else 0
     matrix = matrix_of(
@@ -368,7 +368,7 @@ def page_of(
 
 
 def metric_of(record: RunRecord) -> ChartMetric:
-    """Return what is drawn over time first: what the headline is about."""
+    """Return the metric to draw over time: the headline's."""
     drawn: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
@@ -406,10 +406,9 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
 def course(
     values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False
 ) -> str:
-    """Return a series as one line from its first to its last value; a short one is stretched.
+    """Return a series as one line; a short one is stretched.
 
-    Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the
-    largest (`peaks`).
+    In a long one, each mark is the mean of its seconds, or with `peaks` (percentiles) the largest.
     """
     count, least = len(values), 2 * width
     wide: Sequence[float | None] = values
@@ -428,9 +427,9 @@ NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
 def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
-    """Return the line of the result page that says what there is to compare with.
+    """Return the line on the result page that names published figures.
 
-    Nothing when there is nothing.
+    Empty if there are none.
     """
     if view is None:
         return []
@@ -443,9 +442,9 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
 
 
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
-    """Return the page of published figures: whether they can be compared stands above them."""
+    """Return the page of published figures, with their comparability first."""
     if view is None:
-        text = f"no published figures for {tag}; files in your baselines folder add some"
+        text = f"no published figures for {tag}; add some as files in your baselines folder"
         return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
     lines = [rule(f"Published: {view.title}", "v goes back", width)]
     column = max((len(note.label) for note in (*view.badges, *view.remarks)), default=0)
@@ -460,7 +459,7 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
 
 
 def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
-    """Return a note with its label in a column of its own."""
+    """Return a note with its label in a separate column."""
     label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
     return labelled(
         [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1

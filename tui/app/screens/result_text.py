@@ -54,7 +54,7 @@ from tui.view.step_notes import VERDICTS, measured_nothing, problem_lines, step_
 if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
-WIDEST_LABEL = 26  # of a row of figures: what is farther from its numbers is hard to follow
+WIDEST_LABEL = 26  # of a row of figures: a wider gap to the numbers is hard to read
 STATES = {
     "complete": "badge-good",
     "partial": "badge-warn",
@@ -64,10 +64,7 @@ STATES = {
 
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return the figures, whether they count and what limited them.
-
-    Then latencies, hosts, chart and findings.
-    """
+    """Return figures, verdict and bottleneck, then latencies, hosts, chart and findings."""
     lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
     asides = [
         *laggard_lines(page, width),
@@ -102,7 +99,7 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
 def title_line(page: Page, width: int) -> Line:
     """Return state, profile and time.
 
-    On tabs behind the first one the headline and whether it counts.
+    On other tabs than Summary: headline and verdict.
     """
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
@@ -128,7 +125,7 @@ def title_line(page: Page, width: int) -> Line:
 
 
 def about(page: Page, width: int) -> Line:
-    """Return hosts, target, time and what was changed."""
+    """Return hosts, target, duration and changed parameters."""
     record = page.record
     count = len(record.hosts)
     parts = [
@@ -156,7 +153,7 @@ def objection_counts(page: Page, width: int) -> list[Line]:
 
 
 def figures(page: Page, width: int) -> list[Line]:
-    """Return one line a direction over all hosts, and what must be known to read it right."""
+    """Return one line per direction over all hosts, with remarks on the figures."""
     step = page.shown_step
     if step is not None and step.metadata is not None:
         from tui.view.operation_tables import operation_lines
@@ -181,7 +178,7 @@ def figures(page: Page, width: int) -> list[Line]:
 
 
 def job_lines(page: Page, width: int) -> list[Line]:
-    """Return which of several jobs is shown."""
+    """Return the line that says which job is shown."""
     jobs, shown = page.jobs, page.shown_job
     if len(jobs) < 2:
         return []
@@ -198,8 +195,8 @@ def job_lines(page: Page, width: int) -> list[Line]:
 
 
 def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
-    """Return what the aggregate hides: hosts that did not measure all the time, figures made from
-    samples.
+    """Return what the aggregate hides: hosts that measured only part of the time, figures rebuilt
+    from samples.
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
@@ -220,19 +217,19 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
         ):
             seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
             rate = units.iops(result.iops_window)
-            text = f"{direction}: {rate} IOPS in the {seconds:.0f} s in which all hosts measured"
+            text = f"{direction}: {rate} IOPS over the {seconds:.0f} s in which all hosts measured"
             lines.append(Line.of(("! ", "warn"), (text, LABEL)))
     if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
         lines.append(
             Line.of(
-                ("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)
+                ("! ", "warn"), ("~ rebuilt from samples: no result from the load generator", LABEL)
             )
         )
     return lines
 
 
 def steps(page: Page, width: int) -> list[Line]:
-    """Return one line a step when there are several, the shown one marked."""
+    """Return one line per step if several jobs, with the current one marked."""
     found = page.record.steps
     if len(found) < 2:
         return []
@@ -282,7 +279,7 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def host_problems(page: Page, width: int) -> list[Line]:
-    """Return problems of hosts, and what can be done about a run that was refused."""
+    """Return the problems of hosts, and the remedy for a refused run."""
     from tui.app.services.remedies import of_record
 
     lines = problem_lines(page.record, width)
@@ -292,7 +289,7 @@ def host_problems(page: Page, width: int) -> list[Line]:
 
 
 def finding_lines(page: Page, width: int) -> list[Line]:
-    """Return a line a finding; nothing when there is none."""
+    """Return a line per finding."""
     from tui.view.findings import brief_lines
 
     lines = brief_lines(page.record.findings, width)
@@ -302,15 +299,14 @@ def finding_lines(page: Page, width: int) -> list[Line]:
 
 
 GAP = 2
-LESS, MORE = "‹ ", " ›"  # there are more tabs than fit
+LESS, MORE = "‹ ", " ›"  # not all tabs fit
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab: its name, its title, its lines for a width and a height of charts, and whether a
-    page has it.
+    """One tab: name, title, its lines for a width and chart height, and whether a page has it.
 
-    `of_step`: it shows one step of several, so the list of steps stands above.
+    `of_step`: it shows one of several steps, with the list of steps above.
     """
 
     name: str
@@ -361,7 +357,7 @@ TABS: tuple[Tab, ...] = (
         lambda page: page.published is not None or page.tab == "published",
     ),
 )
-"""In the order in which they stand; one that a page does not have is left out."""
+"""In display order; tabs that a page does not have are left out."""
 
 
 def tabs_of(page: Page) -> list[Tab]:
@@ -375,13 +371,13 @@ def shown_tab(page: Page) -> Tab:
 
 
 def beside(page: Page, places: int) -> str:
-    """Return the name of the tab so many places further; behind the last one comes the first."""
+    """Return the name of the tab this many places further, cyclically."""
     names = [tab.name for tab in tabs_of(page)]
     return names[(names.index(shown_tab(page).name) + places) % len(names)]
 
 
 def tab_runs(page: Page, width: int) -> list[tuple[str, list[Run]]]:
-    """Return name and runs of the tabs that fit around the one that is shown."""
+    """Return name and runs of the tabs that fit around the current one."""
     tabs, here = tabs_of(page), shown_tab(page).name
     first = taken = 0
     while first < len(tabs) - 1 and taken + _until(tabs[first:], here) > width:
@@ -403,7 +399,7 @@ def _until(tabs: list[Tab], here: str) -> int:
 
 
 def tab_line(page: Page, width: int) -> Line:
-    """Return the line of tabs, the shown one accented; what has no room is left out at its ends."""
+    """Return the line of tabs, the current one accented; tabs that do not fit are left out."""
     shown = tab_runs(page, width - len(MORE))
     runs: list[Run] = [(_before(page, shown), LABEL)]
     for place, (_, part) in enumerate(shown):
@@ -417,7 +413,7 @@ def _before(page: Page, shown: list[tuple[str, list[Run]]]) -> str:
 
 
 def tab_at(page: Page, width: int, x: int) -> str:
-    """Return the name of the tab that stands in a column of the line; empty where there is none."""
+    """Return the name of the tab at a column of the line; empty if none."""
     shown = tab_runs(page, width - len(MORE))
     edge = len(_before(page, shown))
     for name, part in shown:

@@ -1,4 +1,4 @@
-"""Result: the figures of a run as tiles, whether they count, what limited them."""
+"""Result: the figures of a run as tiles, its verdict, its bottleneck."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 MEDIAN, TAIL = 50.0, 99.0
 # of an MPI benchmark, before all others
 FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")
-SECOND, LAST = 1, 2  # what gives way to other tiles: the rate beside the headline, then the median
+SECOND, LAST = 1, 2  # dropped first: the rate beside the headline, then the median
 
 
 def headline(page: Page, width: int) -> list[Line]:
-    """Return the figures in large digits, how the run is judged, and what limited it."""
+    """Return the figures in large digits, the verdict and the bottleneck."""
     found = page.shown_headline
     tiles = figure_tiles(page)
     lines = tile_lines(tiles, width, page.symbols)
@@ -55,15 +55,15 @@ def headline(page: Page, width: int) -> list[Line]:
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
-    """Return rate, bandwidth, median and p99 of what is shown; of a matrix those of the headline's
+    """Return rate, bandwidth, median and p99 of the step shown; of a matrix, of the headline's
     step.
 
-    They are of the headline's direction, else of all directions together. An MPI benchmark has its
-    operations.
+    They are for the headline's direction, else for all directions together. An MPI benchmark has a
+    tile per operation.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
-        return []  # told in words: there is no number
+        return []  # shown in words: there is no number
     if page.shown_matrix is not None:
         if found is None or found.step is None:
             return []  # a suite: each row has its own
@@ -89,7 +89,7 @@ def figure_tiles(page: Page) -> list[FigureTile]:
 
 
 def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
-    """Return the tile of the figure the profile is about, in the colour of its direction."""
+    """Return the tile of the headline, in the colour of its direction."""
     number, unit, _ = headline_parts(page)
     title = meaning(found).removesuffix(" latency")
     return FigureTile(
@@ -136,7 +136,7 @@ def latency_tiles(
 ) -> list[FigureTile]:
     """Return the median and p99.
 
-    A mean or another percentile that the headline is about takes the median's place.
+    A mean or another percentile in the headline replaces the median.
     """
     names = each_io_once(dirs) or list(dirs)
     if BOTH in dirs:
@@ -158,7 +158,7 @@ def latency_tiles(
 def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
     """Return a percentile of all directions together.
 
-    Without their buckets that of the slowest direction.
+    Without buckets, of the slowest direction.
     """
     if not known:
         return []
@@ -166,7 +166,7 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
     if len(known) == 1:
         (each,) = known.values()
         value = shown_percentile(each, percentile)
-        if value is None:  # no histogram: a mean, where a tail would stand
+        if value is None:  # no histogram: the mean replaces the tail
             return [] if drop else [FigureTile("mean latency", *units.latency_parts(each.mean_ns))]
         return [FigureTile(title, *units.latency_parts(value), drop=drop)]
     value = merged_percentile(list(known.values()), percentile)
@@ -217,13 +217,13 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
     return tiles
 
 
-# -- how it is judged, what limited it
+# -- verdict and bottleneck
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the judgement in one line, as many whole parts as it has room for.
+    """Return the verdict in one line, with as many parts as fit.
 
-    Of a run that failed all of it.
+    Of a failed run, in full.
     """
     (mark, key), (text, _) = judgement(record)
     if key == "bad" or record.state != "complete":
@@ -236,14 +236,14 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
-    """Return what limited the step that is shown, and what a counter-experiment said about it."""
+    """Return the bottleneck of the step shown, and the result of its counter-experiment."""
     bottleneck = bottleneck_text(page)
     lines = labelled([("limited by ", LABEL)], [(bottleneck, TEXT)], width) if bottleneck else []
     return [*lines, *proved(proof_of(page), width)]
 
 
 def bottleneck_text(page: Page) -> str:
-    """Return what limited the step that is shown, of a search the system where it has its answer.
+    """Return the bottleneck of the step shown; of a search, at its answer.
 
     Empty: unknown.
     """
@@ -258,7 +258,7 @@ def bottleneck_text(page: Page) -> str:
 
 
 def proof_of(page: Page) -> ProofRecord | None:
-    """Return the counter-experiment about what limited the step that is shown."""
+    """Return the counter-experiment on the bottleneck of the step shown."""
     bottleneck = (
         page.shown_step.limiter
         if page.shown_step is not None and page.shown_matrix is None
@@ -278,9 +278,7 @@ def best_name(page: Page) -> str:
 
 
 def headline_parts(page: Page) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``,
-    ``read``.
-    """
+    """Return number, unit and meaning of the headline: ``390``, ``k IOPS``, ``read``."""
     found = page.shown_headline
     if found is None or measured_nothing(page.record):
         return (
@@ -297,7 +295,7 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
 
 
 def judgement(record: RunRecord) -> list[Run]:
-    """Return how the run ended, what was checked and what was found."""
+    """Return how the run ended, and the results of its checks."""
     from tui.view.step_notes import checks_text
 
     words = {
@@ -311,7 +309,7 @@ def judgement(record: RunRecord) -> list[Run]:
 
 
 def proved(proof: ProofRecord | None, width: int) -> list[Line]:
-    """Return what a counter-experiment said; nothing when there was none."""
+    """Return the result of a counter-experiment; empty without one."""
     if proof is None:
         return []
     mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReviewScreen(PlanScreen):
-    """Parameters of the chosen profile at the left, what they lead to on the chosen hosts at the
-    right.
-    """
+    """Parameters of the chosen profile on the left, the plan for the chosen hosts on the right."""
 
     SCOPE = "review"
     UNCHANGED = "as in the profile"
@@ -35,23 +33,23 @@ class ReviewScreen(PlanScreen):
         self._made_for: object = None  # what the form was filled for
 
     def compose_body(self) -> Iterable[Widget]:
-        """Form and plan, or in their place what is missing."""
+        """Form and plan, or what is missing for them."""
         yield from super().compose_body()
         yield Center(Static(id="review-missing"), id="review-empty")
 
     @property
     def back(self) -> str:
-        """The screen that Escape leads to: of a run that is made again where that was asked for."""
+        """The screen that Escape leads to: for "run again", where it was asked for."""
         return self.shell.again_from or super().back
 
     # -- what is chosen
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Hosts or profile may be others than last time."""
+        """Update: hosts or profile may have changed."""
         await self.show_choice()
 
     async def show_choice(self) -> None:
-        """Show form and plan of what is chosen, or what is missing."""
+        """Show form and plan of the selection, or what is missing."""
         selection = self.shell.selection
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None
@@ -81,21 +79,21 @@ class ReviewScreen(PlanScreen):
         self.show_keys()
 
     async def action_local(self) -> None:
-        """Run on this machine where no host was chosen."""
+        """Run on this machine if no host is chosen."""
         await self.take_hosts([LOCAL])
 
     async def action_last_hosts(self) -> None:
-        """Run on the hosts of the last run where none was chosen."""
+        """Run on the hosts of the last run if none is chosen."""
         await self.take_hosts(await asyncio.to_thread(review_missing.last_hosts, self.shell))
 
     async def take_hosts(self, names: list[str]) -> None:
-        """Let these hosts generate load, unless some are chosen."""
+        """Choose these hosts, unless some are chosen."""
         selection = self.shell.selection
         if selection.ticked:
-            self.notify(f"runs on {selection.hosts_text()}: 1 chooses others")
+            self.notify(f"runs on {selection.hosts_text()}; press 1 to choose others")
             return
         if not names:
-            self.notify("no run was made whose hosts are all known", severity="warning")
+            self.notify("no earlier run whose hosts all still exist", severity="warning")
         for name in names:
             selection.put(name, server=False)
         self.refresh_chrome()
@@ -110,7 +108,7 @@ class ReviewScreen(PlanScreen):
             self.dim_unused()
 
     def dim_unused(self) -> None:
-        """Show the parameters as not used that a sweep or a search decides."""
+        """Dim the parameters that a sweep or a search decides."""
         if self.loaded is not None:
             kind = self.form.values.get(SEARCH, "")
             with suppress(ValueError):  # half of a sweep is typed
@@ -121,7 +119,7 @@ class ReviewScreen(PlanScreen):
         return review_form.check_field(self.loaded.profile, name, text) if self.loaded else None
 
     async def keep_typed(self) -> None:
-        """Keep what was typed; another kind of search has other fields."""
+        """Keep the input; another kind of search has other fields."""
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
@@ -135,13 +133,13 @@ class ReviewScreen(PlanScreen):
                 self.form.focus_on(SEARCH, typing=True)
 
     async def action_defaults(self) -> None:
-        """Forget every change to what the profile says."""
+        """Reset everything to the profile's values."""
         self.shell.selection.change_nothing()
         await self.fill_form()
         self.replan()
 
     def build_plan(self) -> Plan:
-        """Return the plan of what is chosen. Raises UsageError."""
+        """Build the plan from the selection. Raises UsageError."""
         if self.loaded is None:
             raise UsageError("no profile chosen")
         return review_form.plan_of(self.loaded, self.shell)

@@ -33,24 +33,24 @@ HINTS = {
             " hosts"
         ),
     ),
-    LIMITS: ("limits", "what must hold: p99.9 < 2ms, errors = 0"),
-    OVER: ("over", "names with blanks between, values after them: rate numjobs=1,2,4 hosts=1,2"),
-    POINTS: ("points", "measurements at most"),
+    LIMITS: ("limits", "must hold, such as p99.9 < 2ms, errors = 0"),
+    OVER: ("over", "names separated by spaces, with values: rate numjobs=1,2,4 hosts=1,2"),
+    POINTS: ("points", "maximum number of measurements"),
     WITHIN: (
         "within",
-        "time of load and pauses at most, such as 30m; empty: what the profile says",
+        "maximum time of load and pauses, such as 30m; empty: as in the profile",
     ),
-    POINT: ("point", "time of a measurement at least; more where a percentile needs more I/Os"),
-    MOST: ("most", "time of a measurement at most"),
-    HOLD: ("hold", "hold the capacity so long before it counts as found"),
+    POINT: ("point", "minimum time per point; longer if a percentile needs more I/Os"),
+    MOST: ("most", "maximum time per point"),
+    HOLD: ("hold", "time to hold the capacity before it counts as found"),
 }
-ANY_LIMIT = "mean < 1s"  # stands for limits that are not typed yet, to find the other bounds
+ANY_LIMIT = "mean < 1s"  # placeholder while no limits are typed, to find the other defaults
 
 
 def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return what may be searched for, and what bounds the search.
+    """Return the fields of a search: its kind and limits.
 
-    Nothing where none is possible.
+    Empty if none is possible.
     """
     from tui import workloads
     from tui.engine.plan.search import SearchChoice, usual_kind
@@ -71,9 +71,9 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
 def _bounds(
     loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the texts of the bounds' fields, now and when nothing is asked for.
+    """Return the texts of the limits' fields, current and default.
 
-    None where the plan says why.
+    Empty if the plan reports an error.
     """
     from msgspec.structs import replace
 
@@ -117,9 +117,9 @@ def _texts(search: Search) -> dict[str, str]:
 def wish_of(
     values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None
 ) -> SearchChoice:
-    """Return what a search is asked for by the texts of its fields, which are right.
+    """Return the search described by its valid fields.
 
-    Bounds are of one kind alone.
+    Limits apply to one kind only.
     """
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of
@@ -150,9 +150,9 @@ def wish_of(
 
 
 def set_aside(profile: Profile, kind: str) -> set[str]:
-    """Return the parameters that a search of this kind does not use.
+    """Return the parameters that a search of this kind ignores.
 
-    None where nothing is searched for.
+    Empty without a search.
     """
     from tui import workloads
 
@@ -160,12 +160,12 @@ def set_aside(profile: Profile, kind: str) -> set[str]:
 
 
 def limit_texts(text: str) -> list[str]:
-    """Return the limits of a list with commas between them."""
+    """Return the limits of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def check_bound(profile: Profile, name: str, text: str) -> str | None:
-    """Return what is wrong with a field of a search, None when it is right."""
+    """Return what is wrong with a field of a search, None if valid."""
     from tui.model.profile_check import knob_problem
     from tui.model.profile_parts import MOST_POINTS, known_hold, known_span, over_of, parse_limit
 
@@ -193,18 +193,18 @@ def check_bound(profile: Profile, name: str, text: str) -> str | None:
     return None
 
 
-# no parameter can be named so
+# no parameter can have such a name
 REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"
 # the id of a condition, or a role, follows
 PRECONDITION, ATTEST, ROLE = "@precondition", "@attest:", "@role:"
 YES_NO = ("yes", "no")
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
-SWEEP_HINT = "values to measure with in turn: numjobs=1,2,4"
+SWEEP_HINT = "values to measure in turn: numjobs=1,2,4"
 
 
 def fields_words() -> Words:
-    """Return how messages about a plan call what stands in the form: each field by its label."""
+    """Return the words of messages about a plan: each field by its label."""
     from tui.engine.plan.choices import Words
 
     return Words(
@@ -221,13 +221,13 @@ def fields_words() -> Words:
         role="",
         name_limits="in the field 'limits', such as p99.9 < 2ms",
         name_hosts="1 chooses more",
-        no_search="'search' says none",
-        what_searches="another word in 'search' measures what it sustains",
+        no_search="'search' is none",
+        what_searches="choose a kind in 'search' to measure its capacity",
     )
 
 
 def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return all fields: of the profile, of the run, and of what only a person knows."""
+    """Return all fields: of the profile, of the run, and conditions to attest."""
     from tui.engine.plan.choices import questions_of
     from tui.engine.plan.plan import asks_for_precondition
 
@@ -243,7 +243,7 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     roles, answers = role_specs(loaded.profile, selection), attest_specs(asked, selection)
     fields = [*params, *roles, *searched, *own[len(params) :], *answers]
     if asks_for_precondition(loaded):
-        help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
+        help_text = "yes or no: fill the files, then run rounds of the load until it is steady"
         fields.append(
             FieldSpec(
                 PRECONDITION,
@@ -268,7 +268,7 @@ def role_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
 
 
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
-    """Return a field for each condition that no host can tell."""
+    """Return a field for each condition that the user attests."""
     return [
         FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown",
             f"{text} yes, no, unknown", name,
@@ -278,12 +278,12 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
 
 
 def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
-    """Return the profile's parameters, then what belongs to the run itself."""
+    """Return the fields of the profile's parameters, then those of the run."""
     swept = swept_texts(profile)
     specs = [
         FieldSpec(name, selection.overrides.get(name,
             default := swept.get(name) or default_text(param)), default,
-                  ("swept; one value measures that alone; " if name in swept else "") + hint(param),
+                  ("swept; or enter one value; " if name in swept else "") + hint(param),
                   masked=param.kind == "secret", choices=choices_of(param))
         for name, param in profile.params.items()
     ]  # fmt: skip
@@ -298,7 +298,7 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     return [
         *specs,
         FieldSpec(
-            REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"
+            REPEAT, selection.repeat or often, often, "number of measurements per point", "repeat"
         ),
         *sweeps,
         FieldSpec(
@@ -318,7 +318,7 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
 def keep_typed(
     selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool
 ) -> None:
-    """Keep what stands in the fields; bounds of a search only where all is `right`."""
+    """Keep the fields' values; limits of a search only if all are `right`."""
     typed = dict(values)
     repeat = typed.pop(REPEAT, "")
     selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
@@ -341,7 +341,7 @@ def keep_typed(
 
 
 def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
-    """Return the parameters that the sweep takes the place of, or a search of this kind.
+    """Return the parameters that the sweep, or a search of this kind, replaces.
 
     Raises ValueError.
     """
@@ -349,7 +349,7 @@ def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set
 
 
 def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
-    """Return the plan of what is chosen and typed. Raises UsageError."""
+    """Build the plan from selection and input. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.programs import with_programs
@@ -378,7 +378,7 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 def swept_texts(profile: Profile) -> dict[str, str]:
-    """Return the values of each parameter that the profile sweeps over: ``1,2,4``."""
+    """Return the values of each swept parameter: ``1,2,4``."""
     from tui.engine.plan.steps import person_text
     from tui.model.profile import parse_param
     from tui.model.profile_parts import grid_points
@@ -393,7 +393,7 @@ def swept_texts(profile: Profile) -> dict[str, str]:
 
 
 def repeat_text(profile: Profile) -> str:
-    """Return how often a profile measures each point, as the form shows it."""
+    """Return the profile's repetitions per point, as the form shows them."""
     repeat = profile.repeat
     return str(repeat) if isinstance(repeat, int) else f"until {repeat.until * 100:g}%"
 
@@ -405,7 +405,7 @@ def sweep_values(text: str) -> dict[str, list[str]]:
         name, equals, values = word.partition("=")
         listed = [value for value in values.split(",") if value]
         if not (name and equals and listed):
-            raise ValueError("write NAME=V1,V2 with blanks between names")
+            raise ValueError("write NAME=V1,V2, separated by spaces")
         found[name] = listed
     return found
 
@@ -426,19 +426,19 @@ def check_sweep(profile: Profile, text: str) -> str | None:
         ):
             return f"{name}: {problem}"
         if again := next(said_twice(profile.params[name], values), None):
-            return f"{name}: {again[1]}; repeat measures points again"
+            return f"{name}: {again[1]}; use repeat to measure points again"
     return None
 
 
 def default_text(param: Param) -> str:
-    """Return a parameter's default as somebody would type it."""
+    """Return a parameter's default as one would type it."""
     if isinstance(param.default, bool):
         return yes_no(param.default)
     return str(param.default)
 
 
 def choices_of(param: Param) -> tuple[str, ...]:
-    """Return the words of which a parameter is one; empty where it is something else."""
+    """Return the allowed words of a parameter; empty if it takes other values."""
     words = YES_NO if param.kind == "flag" else tuple(map(str, param.choices or ()))
     return () if any(" " in word for word in words) else words
 
@@ -449,14 +449,14 @@ def yes_no(value: bool) -> str:
 
 
 def hint(param: Param) -> str:
-    """Return a parameter's help with what is allowed."""
+    """Return a parameter's help and allowed values."""
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
     return f"{text} ({param.kind})".lstrip()
 
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:
-    """Return what is wrong with one field's text, None when it is right."""
+    """Return what is wrong with one field's text, None if valid."""
     if name == SWEEP:
         return check_sweep(profile, text)
     if name == REPEAT and text == repeat_text(profile):

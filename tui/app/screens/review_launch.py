@@ -1,4 +1,4 @@
-"""The line below a plan: which key starts it, and from when on."""
+"""The line below a plan: which key starts it, once it has been shown long enough."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from textual.widgets import Static
 from tui.app.terminal import actions
 from tui.app.widgets.lines import show_text
 
-READ_S = 0.5  # how long a plan is on the screen before a key starts it
+READ_S = 0.5  # time a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
-WAITS = "Enter came early: starts in a moment; any other key stops that"
-EARLY = "the plan is shown first: press Enter again"
+WAITS = "starting in a moment; any other key cancels"
+EARLY = "plan just changed: press Enter again"
 
 
 class LaunchLine(Static):
-    """Says which key starts the plan, once it could be read.
+    """Shows which key starts the plan, once it has been on the screen long enough.
 
-    It tells a key that came a moment too early, which starts the plan then, from one that is held
-    down, or was meant for the screen before.
+    A key pressed slightly early starts the plan then; one held down, or meant for the previous
+    screen, does not.
     """
 
     class Seen(Message):
         """The plan has been on the screen for long enough.
 
-        `starts`: a key that came early starts it now.
+        `starts`: a key pressed early starts it now.
         """
 
         def __init__(self, starts: bool) -> None:
@@ -36,57 +36,57 @@ class LaunchLine(Static):
     def __init__(self) -> None:
         super().__init__(id="review-launch")
         self.seen = False  # the plan has been on the screen for long enough
-        self.early = 0  # keys that came before that
+        self.early = 0  # keys pressed before that
         self.plan_text = ""
-        self.typing = False  # a field has the focus, where Enter ends the typing
-        self.unready = ""  # which hosts answered that they would refuse the plan
+        self.typing = False  # a field has the focus: Enter ends typing
+        self.unready = ""  # which hosts would refuse the plan
         self._seeing: Timer | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether one key came early, and starts the plan as soon as it has been seen.
+        """Whether one key was pressed early, and starts the plan once it has been seen.
 
         A second one is a held key.
         """
         return self.early == 1 and not self.seen
 
     def hold(self) -> None:
-        """Let no key start another plan, which nobody has seen."""
+        """Block keys until the new plan has been seen."""
         self.seen = False
         self.call_after_refresh(self.wait_for_reader)
 
     def wait_for_reader(self) -> None:
-        """The plan is on the screen; begin to wait, again when a key was pressed too early."""
+        """Start the waiting time, again after an early key."""
         if self._seeing is not None:
             self._seeing.stop()
         self._seeing = self.set_timer(READ_S, self.plan_seen)
 
     def plan_seen(self) -> None:
-        """Let keys start the plan from now on."""
+        """Allow keys to start the plan."""
         starts, self.seen = self.waits, True
         self.post_message(self.Seen(starts))
 
     def come_early(self) -> None:
-        """Keep a key that came before the plan could be read."""
+        """Remember a key pressed too early."""
         self.early += 1
         show_text(self, self.launch_text())
         self.wait_for_reader()
 
     def take_back(self) -> None:
-        """Forget a key that came early: another one was pressed."""
+        """Forget an early key: another one was pressed."""
         if self.waits:
             self.early = 0
             show_text(self, self.launch_text())
 
     def show_launch(self, plan_text: str, *, typing: bool, unready: str) -> None:
-        """Say which key starts this plan."""
+        """Show which key starts this plan."""
         self.plan_text, self.typing, self.unready = plan_text, typing, unready
         show_text(self, self.launch_text())
 
     def launch_text(self) -> Content:
-        """Return which key starts the plan, once it does.
+        """Return which key starts the plan, once keys do.
 
-        A key that came too early has to come again.
+        A key pressed too early must be pressed again.
         """
         if not self.seen:
             return (
@@ -96,7 +96,9 @@ class LaunchLine(Static):
             return Content.styled(self.plan_text, "$dim")
         key = ("Enter ", "bold $accent")
         if self.unready:
-            return Content.assemble((f"{self.unready}; ", "$warn"), key, ("tries anyway", "$warn"))
+            return Content.assemble(
+                (f"{self.unready}; ", "$warn"), key, ("starts it anyway", "$warn")
+            )
         if self.early:
             key_again = ("press ", "$warn"), key, ("again: ", "$warn")
             return Content.assemble(*key_again, (self.plan_text, "bold $bright"))

@@ -1,4 +1,4 @@
-"""Review without hosts or a profile: the keys that lead on."""
+"""Review without hosts or a profile: the keys to continue."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
 
 Way = tuple[str, str, str]
-"""A key, its name in the footer, and what it leads to."""
-RECENT = 20  # runs that are looked at for one whose hosts are all known
+"""A key, its footer label, and what it does."""
+RECENT = 20  # newest runs searched for one whose hosts all exist
 
 
 def missing_keys(shell: AppShell) -> list[Way]:
-    """Return how to go on, what comes first before what takes a shorter way."""
+    """Return the ways to continue, the regular one first."""
     selection = shell.selection
     if selection.ticked:
         return [("2", "profiles", "choose a profile first")]
     first = "choose hosts first"
     if selection.servers:
-        first = f"choose a host that generates load; only looked at: {some(selection.servers)}"
+        first = f"choose a host that generates load; only monitored: {some(selection.servers)}"
     ways = [("1", "hosts", first), way("review.local", "run on this machine")]
     if names := last_hosts(shell):
         ways.append(way("review.last-hosts", f"run on the hosts of the last run: {some(names)}"))
@@ -36,20 +36,20 @@ def missing_keys(shell: AppShell) -> list[Way]:
 
 
 def way(action_id: str, says: str) -> Way:
-    """Return a way that is an action of this screen."""
+    """Return the way of an action of this screen."""
     action = next(each for each in actions.in_scope("review") if each.id == action_id)
     return key_name(action.keys[0]), action.label, says
 
 
 def missing_content(ways: Sequence[Way]) -> Content:
-    """Return the ways under each other."""
+    """Return the ways, one per line."""
     return Content("\n").join(
         [Content.assemble((key, "bold $accent"), f" {says}") for key, _, says in ways]
     )
 
 
 def last_hosts(shell: AppShell) -> list[str]:
-    """Return the hosts of the newest run whose hosts are all known; nothing when there is none."""
+    """Return the hosts of the newest run whose hosts all exist; empty if there is none."""
     try:
         for run in shell.store.list(RECENT):
             names, gone = known_hosts(run.hosts, shell.fleet)

@@ -1,4 +1,4 @@
-"""A plan as lines: what will happen, what it costs, what to be warned of. Pure."""
+"""A plan as lines: steps, commands, files, cost, warnings. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def launch_line(plan: Plan) -> str:
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
         hosts += (
-            ", looks at"
+            ", monitors"
             f" {plan.servers[0].name if len(plan.servers) == 1 else f'{len(plan.servers)} servers'}"
         )
     if plan.search is not None:
@@ -47,7 +47,7 @@ def launch_line(plan: Plan) -> str:
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
-    """Return the whole plan, most important first, for a pane of `width` columns."""
+    """Return the whole plan, most important first."""
     labels = summary(plan, width - INDENT)
     facts = [
         line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
@@ -64,14 +64,14 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of each fact; `width` cells make a line of a value."""
+    """Yield label and value of each fact; a value has `width` cells."""
     for fact in (each for each in plan_facts(plan) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield one line a step: name, direction, in flight, time."""
+    """Yield one line per step: name, direction, in flight, time."""
     if len(plan.steps) > STEPS_IN_FULL:
         yield from matrix(plan, width)
         return
@@ -90,7 +90,7 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def matrix(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield what is swept, profile by profile: the values of each axis, and what they come to."""
+    """Yield the sweep of each profile: values of each axis, steps and time."""
     yield heading("steps")
     yield from indented([(steps_text(plan), BRIGHT)], width)
     parts = parts_of(plan)
@@ -110,7 +110,7 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the command of each distinct step; hosts differ in their job file's seed only."""
+    """Yield each distinct command; hosts differ only in their job file's seed."""
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
@@ -121,7 +121,7 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the test files of one host, or what becomes of its objects."""
+    """Yield the test files of one host, or its objects."""
     if sets := dict.fromkeys(
         each for step in plan.steps for task in step.tasks[:1] for each in task.objects
     ):
@@ -133,7 +133,7 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
     if task is None:
         return
     yield heading(f"test files on {task.host}")
-    # a line for one more is its own line
+    # "1 more" takes as many lines as the file itself
     shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)
     for spec in task.files[:shown]:
         many = f"  {spec.count} files," if spec.count else ""
@@ -145,30 +145,30 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def job_files(plan: Plan, room: int | None = None) -> list[Line]:
-    """Return the job file of each point as the first host gets it; of many points, or in little
-    `room`, the first ones.
+    """Return the job file of each point for the first host; only the first points if many, or if
+    `room` is short.
 
-    Where there is room for none, there are no lines.
+    Empty if none fits.
     """
     lines: list[Line] = []
     shown = [step for step in plan.steps if step.is_fill or not step.warmup]
     points = list({step.cell or step.index: step for step in reversed(shown)}.values())[::-1]
     for number, step in enumerate(points[:POINTS_SHOWN]):
         task = step.tasks[0]
-        others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
+        others = f", {len(step.tasks) - 1}others have other seeds" if len(step.tasks) > 1 else ""
         one = [
             heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"),
             *job_lines(task),
             Line(),
         ]
-        # before others, a line is left for how many more there are
+        # leave a line for the count of the rest
         last = number == len(points) - 1
         if room is not None and len(lines) + len(one) - int(last) > room - int(not last):
-            return [*lines, _more(len(points) - number, "v has them")] if lines else []
+            return [*lines, _more(len(points) - number, "v shows them")] if lines else []
         lines += one
     if len(points) > POINTS_SHOWN:
         lines.append(
-            _more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json has them all")
+            _more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json prints all")
         )
     return lines
 

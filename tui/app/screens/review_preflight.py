@@ -1,6 +1,4 @@
-"""The plan of a launch as a pane, and the preflight above it: what its hosts answered, how old that
-is, who refuses.
-"""
+"""The plan as a pane, with the preflight above it: the hosts' answers, their age, refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Preflight:
-    """The answers of the hosts to one plan; another plan makes them void, for good."""
+    """The answers of the hosts to one plan; another plan discards them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -46,7 +44,7 @@ class Preflight:
         self.plan, self.answers, self.asked_at = plan, answers, self.clock()
 
     def hold_for(self, plan: Plan | None) -> None:
-        """Forget the answers unless they are about this very plan."""
+        """Forget the answers unless they are about this plan."""
         if plan != self.plan:
             self.plan, self.answers = None, ()
 
@@ -56,11 +54,11 @@ class Preflight:
         return self.clock() - self.asked_at
 
 
-AGES_S = 5.0  # the step in which an age is told
+AGES_S = 5.0  # rounding of displayed ages
 
 
 def age_text(age_s: float) -> str:
-    """Return how old a preflight is."""
+    """Return the age of a preflight."""
     steps = int(age_s // AGES_S)
     return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
 
@@ -68,9 +66,9 @@ def age_text(age_s: float) -> str:
 def ahead_lines(
     answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
 ) -> list[Line]:
-    """Return the answers and how old they are, refusals first.
+    """Return the answers and their age, refusals first.
 
-    Hosts that say the same share a line.
+    Hosts with the same answer share a line.
     """
     bad = [each for each in answers if each.problems]
     ready = f": {len(answers) - len(bad)} of {len(answers)} hosts ready" if len(answers) > 1 else ""
@@ -87,7 +85,7 @@ def ahead_lines(
 
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return which hosts are one machine and what they differ in, as far as they were looked at."""
+    """Return which hosts are the same machine, and how checked hosts differ."""
     found = (*machine_lines(facts), *differing_lines(compare(facts)))
     lines = [
         line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
@@ -96,9 +94,9 @@ def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> lis
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
-    """Return how many hosts are not ready, as what stands before "Enter".
+    """Return how many hosts are not ready, as shown before "Enter".
 
-    Empty when all are, or none was asked.
+    Empty if all are, or none was asked.
     """
     bad = [each for each in answers if each.problems]
     held = sum(each.in_use for each in bad)
@@ -114,13 +112,13 @@ def unready(answers: Sequence[HostReadiness]) -> str:
 
 
 def refusal(answers: Sequence[HostReadiness]) -> str:
-    """Return how many hosts would refuse the run, empty when none would."""
+    """Return which hosts would refuse the run, empty if none."""
     bad = [each.host for each in answers if each.problems]
     return f"{some(bad)} would refuse this run: see the preflight" if bad else ""
 
 
 class PlanPane(TextPane):
-    """Shows what will happen below what the hosts answered, or the job file of each step."""
+    """Shows the preflight answers and the plan, or the job file of each step."""
 
     class Answered(Message):
         """The hosts of the plan have answered."""
@@ -132,15 +130,15 @@ class PlanPane(TextPane):
         self.facts: Mapping[str, Mapping[str, Fact]] = {}  # of the last check of each host
         self.shows_jobs = False
         self.preflight = Preflight()
-        self.border_title = "What will happen"
+        self.border_title = "Run plan"
 
     def on_mount(self) -> None:
-        """Tell from time to time how old a preflight is."""
+        """Update the age of the preflight regularly."""
         self.set_interval(AGES_S, self.age_answers)
 
     @property
     def answers(self) -> Sequence[HostReadiness]:
-        """What the hosts answered to this very plan."""
+        """The hosts' answers to this plan."""
         return self.preflight.answers if self.preflight.plan == self.plan else ()
 
     def show_plan(self, plan: Plan, checks: Mapping[str, HostCheck]) -> None:
@@ -166,7 +164,7 @@ class PlanPane(TextPane):
         if self.shows_jobs:
             entitle(self, "Job files", "v plan")
         else:
-            entitle(self, "What will happen", "v job file")
+            entitle(self, "Run plan", "v job file")
 
     def toggle_jobs(self) -> None:
         """Switch between plan and job files."""
@@ -177,8 +175,8 @@ class PlanPane(TextPane):
             self.scroll_home(animate=False)
 
     def lines_of(self, plan: Plan, width: int) -> list[Line]:
-        """Return the job files, or the plan with its preflight, and the job files below it where
-        these fit too.
+        """Return the job files, or the plan with its preflight, followed by the job files if they
+        fit.
         """
         if self.shows_jobs:
             return review_plan.job_files(plan)
@@ -197,7 +195,7 @@ class PlanPane(TextPane):
 
     @work(group="preflight", exclusive=True)
     async def ask_hosts(self, plan: Plan, paths: Paths, person: Asker) -> None:
-        """Ask the hosts whether they would take a plan, and count the answers as they come."""
+        """Run the preflight on the hosts, and count the answers as they arrive."""
         heard: list[str] = []
 
         def hear(name: str) -> None:
@@ -208,7 +206,7 @@ class PlanPane(TextPane):
         self.take_answers(plan, await ask_ahead(plan, paths, person, hear))
 
     def take_answers(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
-        """Keep the answers to a plan, unless it is another one by now."""
+        """Keep the answers, unless the plan changed meanwhile."""
         if plan == self.plan:
             self.preflight.take(plan, answers)
             self.shows_jobs = False
@@ -216,6 +214,6 @@ class PlanPane(TextPane):
             self.post_message(self.Answered())
 
     def age_answers(self) -> None:
-        """Tell how old the answers of the hosts are by now."""
+        """Update the age of the answers."""
         if self.answers and self.plan is not None:
             self.show(partial(self.lines_of, self.plan))

@@ -1,4 +1,4 @@
-"""Every run that was kept, newest first."""
+"""All saved runs, newest first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
 # actions that need no run under the cursor
 WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})
-IMPORT_HELP = "a file, directory or archive that a load generator wrote"
+IMPORT_HELP = "a file, directory or archive with a load generator's output"
 REREAD_S = 5.0
 
 
@@ -61,9 +61,7 @@ class RunsScreen(FilteredScreen):
         self.problem_text = ""
 
     def compose_body(self) -> Iterable[Widget]:
-        """The list with its filter and the run under the cursor, or a sentence when there is
-        none.
-        """
+        """The list with its filter and the run under the cursor, or a note without runs."""
         self.columns = columns(self.shell.symbols, self.marked, self.cells)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(
@@ -97,26 +95,24 @@ class RunsScreen(FilteredScreen):
 
     @property
     def summary_at_hand(self) -> RunSummary | None:
-        """What the list knows of the run under the cursor."""
+        """The summary of the run under the cursor."""
         return next((run for run in self.runs if key_of(run) == self.picklist.cursor_key), None)
 
     # -- reading
 
     def on_mount(self) -> None:
-        """Read the runs, and while they are shown again from time to time: a run may go on or end
-        meanwhile.
-        """
+        """Read the runs, and reload them regularly while they are shown."""
         self.set_interval(REREAD_S, lambda: self.is_current and self.load())
         self.picklist.focus()
 
     @on(events.ScreenResume)
     def read_again(self) -> None:
-        """Something may have run since."""
+        """Reload: something may have run since."""
         self.find_run()
         self.load()
 
     def find_run(self) -> None:
-        """Put the cursor on the run that was watched last, once: keys that follow are about it."""
+        """Move the cursor, once, to the run watched last."""
         from tui.library.summary import summarize
 
         run_dir, self.shell.run_to_find = self.shell.run_to_find, None
@@ -147,9 +143,7 @@ class RunsScreen(FilteredScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Show state and verdict where there is room for both, the list in its order, and the
-        preview below it.
-        """
+        """Choose columns and preview for the new size; keep the order."""
         self.preview.fit(self.size)
         if self.size.width == self.cells:
             return
@@ -163,9 +157,9 @@ class RunsScreen(FilteredScreen):
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Show the runs that the filter lets through.
+        """Show the runs that match the filter.
 
-        What is wrong with a filter stands below the list.
+        A filter error is shown below the list.
         """
         text, problem = self.filter.value.strip(), ""
         try:
@@ -189,7 +183,7 @@ class RunsScreen(FilteredScreen):
         notice = self.query_one("#runs-empty", Static)
         notice.display = not shown
         notice.update(
-            f"{problem or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY
+            f"{problem or f'No run matches {text}'}: Esc clears the filter" if self.runs else EMPTY
         )
         self.show_preview()
 
@@ -200,7 +194,7 @@ class RunsScreen(FilteredScreen):
             self.preview.show_run(run, run_dir)
 
     def action_pane(self) -> None:
-        """Go to the run's details, which are shown whole then, or back to the list."""
+        """Move to the run's details, then shown in full, or back to the list."""
         if self.preview.has_focus:
             self.set_focus(self.picklist)
         elif self.picklist.rows:
@@ -211,24 +205,24 @@ class RunsScreen(FilteredScreen):
     def action_sort(self) -> None:
         """Sort by the next column."""
         super().action_sort()
-        if self.picklist.sort is None:  # the order of the store is that of "started"
+        if self.picklist.sort is None:  # the store's order is by "started"
             super().action_sort()
 
     # -- opening and comparing
 
     def action_open(self) -> None:
-        """Open the result, or Live while the run goes on."""
+        """Open the result, or Live if the run is running."""
         if (run := self.summary_at_hand) is not None and (run_dir := self.run_at_hand) is not None:
             (self.shell.open_live if run.state == "running" else self.shell.open_result)(run_dir)
 
     @on(PickList.Clicked)
     def open_clicked(self, event: PickList.Clicked) -> None:
-        """A double click opens."""
+        """Open on a double click."""
         if event.twice:
             self.action_open()
 
     def action_mark(self) -> None:
-        """Mark the run under the cursor to be compared, or take the mark away."""
+        """Mark or unmark the run under the cursor for comparison."""
         key, run = self.picklist.cursor_key, self.summary_at_hand
         if key in self.marked:
             self.marked.remove(key)
@@ -243,7 +237,7 @@ class RunsScreen(FilteredScreen):
     def action_compare(self) -> None:
         """Compare the marked runs with the oldest of them.
 
-        When one is all, with the run under the cursor.
+        With a single one, compare it with the run under the cursor.
         """
         chosen, run = oldest_first(self.marked, self.runs), self.summary_at_hand
         if len(chosen) == 1 and run is not None and (why := why_not_compared(run)):
@@ -257,25 +251,25 @@ class RunsScreen(FilteredScreen):
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 
     def action_report(self) -> None:
-        """Ask for format and place, and write the marked runs, or the one under the cursor, as a
-        report.
+        """Ask for format and path, and write a report of the marked runs, or the one under the
+        cursor.
         """
         chosen = oldest_first(self.marked, self.runs) or filter(None, [self.picklist.cursor_key])
         if run_dirs := [self.shell.paths.runs / key for key in chosen]:
             run_commands.report(self, *run_dirs)
 
     def action_import(self) -> None:
-        """Ask for what was kept of a run elsewhere."""
+        """Ask for the path of results to import."""
         self.app.push_screen(LineDialog("Import", IMPORT_HELP, does="import"), self.import_given)
 
     def import_given(self, text: str | None) -> None:
-        """Import what was typed."""
+        """Import the given path."""
         if text:
             self.import_path(text)
 
     @work(group="import", exit_on_error=False)
     async def import_path(self, text: str) -> None:
-        """Make saved runs of it, and show the result when it is one."""
+        """Import runs; if it is one, show its result."""
         names = await import_kept(self, text, self.shell.paths.runs)
         self.load()
         if len(names) == 1:

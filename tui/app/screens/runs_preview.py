@@ -1,6 +1,4 @@
-"""The run under the cursor of Runs: its facts and findings, and where there is room what it
-measured beside them.
-"""
+"""The run under the cursor on Runs: facts and findings, and its charts if they fit."""
 
 from __future__ import annotations
 
@@ -46,13 +44,13 @@ SHOWN_FROM = (72, 22)  # columns and rows of the terminal
 ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
 LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
 FACTS_CELLS = 72
-RESTS_S = 0.15  # who holds a key down has not come to a run yet
+RESTS_S = 0.15  # delay while the cursor moves
 
 
 class Measured(Struct, frozen=True):
-    """What a run measured, read when its summary was this one.
+    """The page of a run, read for this summary.
 
-    No page: it has no record, or a very large one.
+    No page: no record, or a very large one.
     """
 
     run_dir: Path
@@ -63,43 +61,43 @@ class Measured(Struct, frozen=True):
 class RunPreview(TextPane):
     """Shows one run.
 
-    It is hidden where the terminal is small, and shows the run whole while it has the focus.
+    Hidden on small terminals; shows the run in full while it has the focus.
     """
 
     def __init__(self, *, draws_colors: bool) -> None:
         super().__init__(id="runs-preview")
-        self.more, self.fills = "Tab reads on", True
+        self.more, self.fills = "Tab scrolls", True
         self.draws_colors = draws_colors
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
-        # parameters by run, of those that were looked at
+        # changed parameters by run
         self.changed: dict[Path, dict[str, str]] = {}
         self.measured: Measured | None = None
 
     def fit(self, terminal: Size) -> None:
-        """Take the room that a terminal of this size has."""
+        """Adapt to the terminal's size."""
         self.terminal = terminal
         self.set_class(self.has_room(SHOWN_FROM) or self.has_focus, "-shown")
         self.set_class(self.has_room(ROOMY_FROM), "-roomy")
         self.set_class(self.has_room(LARGE_FROM), "-large")
 
     def has_room(self, least: tuple[int, int]) -> bool:
-        """Return whether the terminal has so many columns and rows."""
+        """Return whether the terminal has at least these columns and rows."""
         return self.terminal.width >= least[0] and self.terminal.height >= least[1]
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show the run whole while it is read, and in brief again after that."""
+        """Show the run in full while it has the focus."""
         super().watch_has_focus(has_focus)
         self.call_after_refresh(self.focus_moved)
 
     def focus_moved(self) -> None:
-        """Take more or less room."""
+        """Adapt to the new focus."""
         self.fit(self.terminal)
         if self.shown is not None:
             self.show_run(*self.shown)
 
     def show_run(self, run: RunSummary, run_dir: Path) -> None:
-        """Show a run at once; what has to be read from its record follows."""
+        """Show a run; details from its record follow."""
         self.shown = run, run_dir
         if run_dir not in self.changed and self.has_class("-shown"):
             self.read_changed(run_dir)
@@ -111,9 +109,7 @@ class RunPreview(TextPane):
         self.show(partial(self.run_lines, run, run_dir))
 
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
-        """Return what is known of a run, and beside it what it measured, once that is read and has
-        room.
-        """
+        """Return the facts of a run, and its charts beside them once they are read, if they fit."""
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         facts = partial(
             preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy
@@ -136,7 +132,7 @@ class RunPreview(TextPane):
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
-        """Read what a run measured, once the cursor rests, and show it."""
+        """Read a run's record once the cursor rests, and show it."""
         await asyncio.sleep(RESTS_S)
         self.measured = Measured(
             run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=self.draws_colors)
@@ -145,20 +141,20 @@ class RunPreview(TextPane):
 
     @work(exclusive=True, group="changed", exit_on_error=False)
     async def read_changed(self, run_dir: Path) -> None:
-        """Read which parameters of a run differ from its profile, and show them."""
+        """Read the changed parameters of a run, and show them."""
         from tui.library.filter import changed_of
 
         self.changed[run_dir] = await asyncio.to_thread(changed_of, run_dir)
         self.show_read(run_dir)
 
     def show_read(self, run_dir: Path) -> None:
-        """Show the run again with what was read of it, unless another one is shown by now."""
+        """Show the run again with its details, unless another one is shown now."""
         if self.shown is not None and self.shown[1] == run_dir:
             self.show_run(*self.shown)
 
 
 def page_of(run_dir: Path, *, colors: bool) -> Page | None:
-    """Return the page of a run; what draws it is loaded here, off the event loop."""
+    """Return the page of a run; loads the chart library off the event loop."""
     importlib.import_module("plotext")  # its first import takes a while
     from tui.app.screens.runs_result import read_page
 
@@ -167,7 +163,7 @@ def page_of(run_dir: Path, *, colors: bool) -> Page | None:
 
 FINDINGS_SHOWN, NOTES_SHOWN, HOSTS_SHOWN = 3, 3, 4
 GUTTER = 3  # cells between the two halves
-LEAST_FOR_TWO = 90  # cells; in fewer one half stands below the other
+LEAST_FOR_TWO = 90  # cells; with fewer, one half is below the other
 ROLES = {"error": BAD, "warning": WARN, "info": LABEL}
 VERDICTS: dict[str | None, Run] = {
     "valid": ("valid", GOOD),
@@ -186,11 +182,10 @@ def preview(
     whole: bool = False,
     short: bool = False,
 ) -> list[Line]:
-    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside
-    what is doubtful.
+    """Return the most important facts of a run, beside its findings and notes.
 
-    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and
-    host. `short`: few lines are in sight, so what the list tells has one.
+    `changed`: parameters that differ from the profile. `whole`: all findings, notes and hosts.
+    `short`: one line for what the list shows.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
     head = _brief_head(run, half) if short and not whole else _head(run, half)
@@ -203,7 +198,7 @@ def preview(
 
 
 def says_more(run: RunSummary) -> bool:
-    """Whether there is something beside the facts of a run: what is doubtful, or remarks."""
+    """Whether a run has notes, warnings or errors."""
     return bool(run.notes) or any(each.severity != "info" for each in run.findings)
 
 
@@ -228,7 +223,9 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
 def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
     if run.judged_since:
-        yield from indented([("NOT the verdict that was sealed, see runs verify", WARN)], width, 0)
+        yield from indented(
+            [("verdict differs from the sealed one: see runs verify", WARN)], width, 0
+        )
     if why := run.problem or run.reason:
         yield from indented([(why, WARN)], width, 0)
 

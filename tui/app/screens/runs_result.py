@@ -1,6 +1,4 @@
-"""What the run under the cursor measured, beside its facts where the terminal is large: figures and
-charts.
-"""
+"""What the run under the cursor measured, as figures and charts, for large terminals."""
 
 from __future__ import annotations
 
@@ -16,14 +14,14 @@ from tui.view.charts import Drawn, chart
 from tui.view.search import capacity_lines
 from tui.view.step_notes import measured_nothing
 
-LARGEST = 4 * 2**20  # bytes of a record that is read while somebody walks through the list
+LARGEST = 4 * 2**20  # larger records are not read while moving through the list
 LEAST_CHART = 9  # rows
 
 
 def read_page(run_dir: Path, *, colors: bool) -> Page | None:
     """Return the record of a run as a page.
 
-    None where it has none, or one that would hold up the keys.
+    None without a record, or with a very large one.
     """
     path = run_dir / RECORD_FILE
     try:
@@ -38,7 +36,7 @@ def read_page(run_dir: Path, *, colors: bool) -> Page | None:
 
 
 def measured_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return what was measured, in about `height` lines of `width` cells."""
+    """Return figures and charts in about `height` lines of `width` cells."""
     if page.record.search is not None:
         return capacity_lines(
             page.record.search, width, max(height // 2, LEAST_CHART), coloured=page.colors
@@ -62,9 +60,9 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def course_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return one chart: what the headline is about over time.
+    """Return one chart: the headline's metric over time.
 
-    Nothing of many steps, or without samples.
+    Empty for several steps, or without samples.
     """
     step = page.shown_step
     if (
@@ -79,7 +77,7 @@ def course_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def _drawn(page: Page) -> tuple[Drawn, ...]:
-    """Return what is drawn over time: what the headline is about, and the tail of the latencies."""
+    """Return the metrics to draw over time: the headline's, and the latency tail."""
     if page.metric == "latency":
         return ("p99", "iops")
     return (page.metric, "p99")

@@ -1,4 +1,4 @@
-"""What the Compare screen shows: marked runs, in sides or each by itself, held against the first.
+"""The content of Compare: marked runs, grouped into sides or not, compared with the first.
 
 No widgets.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class ComparisonRequest(Struct, frozen=True):
-    """What somebody asked for.
+    """What the user asked for.
 
-    None: until they do, what `ab` ran is joined and its settings may differ.
+    None (the default): runs made by `ab` are grouped, and their settings may differ.
     """
 
     turn: int = 0  # which side is A
@@ -33,7 +33,7 @@ class ComparisonRequest(Struct, frozen=True):
 class ShownComparison(Struct, frozen=True):
     """The comparison as it is shown.
 
-    `can_join` and `can_accept` are what else could be asked for.
+    `can_join`, `can_accept`: what else is possible.
     """
 
     sides: tuple[tuple[Path, ...], ...]
@@ -44,25 +44,28 @@ class ShownComparison(Struct, frozen=True):
     can_accept: tuple[str, ...] = ()
 
     def lines(self, width: int) -> list[Line]:
-        """Return which side the others are held against, and what the keys would change."""
+        """Return which side is A, and what the keys would change."""
         runs: list[Run] = [
             ("A ", ACCENT),
             (f"is {self._first()}; x makes the next {self._thing} A", LABEL),
         ]
         if self.by:
-            runs += [(f"; sides are joined by {self.by}, s takes each run by itself", LABEL)]
+            runs += [(f"; sides are grouped by {self.by}, s ungroups them", LABEL)]
         elif self.can_join:
-            runs += [("; s joins runs that are alike", LABEL)]
+            runs += [("; s groups repetitions", LABEL)]
         lines = [Line(part) for part in wrap(runs, width)]
         if self.across:
             hint = [
-                (f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)
+                (
+                    f"allowed to differ: {', '.join(self.across)}; p requires it to be the same",
+                    LABEL,
+                )
             ]
             lines += [Line(part) for part in wrap(hint, width)]
         elif self.can_accept:
             hint = [
                 ("p ", ACCENT),
-                (f"compares them although they differ in {', '.join(self.can_accept)}", WARN),
+                (f"compares them despite different {', '.join(self.can_accept)}", WARN),
             ]
             lines += [Line(part) for part in wrap(hint, width)]
         return lines
@@ -83,7 +86,7 @@ class ShownComparison(Struct, frozen=True):
         first = self.found[0][0].a[0].created_utc or ""
         begun = [found.b[0].created_utc or "" for found, _ in self.found]
         return (
-            "as old as the other"
+            "as old as the others"
             if {first} == {*begun}
             else "the oldest run"
             if first <= min(begun)
@@ -92,7 +95,7 @@ class ShownComparison(Struct, frozen=True):
 
 
 def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
-    """Return each side against the first, and how it stands by its thresholds.
+    """Return each side compared with the first, judged by its thresholds.
 
     Raises BenchtuiError.
     """

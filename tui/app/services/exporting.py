@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def export_run(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for format and place, and write. For a worker: it waits for the answer."""
+    """Ask for format and path, and export. For a worker: waits for the answer."""
     formats, folder = await asyncio.to_thread(_formats), Path.cwd()
 
     def propose(name: str, redact: bool) -> str:
@@ -41,7 +41,7 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return
-    more = f" and {len(written) - 1} more there" if len(written) > 1 else ""
+    more = f" and {len(written) - 1} more files" if len(written) > 1 else ""
     screen.notify(f"written: {written[0]}{more}", markup=False)
     if remark:
         screen.notify(remark, severity="warning", markup=False)
@@ -59,7 +59,7 @@ def _title(name: str) -> str:
 
 
 def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
-    """Write it, and return the files and what has to be said of them."""
+    """Write the export; return the files and a remark on them."""
     from tui.export.save import export, remark_of, source_of, without_names
 
     source = source_of(run_dir)
@@ -78,9 +78,9 @@ Sides = Sequence[Sequence[Path]]
 async def report_runs(
     screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> None:
-    """Ask for format and place, write the report of these runs, and say where it is.
+    """Ask for format and path, write the report of these runs, and show its path.
 
-    For a worker: it waits.
+    For a worker: waits for the answer.
     """
     folder, name = Path.cwd(), name_of(sides)
 
@@ -103,7 +103,7 @@ async def report_runs(
 async def write_report(
     sides: Sides, wanted: ExportRequest, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> Path:
-    """Write the report of runs, each side held against the first, and return where it is.
+    """Write the report of runs, each side compared with the first, and return its path.
 
     Raises BenchtuiError.
     """
@@ -139,15 +139,13 @@ async def write_report(
 
 
 def name_of(sides: Sides) -> str:
-    """Return what a report of these runs is called: as the first of them, with how many more there
-    are.
-    """
+    """Return the file name of a report: the first run's id, and how many more."""
     first, *others = [run_dir.name for side in sides for run_dir in side]
     return f"{first}-and-{len(others)}-more" if others else first
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """Return a file name that is not taken: nothing is overwritten without a question."""
+    """Return a free file name, so that nothing is overwritten."""
     names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
     return next(path for each in names if not is_there(path := folder / each))
 
@@ -156,7 +154,7 @@ MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base6
 
 
 async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
-    """Ask what, and copy it. For a worker: it waits for the answer."""
+    """Ask what to copy, and copy it. For a worker: waits for the answer."""
     try:
         copies = await asyncio.to_thread(_copies, run_dir)
     except BenchtuiError as error:
@@ -166,7 +164,7 @@ async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
 
 
 async def copy_of_comparison(screen: Screen[None], shown: ShownComparison) -> None:
-    """Ask what of a comparison, and copy it. For a worker: it waits for the answer."""
+    """Ask what to copy of a comparison, and copy it. For a worker: waits for the answer."""
     await copy_one_of(screen, "the comparison", await asyncio.to_thread(_of_comparison, shown))
 
 
@@ -177,8 +175,8 @@ async def copy_one_of(screen: Screen[None], whose: str, copies: list[Copy]) -> N
         return
     screen.app.copy_to_clipboard(text)
     lines = text.count("\n") + 1
-    more = f" and {lines - 1} lines more" if lines > 1 else ""
-    late = "; some terminals do not take as much" if len(text.encode()) > MOST_BYTES else ""
+    more = f" and {lines - 1} more lines" if lines > 1 else ""
+    late = "; some terminals accept less" if len(text.encode()) > MOST_BYTES else ""
     screen.notify(f"copied: {text.partition(chr(10))[0][:60]}{more}{late}", markup=False)
 
 
@@ -189,7 +187,7 @@ def _of_comparison(shown: ShownComparison) -> list[Copy]:
 
 
 def _copies(run_dir: Path) -> list[Copy]:
-    """Return what can be copied. Raises UsageError: no record yet, or one that cannot be read."""
+    """Return what can be copied. Raises UsageError without a readable record."""
     from tui.export.copies import copies_of
     from tui.export.save import source_of
 
@@ -197,7 +195,7 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Make saved runs of a path that somebody typed, and say so; return their names."""
+    """Import runs from a path and show the result; return their names."""
     try:
         names = await asyncio.to_thread(_import, from_home(text), runs)
     except BenchtuiError as error:

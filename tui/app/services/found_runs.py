@@ -1,6 +1,4 @@
-"""Runs that this app did not start: one that is going on, the newest result, those that were cut
-off.
-"""
+"""Find the running run, the newest result, and runs that were cut off."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from tui.model.problem import BenchtuiError
 
 
 class RunsFound(Message):
-    """Something was found; `is_all`: nothing more comes."""
+    """A result of the search for runs; `is_all`: the last one."""
 
     def __init__(
         self,
@@ -32,7 +30,7 @@ class RunsFound(Message):
 
 
 def find_runs(shell: AppShell) -> Iterator[RunsFound]:
-    """Yield what is found, what takes longer last. For a thread: it reads files."""
+    """Yield results, slow ones last. For a thread: reads files."""
     from tui.library.unfinished import unfinished_runs
 
     runs = recent_runs(shell)
@@ -53,9 +51,9 @@ def recent_runs(shell: AppShell) -> list[tuple[Path, str]]:
 
 
 def cut_off_text(count: int) -> str:
-    """Return what is said of runs that were cut off, when the app starts."""
+    """Return the notice about runs that were cut off."""
     return (
-        f"{count} run was cut off: R finishes it"
+        f"{count} run was cut off: press R to finish it"
         if count == 1
-        else f"{count} runs were cut off: R finishes them"
+        else f"{count} runs were cut off: press R to finish them"
     )

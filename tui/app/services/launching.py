@@ -1,4 +1,4 @@
-"""Launch a plan: ask for what is lost or left out, start the engine, watch it."""
+"""Launch a plan: confirm data loss and skipped parts, start the engine, show the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
-    """Return the plan of a profile as it is on the first chosen host, else on this machine.
+    """Return the plan of a profile on the first chosen host, else on this machine.
 
     Raises BenchtuiError.
     """
@@ -32,17 +32,17 @@ def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
-    """Ask whether to run what is left when hosts lack a load generator. For a worker: it waits."""
+    """Ask whether to run what is left when hosts lack a load generator. For a worker: waits for the
+    answer.
+    """
     left_out = "\n".join(left.text() for left in plan.left_out)
-    return (
-        await app.push_screen_wait(Confirm("Leave this out and run the rest?", left_out)) == "yes"
-    )
+    return await app.push_screen_wait(Confirm("Skip this and run the rest?", left_out)) == "yes"
 
 
 async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -> Plan | None:
-    """Return the plan once every name of what is lost was typed.
+    """Return the plan once the name of everything to overwrite was typed.
 
-    None when something is refused or not agreed to.
+    None if refused or cancelled.
     """
     if found is None or not (found.names or found.problems):
         return plan
@@ -52,7 +52,7 @@ async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -
 
 
 async def start_engine(shell: AppShell, plan: Plan, person: Asker | None = None) -> None:
-    """Start an engine on a plan and watch it; `person` is asked for what hosts want.
+    """Start an engine on a plan and show the run; `person` answers login questions.
 
     Raises BenchtuiError.
     """

@@ -1,4 +1,4 @@
-"""Leaving the app: what becomes of a run that is going on, on a key or on a signal."""
+"""Leave the app by key or signal: detach from a running run, or stop it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _answered(shell: AppShell, run_dir: Path, answer: str | None) -> None:
 
 
 async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
-    """Ask the engine to stop and keep what was measured, then leave."""
+    """Ask the engine to stop and keep the results, then leave."""
     from tui.engine.control import request
 
     shell.farewell = (
@@ -61,7 +61,7 @@ def take_signals(shell: AppShell) -> None:
 
 
 def leave_on_signal(shell: AppShell, number: signal.Signals) -> None:
-    """Leave at once: a run continues without us, and only the terminal must be restored."""
+    """Leave immediately: runs continue, and only the terminal must be restored."""
     if shell.live_run is not None and shell.run_is_alive(shell.live_run):
         shell.farewell = _still_running(shell.live_run)
     shell.exit(return_code=128 + number)

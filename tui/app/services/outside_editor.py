@@ -1,4 +1,4 @@
-"""Editing a file in the user's editor while the screens are out of the way."""
+"""Edit a file in the user's editor while the app is suspended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 
 class EditorError(Exception):
-    """The editor could not be started, or said that it failed."""
+    """The editor could not be started, or failed."""
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
@@ -22,14 +22,14 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     except ValueError as error:
         raise EditorError(f"EDITOR={text}: {error}") from error
     if not command:
-        raise EditorError("EDITOR is blank: set it to a program, such as vi")
+        raise EditorError("EDITOR is empty: set it to a program, such as vi")
     return command
 
 
 def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -> bool:
-    """Edit a file in the user's editor while the screens are out of the way.
+    """Edit a file in the user's editor while the app is suspended.
 
-    Return whether that went well.
+    Return whether it succeeded.
     """
     try:
         with screen.app.suspend():
@@ -44,13 +44,13 @@ def edit_file(path: Path, environ: Mapping[str, str]) -> None:
     """Run the editor on a file and wait for it. Raises EditorError when it is missing or fails."""
     command = [*editor_command(environ), str(path)]
     try:
-        # stderr is where the screens are drawn: the editor draws on the terminal itself
+        # the app draws on stderr; the editor uses the terminal itself
         code = subprocess.run(command, check=False).returncode
     except FileNotFoundError as error:
         raise EditorError(
-            f"no editor '{command[0]}' here: set EDITOR to one that is, such as vi or nano"
+            f"editor '{command[0]}' not found: set EDITOR to an installed one, such as vi or nano"
         ) from error
     except OSError as error:
         raise EditorError(f"cannot run '{command[0]}': {error.strerror}") from error
     if code:
-        raise EditorError(f"'{command[0]}' ended with code {code}; {path} may be unchanged")
+        raise EditorError(f"'{command[0]}' exited with code {code}; {path} may be unchanged")

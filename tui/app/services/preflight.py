@@ -1,6 +1,4 @@
-"""Hosts before a run: connect and collect facts, run the preflight, warn of what logout would
-end.
-"""
+"""Hosts before a run: collect facts, run the preflight, warn of effects of a logout."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ async def check_each(
     asker: Asker,
     programs: Path | None,
 ) -> AsyncIterator[HostCheck]:
-    """Look at all hosts at once and yield what was found as it comes.
+    """Check all hosts in parallel and yield each result as it arrives.
 
     `asker` is asked for passwords and the like. `programs`: a folder of load generators to copy to
     the hosts for the check. Raises UsageError for files in it that are not programs.
@@ -59,10 +57,9 @@ async def check_each(
 
 
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
-    """Return user, address and port of hosts as ssh's configuration has them, and the bastions
-    before them.
+    """Return user, address, port and bastions of hosts from ssh config.
 
-    A host whose configuration cannot be read is left out: its check says why.
+    A host with an unreadable configuration is skipped: its check says why.
     """
     from tui.remote.connections import Connections
     from tui.remote.way_registry import is_over_ssh
@@ -77,7 +74,7 @@ def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict
 
 
 def add_to_inventory(path: Path, hosts: NewHosts) -> None:
-    """Add hosts to an inventory file, made when there is none. Raises UsageError."""
+    """Add hosts to an inventory file, creating it if needed. Raises UsageError."""
     from tui.engine.inputs.hosts import add_hosts
 
     entry = {
@@ -90,8 +87,8 @@ def add_to_inventory(path: Path, hosts: NewHosts) -> None:
 
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
-    """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack
-    something for.
+    """Examine the hosts of a plan: return what it overwrites, and the plan without what they cannot
+    run.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
@@ -108,8 +105,8 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
 
 
 def needs_look(plan: Plan) -> bool:
-    """Return whether the hosts are looked at before the launch: something could be overwritten, or
-    be missing.
+    """Return whether to examine the hosts before the launch: the plan may overwrite data, or tools
+    may be missing.
     """
     from tui.engine.preflight.missing_tools import has_several_tools
     from tui.engine.preflight.preview import overwrites
@@ -118,23 +115,21 @@ def needs_look(plan: Plan) -> bool:
 
 
 def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
-    """Return what checked hosts lack for some of the steps: the launch offers to leave these
-    out.
-    """
+    """Return the steps whose tools are missing on checked hosts; the launch offers to skip them."""
     from tui.engine.preflight.missing_tools import has_several_tools, lacking_by_checks, without
 
     if not (checks and has_several_tools(plan)):
         return []
     fit = without(plan, lacking_by_checks(plan, checks))
-    return [f"{left.text()}; the launch offers to leave this out" for left in fit.left_out]
+    return [f"{left.text()}; the launch offers to skip this" for left in fit.left_out]
 
 
 async def ask_ahead(
     plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]
 ) -> list[HostReadiness]:
-    """Ask the hosts of a plan whether they would take it.
+    """Run the preflight on the hosts of a plan.
 
-    `heard` is told each one that answered.
+    `heard` is called with each host that answered.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import look_ahead
@@ -145,9 +140,9 @@ async def ask_ahead(
 
 
 class AtLogout:
-    """Warnings about a run that is not launched yet.
+    """Warnings about effects of a logout on a run that is not launched yet.
 
-    `lines` holds those of the hosts looked at last.
+    `lines`: those for the hosts examined last.
     """
 
     def __init__(self) -> None:
@@ -155,9 +150,9 @@ class AtLogout:
         self._hosts: Sequence[HostAddress] = ()
 
     async def look(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
-        """Look again when the hosts are others.
+        """Check again if the hosts changed.
 
-        True when there is something else to say than before.
+        Return True if the warnings changed.
         """
         if hosts == self._hosts:
             return False
@@ -167,16 +162,16 @@ class AtLogout:
 
 
 async def systemd() -> str | None:
-    """Return that systemd would end the run."""
+    """Return the warning that systemd would end the run."""
     from tui.engine.preflight.logout import logout_warning
 
     return await asyncio.to_thread(logout_warning, os.environ)
 
 
 async def agent(hosts: Sequence[HostAddress], paths: Paths) -> str | None:
-    """Return that the keys would be gone.
+    """Return the warning that SSH keys would be gone.
 
-    Hosts are contacted only while the agent is a forwarded one.
+    Contacts hosts only if the agent is forwarded.
     """
     from tui.engine.preflight.logout import agent_may_go, agent_warning
     from tui.remote.connections import Connections

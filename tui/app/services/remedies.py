@@ -33,7 +33,7 @@ WAIT_S = 3600.0
 MOST = 6  # holders that are named
 TAKE_OVER_CHOICES = (
     DialogChoice("no", "n", "Not now"),
-    DialogChoice("wait", "w", "Wait for it, an hour at most"),
+    DialogChoice("wait", "w", "Wait for it, at most 1 hour"),
     DialogChoice("take", "t", "Run beside it now", harmful=True),
 )
 
@@ -48,15 +48,13 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the question how to go on: who holds which hosts, and what it means to run beside
-    it.
-    """
+    """Return the question: wait for the run that holds the hosts, or run at the same time."""
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
     lines = [f"{some(names)}: {message}" for message, names in [*hosts.items()][:MOST]]
     more = [f"and {len(hosts) - MOST} more"] if len(hosts) > MOST else []
-    warning = "Two loads on one host measure each other: what both say is not to be trusted."
+    warning = "Two loads on one host distort each other's results."
     return Confirm(
         "Run the same plan again?",
         "\n".join([*lines, *more, "", warning]),
@@ -66,7 +64,7 @@ def take_over_question(held: Sequence[Trouble]) -> Confirm:
 
 
 def again(plan: Plan, answer: str) -> Plan | None:
-    """Return the plan that an answer asks for; None: none."""
+    """Return the plan for an answer; None: do not run."""
     from msgspec.structs import replace
 
     if answer == "take":
@@ -80,9 +78,9 @@ FRAME = 8  # cells of a dialog beside its text
 async def presented_keys(
     addresses: Sequence[HostAddress], paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> tuple[list[Presented], list[HostError]]:
-    """Return the keys that hosts present, and what went wrong with others.
+    """Return the keys that hosts present, and the errors of the others.
 
-    `asker` is asked for bastions' passwords.
+    `asker` provides bastions' passwords.
     """
     from tui.remote.connections import Connections
     from tui.remote.fan_out import fan_out
@@ -95,9 +93,9 @@ async def presented_keys(
 
 
 async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
-    """Show the fingerprints of hosts' keys, and pin them once agreed.
+    """Show the fingerprints of hosts' keys, and pin them if the user agrees.
 
-    Return the names of those that were pinned.
+    Return the names of the pinned hosts.
     """
     from tui.app.dialogs import text_entry
     from tui.engine.inputs.user_files import add_lines
@@ -119,16 +117,17 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
     return [key.name for key in new]
 
 
+TRUSTED = "the fingerprint on the host's console, or ask its administrator"
+
+
 def trust_question(keys: Sequence[Presented]) -> Confirm:
     """Return the question whether to pin keys, with the fingerprint of each."""
     if len(keys) == 1:
-        body = (
-            f"{keys[0].fingerprint}\n\nCompare it with what the host's console or its admin says."
-        )
+        body = f"{keys[0].fingerprint}\n\nCompare it with {TRUSTED}."
         return Confirm(f"Trust the key of {keys[0].name}?", body)
     width = max(len(key.name) for key in keys)
     lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
-    body = f"Compare each with what the host's console or its admin says.\n\n{lines}"
+    body = f"Compare each with {TRUSTED}.\n\n{lines}"
     return Confirm(
         f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME
     )
@@ -137,14 +136,14 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 UNKNOWN_KEY = "host-key-unknown"
 WORDS = {
     "take": "take the hosts over",
-    "trust": "look at the hosts' keys",
+    "trust": "check the hosts' keys",
     "change": "change it and run again",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What the key does; `troubles` are what it is about."""
+    """What the remedy key does, and the problems it solves."""
 
     kind: Literal["take", "trust", "change"]
     troubles: tuple[Trouble, ...] = ()
@@ -156,7 +155,7 @@ class Remedy:
 
 
 def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
-    """Return what can be done about a run that ended in a state; None: it did not fail."""
+    """Return the remedy for a run that ended in this state; None: it did not fail."""
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):
         return Remedy("take", locked)
@@ -166,7 +165,7 @@ def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
 
 
 def of_state(state: RunState) -> Remedy | None:
-    """Return the remedy of a run that Live shows; None while it goes on."""
+    """Return the remedy of a run on Live; None while it is running."""
     if not state.ended:
         return None
     return remedy_of(
@@ -175,7 +174,7 @@ def of_state(state: RunState) -> Remedy | None:
 
 
 def of_record(record: RunRecord) -> Remedy | None:
-    """Return the remedy of a run that Result shows."""
+    """Return the remedy of a run on Result."""
     problems = (
         Trouble(host.name, each.code, each.message)
         for host in record.hosts
@@ -185,9 +184,9 @@ def of_record(record: RunRecord) -> Remedy | None:
 
 
 def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | None) -> None:
-    """Do it, after a question where something is launched or trusted."""
+    """Apply a remedy; ask before launching or trusting."""
     if remedy is None:
-        screen.notify("this run needs no remedy: r on Runs makes it again")
+        screen.notify("this run needs no remedy; r on Runs runs it again")
     elif remedy.kind == "take" and plan is not None:
         screen.app.push_screen(
             take_over_question(remedy.troubles), partial(_answered, screen, plan)
@@ -206,7 +205,7 @@ def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
 
 
 async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) -> None:
-    """Show the keys of the hosts; once they are pinned the run is on Review again."""
+    """Show the keys of the hosts; once they are pinned, show the run on Review."""
     if await ask_to_trust(screen, hosts):
         await run_again(screen.shell, run_dir)
 
@@ -220,13 +219,13 @@ async def _launch(screen: StepScreen, plan: Plan) -> None:
 
 
 LINES_SHOWN = 10
-# what was removed stays on the screen until somebody has read it
+# what was removed stays on the screen until confirmed
 SEEN = (DialogChoice("seen", "o", "OK"),)
 
 
 async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
-    """Show what a run left on its hosts, ask, remove it, and show what is gone; False when nothing
-    was removed.
+    """Show what a run left on its hosts, ask, remove it, show the result; False if nothing was
+    removed.
 
     For a worker: it waits for the answer.
     """
@@ -243,13 +242,13 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
         if not created:
             screen.notify("this run left nothing on its hosts")
             return False
-        screen.notify("looking at what it left on its hosts")
+        screen.notify("checking what it left on its hosts")
         found = await over_hosts(
             plan, paths, lambda connections: look(run_dir, created, connections)
         )
         text = text_of(found, done=False)
         if not any(each.goes for each in found):
-            screen.notify(f"nothing can be removed\n{text}", severity="warning")
+            screen.notify(f"cannot remove anything\n{text}", severity="warning")
             return False
         if (
             await screen.app.push_screen_wait(
@@ -258,7 +257,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
             != "yes"
         ):
             return False
-        # another clean may have come first
+        # another clean may have run meanwhile
         plan, created = await asyncio.to_thread(left_by, run_dir)
         found = await over_hosts(
             plan, paths, lambda connections: clean(run_dir, created, connections, keep)
@@ -273,7 +272,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
 
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
-    """Return a run's plan and what its record names. Raises BenchtuiError."""
+    """Return a run's plan and what its record says it created. Raises BenchtuiError."""
     from tui.engine.preflight.clean import created_of
     from tui.journal.rundir import load_plan
     from tui.library.load import load_record
@@ -285,7 +284,7 @@ def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
 async def over_hosts(
     plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
 ) -> list[Cleaning]:
-    """Do something over connections to the run's hosts."""
+    """Run `work` with connections to the run's hosts."""
     from tui.remote.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts) as connections:
@@ -293,8 +292,8 @@ async def over_hosts(
 
 
 def text_of(found: list[Cleaning], *, done: bool) -> str:
-    """Return what goes or has gone, as much of it as a dialog holds."""
+    """Return what is or was removed, as much as fits in a dialog."""
     lines = [line for each in found for line in each.lines(done=done)]
     rest = len(lines) - LINES_SHOWN
-    more = [f"and {rest} lines more: benchtui clean shows them all"] if rest > 0 else []
+    more = [f"and {rest} more lines: benchtui clean shows all"] if rest > 0 else []
     return "\n".join(lines[:LINES_SHOWN] + more)

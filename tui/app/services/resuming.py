@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 
-# screens from which a run is made again; others lead back to Review themselves
+# screens to which Escape on Review returns after "run again"
 AGAIN_FROM = ("runs", "result")
 
 
 async def run_again(shell: AppShell, run_dir: Path) -> None:
-    """Choose what a run was made of, and show it on Review."""
+    """Select a run's hosts, profile and parameters, and show Review."""
     asked_on = str(getattr(shell.screen, "SCOPE", ""))
-    shell.forget_fleet()  # its hosts may have been written down since
+    shell.forget_fleet()  # its hosts may have been added since
     try:
         chosen = await asyncio.to_thread(read_choice, run_dir, shell.fleet, shell.catalogue)
     except BenchtuiError as error:
@@ -54,7 +54,7 @@ async def run_again(shell: AppShell, run_dir: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a run was made of, as far as it is still there."""
+    """The hosts, profile and parameters of a run that still exist."""
 
     hosts: list[str]
     servers: list[str]
@@ -64,13 +64,13 @@ class Chosen:
 
 
 def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
-    """Return what to choose for a run again. Raises BenchtuiError when that is not possible."""
+    """Return the selection that repeats a run. Raises BenchtuiError if that is impossible."""
     from tui.engine.plan.reproduce import choices_again
     from tui.journal.rundir import load_plan
     from tui.workloads.terms import command_in
 
     if not (run_dir / PLAN_FILE).is_file():
-        raise UsageError(f"{run_dir.name} was not made here: it has no plan to follow again")
+        raise UsageError(f"{run_dir.name} has no plan to run again: it was not made here")
     plan = load_plan(run_dir)
     is_job = bool(command_in(plan.profile.text))
     profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag
@@ -78,8 +78,8 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     hosts, gone = known_hosts([host.name for host in plan.hosts], fleet)
     servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
     if not hosts:
-        raise UsageError(f"none of its hosts is known any more: {', '.join(gone)}")
-    remarks = [f"{name} is not known any more, and is left out" for name in (*gone, *gone_servers)]
+        raise UsageError(f"none of its hosts exists any more: {', '.join(gone)}")
+    remarks = [f"{name} no longer exists and is left out" for name in (*gone, *gone_servers)]
     return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
 
 
@@ -97,7 +97,7 @@ def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str
 
 
 def choose(selection: Selection, chosen: Chosen) -> None:
-    """Make it what is chosen; nothing stays of what was typed before."""
+    """Replace the selection, including everything typed."""
     again = chosen.again
     selection.ticked, selection.servers = list(chosen.hosts), list(chosen.servers)
     selection.profile = None
@@ -119,15 +119,15 @@ RECOVERY_CHOICES = (
     DialogChoice("recover", "y", "Recover now"),
 )
 SHOWN = 5
-BEGIN_S = 15.0  # an engine takes a second or two to say who it is
-LONGEST_S = 3600.0  # the rest of a run that is taken over alive
+BEGIN_S = 15.0  # an engine takes 1 to 2 s to register
+LONGEST_S = 3600.0  # the rest of a run that is still running
 POLL_S = 0.2
 
 
 def recovery_question(runs: Sequence[Path]) -> Confirm:
-    """Return the question whether to finish these runs.
+    """Return the question whether to recover these runs.
 
-    The answer is ``recover`` when they shall be.
+    The answer is ``recover`` or ``later``.
     """
     names = [run_dir.name for run_dir in runs[:SHOWN]]
     names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
@@ -137,24 +137,24 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
         else f"{len(runs)} runs were cut off: recover now?"
     )
     advice = (
-        "What hosts still hold is collected and the record finished; "
-        "a load that still runs, within its lease, is taken over."
+        "Results still on the hosts are collected and the record is finished; "
+        "a load still running within its lease is taken over."
     )
     return Confirm(title, "\n".join([*names, "", advice]), RECOVERY_CHOICES)
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to finish the run at hand, or all runs that were cut off, and return those that
-    shall be.
+    """Ask whether to recover the run at hand, or all runs that were cut off, and return the chosen
+    ones.
     """
     from tui.library.unfinished import unfinished_runs, write_missing
 
     for run_id in (written := await asyncio.to_thread(write_missing, shell.paths.runs)):
-        shell.notify(f"{run_id} had come to its end: its record is written")
+        shell.notify(f"{run_id} had ended: its record was written")
     runs = await asyncio.to_thread(unfinished_runs, shell.paths.runs)
     runs = [run_dir for run_dir in runs if run_dir == at_hand] or runs
     if not runs and not written:
-        shell.notify("no run was cut off")
+        shell.notify("no run is cut off")
     if runs and await shell.push_screen_wait(recovery_question(runs)) == "recover":
         return runs
     return []
@@ -163,9 +163,9 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
 async def recover(
     runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]
 ) -> None:
-    """Finish runs one after the other, as they may share hosts.
+    """Recover runs one after the other, as they may share hosts.
 
-    `begun` hears of each engine that is up, `asked` of what it asks to log in.
+    `begun` is called for each engine that is up, `asked` with its login questions.
     """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
@@ -188,7 +188,7 @@ def _is_taken_up(run_dir: Path) -> bool:
 
 
 async def until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Poll, off the event loop, until a condition holds or the time is over."""
+    """Poll, off the event loop, until a condition holds or the timeout expires."""
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             while not await asyncio.to_thread(condition):
@@ -196,7 +196,7 @@ async def until(condition: Callable[[], bool], timeout_s: float) -> None:
 
 
 async def resume_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask what to measure of what a run lacks, then measure it and show it live."""
+    """Ask which missing parts of a run to measure, then measure them and show the run live."""
     try:
         missing = await asyncio.to_thread(lacking, run_dir)
         if not missing:
@@ -210,8 +210,8 @@ async def resume_run(shell: AppShell, run_dir: Path) -> None:
 
 
 class MissingSteps(Struct, frozen=True):
-    """What a run could measure: steps it lacks, these with those that ended with errors, points of
-    a spent search.
+    """What a run could still measure: missing steps, missing and failed steps, points of a search
+    out of budget.
     """
 
     missing: int
@@ -223,9 +223,9 @@ class MissingSteps(Struct, frozen=True):
 
 
 def lacking(run_dir: Path) -> MissingSteps:
-    """Return what a run lacks.
+    """Return what a run could still measure.
 
-    Raises UsageError when it is going on, BenchtuiError when its plan or journal cannot be read.
+    Raises UsageError if it is running, BenchtuiError if its plan or journal cannot be read.
     """
     from tui.engine.extend_search import wants_more
     from tui.journal.rundir import is_running
@@ -249,7 +249,7 @@ def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
 
 
 async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> EngineMode | None:
-    """Ask what to measure of a run, and return how an engine does that; None: nothing.
+    """Ask what to measure, and return the engine mode for it; None: nothing.
 
     Raises BenchtuiError.
     """
@@ -272,7 +272,7 @@ async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> En
 
 
 def resume_question(name: str, found: MissingSteps) -> Confirm:
-    """Return the question what to measure: the answer is an engine mode, ``more`` of a search, or
+    """Return the question what to measure; the answer is an engine mode, ``more`` (of a search) or
     ``cancel``.
     """
     answers = [DialogChoice("cancel", "n", "Not now")]
@@ -280,11 +280,11 @@ def resume_question(name: str, found: MissingSteps) -> Confirm:
         answers.append(DialogChoice("resume", "y", f"Measure {steps(found.missing)}"))
     if found.with_failed > found.missing:
         answers.append(
-            DialogChoice("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}")
+            DialogChoice("resume-failed", "f", f"Include failed: {steps(found.with_failed)}")
         )
     if found.spent is not None:
         answers.append(DialogChoice("more", "m", "More points or time"))
-    body = f"{name}\nWhat is done stays as it is; the record is rebuilt when the rest is measured."
+    body = f"{name}\nFinished steps are kept; the record is rebuilt when the rest is measured."
     return Confirm("Resume this run?", body, tuple(answers))
 
 
@@ -294,7 +294,7 @@ def steps(count: int) -> str:
 
 
 def spent_text(spent: Spent) -> str:
-    """Return what a search has cost, and why it went no further."""
+    """Return what a search has spent, and why it stopped."""
     from tui.capacity.next_point import spent_s, why_over
     from tui.metrics.units import duration
 
@@ -302,21 +302,21 @@ def spent_text(spent: Spent) -> str:
         f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
     )
     return (
-        f"{spent.name}\nmeasured  {cost}; all of it stays\nended    "
+        f"{spent.name}\nmeasured  {cost}; results are kept\nended    "
         f" {why_over(spent.search, spent.points)}"
     )
 
 
 def give(run_dir: Path, bounds: Bounds) -> None:
-    """Let the search of a run cost more in all.
+    """Raise the limits of a run's search.
 
-    Raises UsageError when it is going on, and as `give_more` does.
+    Raises UsageError if it is running, and as `give_more` does.
     """
     from tui.engine.extend_search import give_more
     from tui.journal.rundir import is_running
 
     if is_running(run_dir):
-        raise UsageError(f"run {run_dir.name} is going on")
+        raise UsageError(f"run {run_dir.name} is still running")
     give_more(run_dir, bounds.points, bounds.within_s)
 
 
@@ -326,9 +326,9 @@ async def resume(
     begun: Callable[[Path], object],
     asked: Callable[[Questions], object],
 ) -> None:
-    """Start an engine for what a run lacks.
+    """Start an engine for the missing parts of a run.
 
-    `begun` hears when it is up, `asked` of what it asks to log in.
+    `begun` is called when it is up, `asked` with its login questions.
     """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
@@ -340,9 +340,7 @@ async def resume(
 
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask whether to make a counter-experiment about what limited a run, then make it and show it
-    live.
-    """
+    """Ask whether to run a counter-experiment on a run's bottleneck, then show it live."""
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))
@@ -363,7 +361,7 @@ PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "R
 def planned_proof(run_dir: Path) -> Plan:
     """Return the plan of a counter-experiment about the headline's step.
 
-    Raises BenchtuiError when none can be made.
+    Raises BenchtuiError if none is possible.
     """
     from tui.engine.plan.search import proof_plan
     from tui.library.additions import question_of
@@ -372,9 +370,7 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the question whether to make it: what is changed, what is predicted, how long it
-    takes.
-    """
+    """Return the question: what is changed, the prediction, the duration."""
     from tui.metrics import units
     from tui.model.search import SAID
 
@@ -382,18 +378,18 @@ def proof_question(plan: Plan) -> Confirm:
         raise ValueError("this plan proves nothing")
     experiment = plan.proves.experiment
     body = (
-        f"limited by {plan.proves.limiter}\n\nThe same load on the same hosts and files, as it was"
+        f"limited by {plan.proves.limiter}\n\nThe same load on the same hosts and files, unchanged"
         f" and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
         f" load.\nPredicted: {experiment.prediction.text}."
     )
     body += "".join(f"\n\n{remark}" for remark in plan.remarks)
-    return Confirm("Prove what limits this run?", body, PROOF_CHOICES)
+    return Confirm("Prove the bottleneck of this run?", body, PROOF_CHOICES)
 
 
 async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:
-    """Return the plan once every name of what is lost was typed.
+    """Return the plan once the name of everything to overwrite was typed.
 
-    None when something is refused or not agreed to.
+    None if refused or cancelled.
     """
     from tui.engine.preflight.preview import overwrites
 

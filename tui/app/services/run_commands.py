@@ -1,6 +1,4 @@
-"""What keys and the palette do to the run at hand, the same on every screen that has one: Runs,
-Result.
-"""
+"""Commands on the run at hand, the same on Runs and Result."""
 
 from __future__ import annotations
 
@@ -24,19 +22,17 @@ from tui.model.problem import BenchtuiError, UsageError
 if TYPE_CHECKING:
     from tui.app.frame.step_screen import StepScreen
 
-TAGS_HELP = "NAME or NAME=VALUE, with blanks between them"
-TITLE_HELP = "what lists and reports call it; empty: by its profile"
+TAGS_HELP = "NAME or NAME=VALUE, separated by spaces"
+TITLE_HELP = "name in lists and reports; empty: the profile's name"
 
 
 class RunChanged(Message):
-    """Sent to the screen that a command was given on: the run's record or marks were written, or
-    the run is gone.
-    """
+    """Sent to the screen of a command: the run's record or marks changed, or the run is deleted."""
 
 
 class RunCommand(Struct, frozen=True):
-    """What a key does to a run, and what that changes: runs of others, and hosts of unpacked ones,
-    are left alone.
+    """A command on a run, and what it changes: shared runs, and hosts of unpacked runs, are
+    read-only.
     """
 
     does: Callable[[StepScreen, Path], object]
@@ -44,7 +40,7 @@ class RunCommand(Struct, frozen=True):
 
 
 def perform(name: str, screen: StepScreen) -> None:
-    """Give a command about the run at hand; say why when the run is not ours to change."""
+    """Run a command on the run at hand; say why if the run is read-only."""
     command, run_dir = COMMANDS[name], screen.run_at_hand
     if run_dir is not None and (
         command.changes == "nothing" or is_ours(screen, run_dir, hosts=command.changes == "hosts")
@@ -53,9 +49,9 @@ def perform(name: str, screen: StepScreen) -> None:
 
 
 def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
-    """Return whether a run may be changed, with `hosts` its plan carried out on hosts.
+    """Return whether a run may be changed, or with `hosts` its plan executed.
 
-    Say why when not.
+    Say why if not.
     """
     try:
         store = screen.shell.store
@@ -70,27 +66,27 @@ def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
 
 
 def replay(screen: StepScreen, run_dir: Path) -> None:
-    """Play a run again on Live."""
+    """Replay a run on Live."""
     if (run_dir / "journal.jsonl").is_file():
         screen.shell.open_live(run_dir, 1.0)
     else:
-        screen.notify("this run has no journal to play", severity="warning")
+        screen.notify("this run has no journal to replay", severity="warning")
 
 
 def export(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for format and place, and write."""
+    """Ask for format and path, and export."""
     screen.run_worker(export_run(screen, run_dir), group="export", exit_on_error=False)
 
 
 def copy(screen: StepScreen, run_dir: Path) -> None:
-    """Ask what of the run to copy through the terminal."""
+    """Ask what to copy of the run, and copy it through the terminal."""
     screen.run_worker(
         copy_of_run(screen, run_dir), group="copy", exclusive=True, exit_on_error=False
     )
 
 
 def report(screen: StepScreen, *run_dirs: Path) -> None:
-    """Ask for format and place, and write the runs as a report."""
+    """Ask for format and path, and write the runs as a report."""
     work = report_runs(screen, [[run_dir] for run_dir in run_dirs], screen.shell.options.environ)
     screen.run_worker(work, group="report", exclusive=True, exit_on_error=False)
 
@@ -99,21 +95,21 @@ def report(screen: StepScreen, *run_dirs: Path) -> None:
 
 
 def run_again(screen: StepScreen, run_dir: Path) -> None:
-    """Show the run on Review, its hosts and parameters filled in."""
+    """Open Review with the run's hosts and parameters."""
     screen.shell.run_worker(
         resuming.run_again(screen.shell, run_dir), group="again", exclusive=True
     )
 
 
 def resume(screen: StepScreen, run_dir: Path) -> None:
-    """Measure what the run lacks, after a question."""
+    """Measure the missing parts of the run; ask first."""
     screen.shell.run_worker(
         resuming.resume_run(screen.shell, run_dir), group="resume", exclusive=True
     )
 
 
 def prove(screen: StepScreen, run_dir: Path) -> None:
-    """Confirm by a counter-experiment what limited the run, after a question."""
+    """Confirm the bottleneck with a counter-experiment; ask first."""
     screen.shell.run_worker(
         resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True
     )
@@ -123,9 +119,7 @@ def prove(screen: StepScreen, run_dir: Path) -> None:
 
 
 def change(screen: StepScreen, write: Callable[[], object]) -> None:
-    """Write something off the event loop, say why that failed, and let the screen read the run
-    again.
-    """
+    """Write something off the event loop, show errors, and let the screen reload the run."""
 
     async def work() -> None:
         try:
@@ -148,7 +142,7 @@ def note(screen: StepScreen, run_dir: Path) -> None:
 
 
 def write_note(run_dir: Path, text: str) -> None:
-    """Send a note to the run's engine, or add it to the record of a run that is over.
+    """Send a note to the run's engine, or add it to the record of an ended run.
 
     Raises BenchtuiError.
     """
@@ -165,7 +159,7 @@ def write_note(run_dir: Path, text: str) -> None:
 
 
 def toggle_star(screen: StepScreen, run_dir: Path) -> None:
-    """Give the run a star, or take it away."""
+    """Star or unstar the run."""
     if (run := summarize(run_dir)) is not None:
         change(screen, partial(star, run_dir, starred=not run.starred))
 
@@ -188,7 +182,7 @@ def title(screen: StepScreen, run_dir: Path) -> None:
 
 
 def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str], object]) -> None:
-    """Ask for a line of text, which may be empty, and write it."""
+    """Ask for a line of text, possibly empty, and write it."""
 
     def answered(text: str | None) -> None:
         if text is not None:
@@ -198,7 +192,7 @@ def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str]
 
 
 def clean(screen: StepScreen, run_dir: Path) -> None:
-    """Remove from its hosts what the run created there, after a question."""
+    """Remove what the run created on its hosts; ask first."""
 
     async def work() -> None:
         if await clean_hosts(screen, run_dir):
@@ -208,7 +202,7 @@ def clean(screen: StepScreen, run_dir: Path) -> None:
 
 
 def delete(screen: StepScreen, run_dir: Path) -> None:
-    """Delete the run for good, after a question."""
+    """Delete the run permanently; ask first."""
     from tui.library.unfinished import check_removable, remove_run, still_on_hosts
 
     if screen.shell.run_is_alive(run_dir):
@@ -221,8 +215,8 @@ def delete(screen: StepScreen, run_dir: Path) -> None:
         return
     held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
     body = (
-        f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for"
-        " good."
+        f"{run_dir.name}\nIts record, journal and raw output are permanently removed from this"
+        " machine."
     )
 
     def remove() -> None:

@@ -1,4 +1,4 @@
-"""A screen and an action as the registry declares them."""
+"""A screen and an action, as declared in the registry."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ KEY_NAMES = {
 
 
 class ScreenEntry(Struct, frozen=True):
-    """One screen. Those with a `key` stand in the top bar, in the order of the list."""
+    """One screen. Those with a `key` are in the top bar, in list order."""
 
     name: str  # the scope of its actions
     title: str
     key: str = ""
     help: str = ""
     back: str = "hosts"  # where Escape goes
-    part_of: str = ""  # the screen that the top bar marks while this one is shown
+    part_of: str = ""  # the screen marked in the top bar while this one is shown
     aside: bool = False  # not a step of the flow
-    after_choice: bool = False  # has nothing to show before hosts and a profile are chosen
-    missing: str = ""  # it shows one run, or one file: what is said while there is none
-    lists: bool = True  # the keys of lists work on it
+    after_choice: bool = False  # needs hosts and a profile
+    missing: str = ""  # it shows one run or file: the message while there is none
+    lists: bool = True  # list keys work on it
 
 
 class Action(Struct, frozen=True):
-    """One thing a user can do. `call` is the Textual action when it is not the id's last part."""
+    """A user action. `call`: the Textual action, if not the id's last part."""
 
     id: str
     keys: tuple[str, ...]
@@ -58,8 +58,8 @@ class Action(Struct, frozen=True):
     help: str
     footer: int = 0
     call: str = ""
-    priority: bool = False  # works while a field has the focus and on top of dialogs
-    # it is a command about the run at hand, of `tui.app.services.run_commands`
+    priority: bool = False  # works in fields and dialogs
+    # a command on the run at hand, from `tui.app.services.run_commands`
     on_run: bool = False
 
     @property
@@ -88,14 +88,12 @@ class Action(Struct, frozen=True):
 
     @property
     def shown_keys(self) -> str:
-        """All its keys as people read them: ``j Down``."""
+        """All its keys as displayed: ``j Down``."""
         return " ".join(map(key_name, self.keys))
 
 
 def key_name(key: str) -> str:
-    """Return a Textual key name as people read it: ``ctrl+p`` is ``Ctrl+P``, ``g,g`` stays a
-    letter.
-    """
+    """Return a Textual key name as displayed: ``ctrl+p`` is ``Ctrl+P``, ``g,g`` stays a letter."""
     if key in KEY_NAMES:
         return KEY_NAMES[key]
     if "+" in key:

@@ -37,24 +37,23 @@ from textual.binding import Binding, BindingType
 from tui.app.terminal.action import Action, ScreenEntry, key_name
 from tui.app.terminal.run_actions import COMPARE, LIVE, RESULT, RUNS
 
-NO_RUN = "no run yet: start one from Review (3), or open one from Runs (6)"
+NO_RUN = "no run yet: start one on Review (3), or open one on Runs (6)"
 NO_MARKS = "nothing to compare yet: mark runs with Space on Runs (6), then press c"
 SCREENS = (
     ScreenEntry("hosts", "Hosts", "1", "choose where to run"),
     ScreenEntry("profiles", "Profiles", "2", "choose what to run"),
     ScreenEntry("job", "Job", back="profiles", part_of="profiles"),
     ScreenEntry("editor", "Editor", back="profiles", part_of="profiles", missing="no file yet"),
-    ScreenEntry("review", "Review", "3", "see and change what will happen",
+    ScreenEntry("review", "Review", "3", "check and change the plan",
           back="profiles", after_choice=True),
-    ScreenEntry("live", "Live", "4", "the run that is going on", back="review", missing=NO_RUN),
-    ScreenEntry("result", "Result", "5", "what the last run measured",
+    ScreenEntry("live", "Live", "4", "the current run", back="review", missing=NO_RUN),
+    ScreenEntry("result", "Result", "5", "the latest result",
           back="runs", missing=NO_RUN, lists=False),
     ScreenEntry("compare", "Compare", back="runs", part_of="runs", missing=NO_MARKS),
-    ScreenEntry("runs", "Runs", "6", "every run that was kept", aside=True),
+    ScreenEntry("runs", "Runs", "6", "all saved runs", aside=True),
 )  # fmt: skip
 REPLAY = ScreenEntry("replay", "Replay", back="runs", part_of="live", missing=NO_RUN)
-"""Live of a run that is played again, beside that of a run that goes on: it has the keys of Live.
-"""
+"""Live for a replay, beside Live for the running run; same keys."""
 BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)
 
@@ -75,7 +74,7 @@ APP = (
         "app.recover",
         ("R",),
         "recover",
-        "Finish runs that were cut off: collect what their hosts still hold",
+        "Finish runs that were cut off: collect the results still on their hosts",
     ),
     Action(
         "app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"
@@ -92,7 +91,7 @@ APP = (
         "app.theme",
         ("f2",),
         "theme",
-        "Change the colours: dark, light, the terminal's own",
+        "Change the theme: dark, light, terminal colours",
         call="next_theme",
     ),
     Action(
@@ -103,20 +102,20 @@ APP = (
         footer=100,
     ),
     Action(
-        "app.quit", ("q",), "quit", "Leave; asks what to do with a run that is going on", footer=101
+        "app.quit", ("q",), "quit", "Quit; asks first while a run is shown and running", footer=101
     ),
     Action(
         "app.suspend",
         ("ctrl+z",),
         "suspend",
-        "Go to the shell; fg comes back",
+        "Suspend benchtui; fg resumes it",
         call="suspend_process",
     ),
     Action(
         "app.interrupt",
         ("ctrl+c",),
         "quit",
-        "Leave from anywhere, even a field",
+        "Quit from anywhere, even from a field",
         call="quit",
         priority=True,
     ),
@@ -157,7 +156,7 @@ LIST = (
 
 HOSTS = (
     Action("hosts.tick", ("space",), "tick",
-        "Tick or untick the host, or the whole group on its heading", footer=2,
+        "Tick or untick the host; on a heading, the whole group", footer=2,
            call="tick('row')"),
     Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all",
         footer=6,
@@ -166,18 +165,18 @@ HOSTS = (
         footer=9,
            call="tick('group')"),
     Action("hosts.observe", ("o",), "observe",
-           "Only look at the host while others generate load, or let it generate load", footer=10),
+           "Only monitor the host while others generate load, or make it generate load", footer=10),
     Action("hosts.filter", ("slash",), "filter",
-           "Show only hosts whose name, address, group or role holds a text, or h[1-4]", footer=3),
+           "Filter hosts by name, range (h[1-4]), address, group or role", footer=3),
     Action("hosts.check", ("c",), "check",
-        "Reach the ticked hosts, or this one, and read what they are", footer=4),
+        "Connect to the ticked hosts, or this one, and collect facts", footer=4),
     Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again",
         footer=7),
-    Action("hosts.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
+    Action("hosts.reverse", ("S",), "reverse", "Reverse the order of the hosts"),
     Action("hosts.refresh", ("r",), "refresh",
            "Query the source under the cursor for its hosts again, or all sources", footer=5),
     Action("hosts.trust", ("t",), "trust",
-        "Show the ticked hosts' key fingerprints and pin them once you agree",
+        "Show the fingerprints of the ticked hosts' keys, and pin them if you agree",
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add hosts to your inventory: names, ranges",
            footer=5),
@@ -185,31 +184,35 @@ HOSTS = (
         "Describe a job for the ticked hosts in a form, without a profile",
            footer=11, call="go_on('job')"),
     Action("hosts.pane", ("tab",), "pane",
-        "Go to the details of the host, where j and k scroll, or back to the list",
+        "Move to the host's details (j and k scroll), or back to the list",
            call="app.focus_next"),
-    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1,
+    Action("hosts.next", ("enter",), "next", "Continue with Profiles", footer=1,
         call="go_on('profiles')"),
 )  # fmt: skip
 
 PROFILES = (
     Action(
-        "profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1
+        "profiles.next",
+        ("enter",),
+        "choose",
+        "Choose this profile and continue with Review",
+        footer=1,
     ),
     Action(
         "profiles.filter",
         ("slash",),
         "filter",
-        "Show only profiles whose name or title holds a text",
+        "Filter profiles by name or title",
         footer=2,
     ),
     Action(
         "profiles.edit",
         ("e",),
         "edit",
-        "Edit a profile of yours; a preset is extended or copied first",
+        "Edit your profile; a preset is extended or copied first",
         footer=3,
     ),
-    Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
+    Action("profiles.outside", ("E",), "editor", "Edit your profile in $EDITOR"),
     Action(
         "profiles.job",
         ("n",),
@@ -222,7 +225,7 @@ PROFILES = (
         "profiles.new",
         ("N",),
         "extend",
-        "Start a profile of your own that changes this one, or copies it",
+        "Create your own profile: extend this one, or copy it",
         footer=7,
     ),
     Action(
@@ -243,19 +246,19 @@ PROFILES = (
 )
 
 JOB = (
-    Action("job.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
+    Action("job.launch", ("enter", "r"), "run", "Start the run exactly as shown", footer=1),
     Action(
         "job.edit",
         ("e",),
         "change",
-        "Change the field that was left last; Tab goes to the next one",
+        "Return to the last field; Tab moves to the next one",
         footer=2,
     ),
     Action(
         "job.save",
         ("ctrl+s",),
         "save",
-        "Write the job as a profile of yours",
+        "Save the job as your own profile",
         footer=3,
         priority=True,
     ),
@@ -263,7 +266,7 @@ JOB = (
         "job.preflight",
         ("p",),
         "preflight",
-        "Ask every host now whether it would take this run",
+        "Run the preflight checks on every host now",
         footer=4,
     ),
     Action(
@@ -273,7 +276,7 @@ JOB = (
         "Switch between the plan and the job file of each step",
         footer=5,
     ),
-    Action("job.defaults", ("d",), "defaults", "Put every field back to its default", footer=6),
+    Action("job.defaults", ("d",), "defaults", "Reset every field to its default", footer=6),
 )
 
 EDITOR = (
@@ -281,14 +284,14 @@ EDITOR = (
         "editor.save",
         ("ctrl+s",),
         "save",
-        "Save the file, broken or not; the list says so",
+        "Save the file, even if broken; the list marks it as broken",
         footer=1,
     ),
     Action(
         "editor.view",
         ("f3",),
         "view",
-        "Show the job file, what differs, parameters, or text alone",
+        "Beside the text: the job file, differences, parameters, or nothing",
         footer=2,
     ),
     Action("editor.problem", ("f4",), "problem", "Go to the next problem", footer=3),
@@ -296,28 +299,26 @@ EDITOR = (
         "editor.values",
         ("f5",),
         "values",
-        "Change parameters in a form; Esc goes back to the text",
+        "Edit parameters in a form; Esc returns to the text",
         footer=4,
     ),
-    Action("editor.outside", ("ctrl+o",), "$EDITOR", "Save, and go on in $EDITOR", footer=5),
+    Action("editor.outside", ("ctrl+o",), "$EDITOR", "Save, then continue in $EDITOR", footer=5),
 )
 
 REVIEW = (
-    Action(
-        "review.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1
-    ),
+    Action("review.launch", ("enter", "r"), "run", "Start the run exactly as shown", footer=1),
     Action(
         "review.edit",
         ("e",),
         "change",
-        "Change the field that was left last; Tab goes to the next one",
+        "Return to the last field; Tab moves to the next one",
         footer=2,
     ),
     Action(
         "review.preflight",
         ("p",),
         "preflight",
-        "Ask every host now whether it would take this run",
+        "Run the preflight checks on every host now",
         footer=3,
     ),
     Action(
@@ -331,15 +332,15 @@ REVIEW = (
         "review.defaults",
         ("d",),
         "defaults",
-        "Put every field back to what the profile says",
+        "Reset every field to the profile's value",
         footer=5,
     ),
-    Action("review.local", ("l",), "this machine", "Run on this machine, where no host was chosen"),
+    Action("review.local", ("l",), "this machine", "Run on this machine if no host is chosen"),
     Action(
         "review.last-hosts",
         ("h",),
         "last hosts",
-        "Run on the hosts of the last run, where no host was chosen",
+        "Run on the hosts of the last run if no host is chosen",
     ),
 )
 
@@ -362,7 +363,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app")
     for entry in SCREENS
 }
-"""Screen name -> the scopes whose actions work there, nearest first."""
+"""Screen name -> scopes of its actions, nearest first."""
 
 
 def in_scope(scope: str) -> list[Action]:
@@ -407,14 +408,14 @@ def key_table(scope: str) -> str:
 
 
 def key_tables() -> str:
-    """Return the tables of all scopes, each after a comment that names it."""
+    """Return the tables of all scopes, each with a comment naming it."""
     return "\n\n".join(
         f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCOPES)
     )
 
 
 def write_tables(path: Path) -> None:
-    """Replace what stands between the two key marks of a Markdown file."""
+    """Replace the text between the two key marks of a Markdown file."""
     before, begin, rest = path.read_text(encoding="utf-8").partition(KEYS_BEGIN)
     _, end, after = rest.partition(KEYS_END)
     if not (begin and end):

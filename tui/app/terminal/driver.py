@@ -1,4 +1,4 @@
-"""The terminal: write frames to it, repaint it, notice that it is gone, log a crash."""
+"""The terminal: write frames, repaint, detect a hangup, log a crash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def crash_text(error: BaseException) -> str:
 def write_crash_log(folder: Path, error: BaseException) -> Path | None:
     """Write the traceback to a new file under `folder` and return it.
 
-    None when that fails as well.
+    None if that fails as well.
     """
     now = datetime.datetime.now(datetime.UTC)
     path = folder / f"crash-{now:%Y%m%dT%H%M%S%f}Z.log"
@@ -57,10 +57,10 @@ PART = re.compile(
 
 
 class TightUpdate(ChopsUpdate):
-    """Rows of a screen that changed between two columns."""
+    """Changed column ranges of rows."""
 
     def render_segments(self, console: Console) -> str:
-        """Return what a terminal is sent for them."""
+        """Return the escape sequences for them."""
         sent: list[str] = []
         for y, x1, x2 in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
@@ -74,16 +74,14 @@ class TightUpdate(ChopsUpdate):
 
 
 class TightCompositor(Compositor):
-    """Repaints what is between the two columns alone, and asks no widget that is elsewhere for its
-    lines.
-    """
+    """Repaints only changed columns, and asks only affected widgets for lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self._changed: tuple[Region, ...] = ()  # by a partial update
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Return what changed; None when nothing did."""
+        """Return the changes; None if there are none."""
         self._changed = tuple(self._dirty_regions)
         try:
             found = super().render_partial_update()
@@ -94,7 +92,7 @@ class TightCompositor(Compositor):
     def _get_renders(self, crop: Region | None = None) -> list[tuple[Region, Region, list[Strip]]]:
         """Return regions and lines of the widgets.
 
-        In a partial update of those that changed, or are below or above.
+        In a partial update, only of changed and overlapping widgets.
         """
         whole = self.visible_widgets
         if self._changed:
@@ -110,16 +108,16 @@ class TightCompositor(Compositor):
 
 
 class Colours:
-    """Leaves out of what is sent to a terminal the looks that it has already.
+    """Removes redundant SGR sequences from output to a terminal.
 
-    Knows them from write to write.
+    Keeps the state between writes.
     """
 
     def __init__(self) -> None:
         self._set = ""  # parameters of SGR; empty: none
 
     def lean(self, text: str) -> str:
-        """Return a text that looks the same, in fewer bytes."""
+        """Return an equivalent text in fewer bytes."""
         first, *parts = SGR.split(text)
         if not parts:
             return text
@@ -138,7 +136,7 @@ class Colours:
 
 @lru_cache(4096)
 def change(old: str, new: str) -> str:
-    """Return the shortest sequence that makes looks of others."""
+    """Return the shortest sequence between two looks."""
     if not new:
         return "\x1b[0m"
     before, after = parts_of(old), parts_of(new)
@@ -155,14 +153,14 @@ def change(old: str, new: str) -> str:
 
 
 def _loses(before: dict[str, str], after: dict[str, str]) -> bool:
-    """Tell whether a colour goes without another one in its place."""
+    """Return whether a colour is reset without a new one."""
     return any(before[name] and not after[name] for name in ("front", "back"))
 
 
 def parts_of(look: str) -> dict[str, str] | None:
-    """Return what parameters of SGR say of bold and the like, of the text's colour, of its ground.
+    """Return SGR parameters by part: attributes, foreground, background.
 
-    None: not known.
+    None if not recognized.
     """
     found = {"look": "", "front": "", "back": ""}
     at = 0
@@ -177,11 +175,9 @@ def parts_of(look: str) -> dict[str, str] | None:
 
 
 class LenientFile(io.TextIOBase):
-    """A terminal to write to. What it refuses is dropped: after a hangup every write fails with
-    EIO.
+    """A terminal that drops failed writes: after a hangup every write fails with EIO.
 
-    Textual's output thread dies of such an error, its queue fills up, and the app waits for ever
-    when it leaves.
+    Such an error would end Textual's output thread, and the app would hang on exit.
     """
 
     def __init__(self, file: io.TextIOBase) -> None:
@@ -223,13 +219,11 @@ class TerminalDriver(LinuxDriver):
         self._colours = Colours()
 
     def write(self, data: str) -> None:
-        """Send to the terminal what it does not show yet."""
+        """Write to the terminal without redundant sequences."""
         super().write(self._colours.lean(data))
 
     def _sigcont_application(self, *_: object) -> None:
-        """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again
-        nobody would end.
-        """
+        """Resume only after Ctrl-Z: a hangup sends SIGCONT as well."""
         if self._must_signal_resume:
             super()._sigcont_application()
 
@@ -237,12 +231,12 @@ class TerminalDriver(LinuxDriver):
 def hung_up() -> bool:
     """Return whether the terminal behind standard input is gone.
 
-    A process without a controlling terminal gets no SIGHUP, and Textual's input thread would read
-    the end for ever.
+    A process without a controlling terminal gets no SIGHUP, and Textual's input thread would loop
+    at end of file.
     """
     waiting = select.poll()
     try:
-        # asks for nothing: POLLHUP and POLLERR are told anyway
+        # POLLHUP and POLLERR are always reported
         waiting.register(sys.__stdin__ or 0, 0)
         return any(
             state & (select.POLLHUP | select.POLLERR | select.POLLNVAL)

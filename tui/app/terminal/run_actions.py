@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tui.app.terminal.action import Action
 
-REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
+REMEDY_HELP = "Failed run: take over its hosts, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
-EXPORT_HELP = "Write the run in a format that other tools read, such as CSV or JUnit"
-CLEAN_HELP = "Remove from its hosts what the run created there, after a question"
-RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
+EXPORT_HELP = "Export the run in a format other tools read, such as CSV or JUnit"
+CLEAN_HELP = "Remove what the run created on its hosts; asks first"
+RESUME_HELP = "Measure missing steps, or extend a search that spent its budget; keeps results"
 LIVE = (
     Action(
         "live.stop",
@@ -23,7 +23,7 @@ LIVE = (
         "live.stop-host",
         ("e",),
         "end host",
-        "End the load of the host under the cursor; the others go on",
+        "Stop the load of the host under the cursor; the others continue",
         call="end('host')",
     ),
     Action(
@@ -36,8 +36,8 @@ LIVE = (
     Action(
         "live.about",
         ("i",),
-        "all of host",
-        "Show all of the host or server under the cursor: telemetry, facts, messages, command",
+        "host details",
+        "Show the host or server under the cursor: telemetry, facts, messages, command",
     ),
     Action(
         "live.job",
@@ -47,32 +47,33 @@ LIVE = (
         footer=3,
     ),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
-    Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
+    Action("live.reverse", ("S",), "reverse", "Reverse the order of the hosts"),
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),
     Action(
         "live.findings",
         ("f",),
         "findings",
-        "Show all that was found so far, with what to do about it",
+        "Show all findings so far, with advice",
         footer=5,
     ),
     Action(
-        "live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"
+        "live.matrix",
+        ("m",),
+        "matrix",
+        "Show the matrix in place of the hosts, hide it, or show both",
     ),
     Action(
         "live.fold",
         ("b",),
         "only bad",
-        "Collapse unremarkable hosts: where room is scarce, never, always",
+        "Collapse unremarkable hosts: if not all fit, never, or always",
     ),
-    Action(
-        "live.filter", ("slash",), "filter", "Show only hosts whose name holds a text, or h[1-4]"
-    ),
+    Action("live.filter", ("slash",), "filter", "Filter hosts by name or range, such as h[1-4]"),
     Action(
         "live.zoom",
         ("z",),
         "zoom",
-        "Give all room to the heat map, then to each graph, then share it again",
+        "Maximize the heat map, then each graph, then restore the layout",
     ),
     Action(
         "live.direction",
@@ -83,7 +84,7 @@ LIVE = (
     Action(
         "live.heat-host",
         ("h",),
-        "heat of host",
+        "host heat map",
         "Show the heat map of the host under the cursor, or of all hosts",
     ),
     Action(
@@ -97,38 +98,34 @@ LIVE = (
         "live.cursor-back",
         ("left_square_bracket",),
         "look back",
-        "Move the cursor of all graphs back; Esc: to now",
+        "Move the cursor of all graphs back; Esc returns to now",
         call="cursor(-1)",
         footer=8,
     ),
     Action(
         "live.cursor-on",
         ("right_square_bracket",),
-        "look on",
-        "Move the cursor of all graphs on, up to now",
+        "look forward",
+        "Move the cursor of all graphs forward, up to now",
         call="cursor(1)",
     ),
-    Action(
-        "live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"
-    ),
-    Action(
-        "live.heat", ("8",), "heat map", "Show the heat map, or put it away", call="put('heat')"
-    ),
+    Action("live.graphs", ("7",), "graphs", "Show or hide the graphs", call="put('graphs')"),
+    Action("live.heat", ("8",), "heat map", "Show or hide the heat map", call="put('heat')"),
     Action(
         "live.percentiles",
         ("9",),
         "percentiles",
-        "Show percentiles, or put them away",
+        "Show or hide the percentiles",
         call="put('percentiles')",
     ),
     Action(
         "live.messages",
         ("0",),
         "messages",
-        "Show the messages, or put them away",
+        "Show or hide the messages",
         call="put('messages')",
     ),
-    Action("live.pause", ("p",), "pause", "Hold the display; the run continues", footer=5),
+    Action("live.pause", ("p",), "pause", "Pause the display; the run continues", footer=5),
     Action(
         "live.faster",
         ("plus", "equals_sign"),
@@ -146,25 +143,26 @@ LIVE = (
     Action("live.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("live.note", ("n",), "note", "Add a note to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run continues"),
-    Action("live.play", ("space",), "play", "In a replay: play or hold"),
+    Action("live.play", ("space",), "play", "In a replay: play or pause"),
     Action(
         "live.seek-back",
         ("left",),
         "back 10 s",
-        "In a replay: 10 s back; else the cursor of all graphs",
+        "In a replay: 10 s back; otherwise move the cursor of all graphs back",
         call="seek(-1)",
     ),
     Action(
         "live.seek-on",
         ("right",),
-        "on 10 s",
-        "In a replay: 10 s forward; else the cursor of all graphs",
+        "forward 10 s",
+        "In a replay: 10 s forward; otherwise move the cursor of all graphs forward",
         call="seek(1)",
     ),
 )
 RESULT = (
     Action("result.next-tab", ("tab",), "next tab", "Show the next tab", footer=1, call="tab(1)"),
-    Action("result.last-tab", ("shift+tab",), "last tab", "Show the tab before", call="tab(-1)"),
+    Action("result.last-tab", ("shift+tab",), "previous tab", "Show the previous tab",
+        call="tab(-1)"),
     Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence",
         footer=2,
            call="toggle_tab('defend')"),
@@ -180,10 +178,10 @@ RESULT = (
     Action("result.matrix", ("m",), "matrix",
         "Switch between the matrix and the figures of one of its steps"),
     Action("result.left", ("left",), "left",
-        "In a matrix: the cell at the left; else the tab before",
+        "In a matrix: the cell to the left; otherwise the previous tab",
            call="move_cursor(0, -1)"),
     Action("result.right", ("right",), "right",
-        "In a matrix: the cell at the right; else the next tab",
+        "In a matrix: the cell to the right; otherwise the next tab",
            call="move_cursor(0, 1)"),
     Action("result.findings", ("f",), "findings",
         "Show each finding in full, and checks without data", footer=4,
@@ -191,25 +189,25 @@ RESULT = (
     Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
     Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6,
         on_run=True),
-    Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together",
+    Action("result.job", ("J",), "job", "Show the next job; after the last job, all jobs together",
         footer=3),
     Action("result.published", ("v",), "published",
-        "Switch between the run's figures and published ones beside them",
+        "Compare with published figures, or return to the summary",
            call="toggle_tab('published')"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("result.prove", ("P",), "prove bottleneck",
-        "Confirm what limited the run by a short counter-experiment",
+        "Confirm the bottleneck with a short counter-experiment",
            on_run=True),
     Action("result.report", ("w",), "report",
-        "Write the run as a report, HTML or Markdown, with names or without them",
+        "Write the run as a report: HTML or Markdown, with or without names",
            on_run=True),
     Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
     Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
     Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
     Action("result.next-step", ("right_square_bracket",), "next step",
         "Show the next step of the run", call="step(1)"),
-    Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before",
+    Action("result.last-step", ("left_square_bracket",), "previous step", "Show the previous step",
         call="step(-1)"),
     Action("result.down", ("j", "down"), "down", "Scroll down", call="move_cursor(1, 0)"),
     Action("result.up", ("k", "up"), "up", "Scroll up", call="move_cursor(-1, 0)"),
@@ -221,26 +219,26 @@ RESULT = (
         call="page(-1)"),
 )  # fmt: skip
 RUNS = (
-    Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on",
+    Action("runs.open", ("enter",), "open", "Open the result; for a running run, Live",
         footer=1),
     Action("runs.pane", ("tab",), "pane",
-        "Show the details of the run whole, where j and k scroll, or the list again"),
+        "Show all details of the run (j and k scroll), or return to the list"),
     Action("runs.again", ("r",), "run again",
-        "Show the run on Review, its hosts and parameters filled in",
+        "Open Review with the run's hosts and parameters",
            footer=2, on_run=True),
     Action("runs.filter", ("slash",), "filter",
-        "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
+        "Filter runs: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
     Action("runs.mark", ("space",), "mark",
-        "Mark the run to compare; the others are compared with A, the oldest",
+        "Mark the run for a comparison; A is the oldest marked run",
            footer=4),
     Action("runs.compare", ("c",), "compare",
-        "Compare the marked runs, or this one, with the oldest of them",
+        "Compare the marked runs, or this one, with the oldest marked run",
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
-    Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
+    Action("runs.reverse", ("S",), "reverse", "Reverse the order of the runs"),
     Action("runs.star", ("asterisk",), "star",
-        "Give the run a star, or take it away: the filter is:starred finds it",
+        "Star or unstar the run; the filter is:starred finds it",
            on_run=True),
     Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11,
         on_run=True),
@@ -255,10 +253,10 @@ RUNS = (
     Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9, on_run=True),
     Action("runs.note", ("n",), "note", "Add a note to the run", footer=8, on_run=True),
     Action("runs.import", ("i",), "import",
-        "Import what was measured elsewhere: a file, a directory, an archive",
+        "Import results measured elsewhere: a file, a directory or an archive",
            footer=13),
     Action("runs.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12,
+    Action("runs.delete", ("D",), "delete", "Delete the run permanently; asks first", footer=12,
         on_run=True),
 )  # fmt: skip
 COMPARE = (
@@ -266,28 +264,28 @@ COMPARE = (
         "compare.curves",
         ("l",),
         "latencies",
-        "Draw latencies over each other, of searches the curve over load",
+        "Overlay the latencies; for searches, latency over load",
         footer=1,
     ),
     Action(
         "compare.sides",
         ("s",),
         "sides",
-        "Join runs that are repetitions of each other into sides, or part them",
+        "Group repetitions into sides, or ungroup them",
         footer=3,
     ),
     Action(
         "compare.accept",
         ("p",),
         "parameters",
-        "Compare although parameters differ: they are meant to, or are not",
+        "Compare even if parameters differ, or only if they are the same",
         footer=4,
     ),
     Action(
         "compare.swap",
         ("x",),
         "swap",
-        "Make the next run or side A: what the others are compared with",
+        "Make the next run or side A, the one the others are compared with",
         footer=5,
     ),
     Action(
@@ -308,7 +306,7 @@ COMPARE = (
         "compare.all",
         ("a",),
         "all figures",
-        "Of a matrix: show all figures of all points, or the headlines",
+        "In a matrix: show all figures of all points, or only headlines",
         footer=7,
     ),
 )

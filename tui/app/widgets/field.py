@@ -18,9 +18,7 @@ from tui.model.plain import printable
 
 
 class TextInput(Input):
-    """A compact input whose cursor never blinks: a blinking one costs bytes on a slow link all
-    day.
-    """
+    """A compact input with a steady cursor: a blinking one costs bytes on a slow link."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+u", "delete_left_all", show=False),
@@ -37,7 +35,7 @@ class TextInput(Input):
     }
     """
 
-    # a field takes the same room whatever is typed: no layout at each letter
+    # a field has a fixed size: no layout at each letter
     virtual_size = Reactive(Size(0, 0))
 
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
@@ -45,9 +43,9 @@ class TextInput(Input):
         self.cursor_blink = False
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Paste what can be shown: a clipboard may hold anything.
+        """Paste printable text only.
 
-        A masked field takes it as it is.
+        A masked field accepts anything.
         """
         if not self.password:
             event.text = printable("".join(event.text.splitlines()[:1]))
@@ -55,7 +53,7 @@ class TextInput(Input):
     def render_line(self, y: int) -> Strip:
         """Return the line.
 
-        On palettes without a second ground `_` fills it, so that an empty field is seen.
+        On palettes without a second background, `_` fills it, so that an empty field is visible.
         """
         strip = self.shortened_line(y)
         if self.has_focus or not self.app.current_theme.ansi:
@@ -71,7 +69,7 @@ class TextInput(Input):
     def shortened_line(self, y: int) -> Strip:
         """Return the line.
 
-        A value that is wider than its field ends in an ellipsis until somebody is in the field.
+        A value wider than its field ends in an ellipsis while the field has no focus.
         """
         strip, width = super().render_line(y), self.scrollable_content_region.width
         begin = self.scroll_offset.x
@@ -84,9 +82,7 @@ class TextInput(Input):
 
 
 class SecretInput(TextInput):
-    """A field whose content never reaches a clipboard while it is masked: terminals and their logs
-    keep those.
-    """
+    """A field whose masked content is never copied: terminals and logs may keep clipboards."""
 
     def action_copy(self) -> None:
         """Copy what is selected, unless it is masked."""
@@ -94,7 +90,7 @@ class SecretInput(TextInput):
             super().action_copy()
 
     def action_cut(self) -> None:
-        """Cut what is selected; of what is masked nothing is kept."""
+        """Cut the selection; masked text is deleted without a copy."""
         if self.password:
             self.delete_selection()
         else:
@@ -102,9 +98,7 @@ class SecretInput(TextInput):
 
 
 class ChoiceInput(SecretInput):
-    """A field of one of a few words: Left, Right and Space go from one to the next, letters are
-    typed as ever.
-    """
+    """A field with one of a few words: Left, Right and Space switch, letters are typed as usual."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "choose(-1)", show=False),
@@ -116,14 +110,14 @@ class ChoiceInput(SecretInput):
         self.choices = choices
 
     async def _on_key(self, event: events.Key) -> None:
-        """Space is no letter here: no choice has one."""
+        """Switch on Space, which no choice contains."""
         if event.key == "space":
             event.stop()
             event.prevent_default()
             self.action_choose(1)
 
     def action_choose(self, step: int) -> None:
-        """Take the next choice; of a word that is not whole the first that fits.
+        """Take the next choice; for an abbreviation, the first match.
 
         The next letter replaces it.
         """
@@ -139,7 +133,7 @@ class ChoiceInput(SecretInput):
         self.action_select_all()
 
     def complete(self) -> None:
-        """Make the begin of one choice alone the whole word."""
+        """Complete an unambiguous abbreviation."""
         typed = self.value.strip()
         fitting = [each for each in self.choices if each.startswith(typed)]
         if typed and typed not in self.choices and len(fitting) == 1:

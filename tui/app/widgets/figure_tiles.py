@@ -15,11 +15,11 @@ from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
 
 TILE_LINES = ROWS + 1
-WIDE = 22  # cells of a tile where there is room: digits that grow by one do not move the others
+WIDE = 22  # cells of a tile if it fits: one more digit does not move other tiles
 
 
 class FigureTiles(Lines):
-    """The figures of a load, readable from across the room."""
+    """The figures of a load in large digits."""
 
     DEFAULT_CSS = f"FigureTiles {{ height: {TILE_LINES}; padding: 0 1; }}"
 
@@ -41,11 +41,11 @@ class FigureTiles(Lines):
 def live_tiles(
     subject: Subject, waits: Subject, axis: TimeAxis, tail: float | None, counted: str = ""
 ) -> list[FigureTile]:
-    """Return rate, bandwidth and p99: now, at the cursor, or of the whole load once it is over;
-    before it none.
+    """Return rate, bandwidth and p99: now, at the cursor, or of the whole load once it has ended;
+    empty before it.
 
-    `waits`: whose latencies are shown. `tail`: p99 in ns under the cursor. `counted`: what a load
-    on files counts in place of I/Os; these have no bandwidth.
+    `waits`: whose latencies are shown. `tail`: p99 in ns under the cursor. `counted`: what a
+    metadata load counts in place of I/Os; it has no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []
@@ -69,7 +69,7 @@ def _summed(subject: Subject) -> list[str]:
 def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, str]:
     """Return number, unit, and the average of the load so far.
 
-    Of a load that is over its average alone.
+    Of an ended load, only the average.
     """
     total, at = subject.total, axis.cursor_s
     average = merge_values(total.series(metric.name))
@@ -100,7 +100,7 @@ def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
 
 
 def _mean(waits: Subject, axis: TimeAxis) -> FigureTile:
-    """Return the mean latency, of a load generator that prints no histogram while it measures."""
+    """Return the mean latency, for load generators that print no live histogram."""
     total, at = waits.total, axis.cursor_s
     value = (
         total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]

@@ -1,4 +1,4 @@
-"""A form of one-line fields with their errors below them, made for a narrow pane."""
+"""A form of one-line fields with errors below them, for a narrow pane."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from textual.widgets import Input, Label, Static
 from tui.app.widgets.field import ChoiceInput, SecretInput, TextInput
 from tui.app.widgets.lines import entitle, show_text
 
-CHOOSE = "Left, Right or Space: another one"
-WAS = 12  # cells of a default behind what stands in its place
+CHOOSE = "Left, Right or Space to change"
+WAS = 12  # cells of a default beside the value
 LABEL = 13  # cells before a field
-AROUND = 2  # blanks beside a text in a field, and beside the default
+AROUND = 2  # padding of a field, and of the default
 Check = Callable[[str, str], str | None]
-"""(field's name, text) -> what is wrong with it in one line, or None."""
+"""(field's name, text) -> one line on what is wrong, or None."""
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field: the label is accented while the value is not the default, `hint` is seen with the
-    focus.
+    """One field. Its label is accented while the value differs from the default; `hint` is shown
+    with the focus.
     """
 
     name: str
     value: str
     default: str
     hint: str = ""
-    label: str = ""  # the name, when empty
-    masked: bool = False  # what is typed is not shown
-    choices: tuple[str, ...] = ()  # words without blanks, of which it holds one; empty: any text
-    is_change: bool = True  # another value than the default counts as a change
+    label: str = ""  # empty: the name
+    masked: bool = False  # input is hidden
+    choices: tuple[str, ...] = ()  # the allowed words, without spaces; empty: any text
+    is_change: bool = True  # a value other than the default counts as a change
 
 
 class Field(Vertical):
-    """Label, input, and an error line that takes no room while there is none."""
+    """Label, input, and an error line, hidden without an error."""
 
     DEFAULT_CSS = """
     Field {
@@ -75,10 +75,10 @@ class Field(Vertical):
         self.mark = mark
         self.cut = cut
         self.error: str | None = None
-        self.checked = spec.value.strip()  # the text that `show_state` was told of last
+        self.checked = spec.value.strip()  # the text that `show_state` saw last
 
     def compose(self) -> ComposeResult:
-        """One line, and two that show up when needed."""
+        """One line, and two that appear when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
             yield self.make_input()
@@ -91,7 +91,7 @@ class Field(Vertical):
         )
 
     def make_input(self) -> TextInput:
-        """Return what is typed into, its text selected when it is entered."""
+        """Return the input, whose text is selected on focus."""
         spec = self.spec
         if spec.choices:
             return ChoiceInput(spec.value, spec.choices, name=spec.name, select_on_focus=True)
@@ -99,19 +99,19 @@ class Field(Vertical):
 
     @property
     def label(self) -> str:
-        """What stands before the input."""
+        """The text before the input."""
         return self.spec.label or self.spec.name
 
     @property
     def was(self) -> str:
-        """The default, for a value that differs from it; empty where that is nothing, or secret."""
+        """The default, shown beside a changed value; empty without a default, or for a secret."""
         default = self.spec.default
         if not (self.cut and default) or self.spec.masked:
             return ""
         return f"was {default if len(default) <= WAS else default[: WAS - 1] + self.cut}"
 
     def on_descendant_focus(self) -> None:
-        """Show the hint; a class of its own, as for `:focus-within` all fields are styled anew."""
+        """Show the hint, by a class: `:focus-within` would restyle all fields."""
         self.add_class("-entered")
 
     def on_descendant_blur(self) -> None:
@@ -120,7 +120,7 @@ class Field(Vertical):
 
     @on(events.Resize)
     def show_was(self) -> None:
-        """Show the default behind the value where it takes no room from it."""
+        """Show the default beside the value if both fit."""
         room = self.size.width - LABEL - cell_len(self.value) - 2 * AROUND
         self.set_class(0 < cell_len(self.was) <= room, "-roomy")
 
@@ -137,7 +137,7 @@ class Field(Vertical):
         self.show_was()
 
     def show_wrong(self, problem: str | None) -> None:
-        """Say below the field what is wrong: with its text, or with what it leads to."""
+        """Show a problem below the field: of its text, or of the plan."""
         show_text(
             self.query_one(".field-error", Static),
             Content(f"{self.mark} {problem}" if problem else ""),
@@ -146,9 +146,9 @@ class Field(Vertical):
 
 
 class Form(VerticalScroll, can_focus=False):
-    """Fields under each other.
+    """A column of fields.
 
-    Checks each one as it is typed; who enters a field finds its text selected.
+    Each one is checked while typing; its text is selected on focus.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -157,10 +157,10 @@ class Form(VerticalScroll, can_focus=False):
     ]
 
     class Edited(Message):
-        """A field's text is another one."""
+        """A field's text changed."""
 
     class Done(Message):
-        """Enter was pressed in a field that is right."""
+        """Enter was pressed in a valid form."""
 
     def __init__(
         self,
@@ -173,24 +173,24 @@ class Form(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self.check = check
         self.mark = mark
-        # ends a default that is too long to be shown behind another value; empty: none is shown
+        # ends a default too long to show; empty: defaults are not shown
         self.cut = cut
-        # the subtitle while no field is changed, else how many are; empty: none
+        # the subtitle while no field is changed; empty: no subtitle
         self.unchanged = unchanged
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
-        """Show these fields instead of what was there."""
+        """Replace the fields."""
         fields = [Field(spec, self.mark, self.cut) for spec in specs]
         await self.remove_children()
         await self.mount_all(fields)
         for field in fields:
-            if field.is_attached and field.children:  # the screen may have been left meanwhile
+            if field.is_attached and field.children:  # the screen may be gone by now
                 field.show_state(self.check(field.spec.name, field.spec.value))
         self.count_changes()
 
     def count_changes(self) -> None:
-        """Say how many fields differ from their defaults."""
+        """Show how many fields differ from their defaults."""
         if self.unchanged:
             changed = sum(
                 field.spec.is_change and field.has_class("-changed") for field in self.fields
@@ -198,7 +198,7 @@ class Form(VerticalScroll, can_focus=False):
             entitle(self, subtitle=f"{changed} changed" if changed else self.unchanged)
 
     def dim(self, names: Collection[str]) -> None:
-        """Show these fields as not used."""
+        """Show these fields as unused."""
         for field in self.fields:
             field.set_class(field.spec.name in names, "-swept")
 
@@ -214,13 +214,11 @@ class Form(VerticalScroll, can_focus=False):
 
     @property
     def errors(self) -> dict[str, str]:
-        """What is wrong, by field."""
+        """The errors by field."""
         return {field.spec.name: field.error for field in self.fields if field.error}
 
     def focus_first(self) -> None:
-        """Put the cursor into the first wrong field, else into the one that had it last, else into
-        the first.
-        """
+        """Focus the first invalid field, else the last focused one, else the first."""
         fields = self.fields
         wrong = [field for field in fields if field.has_class("-wrong")]
         last = [field for field in fields if field.spec.name == self.last]
@@ -228,11 +226,9 @@ class Form(VerticalScroll, can_focus=False):
             self.screen.set_focus(target.query_one(TextInput))
 
     def show_problem(self, problem: str) -> None:
-        """Say a problem with what stands in the fields below the one that it names, a changed one
-        before others.
+        """Show a problem of the plan below the field it names, preferably a changed one.
 
-        Empty: there is none. It keeps no field from being left, as what is wrong with a text alone
-        does.
+        Empty: no problem. Unlike an invalid field, it does not block leaving the form.
         """
         named = [
             field
@@ -246,15 +242,15 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(events.DescendantFocus)
     def remember(self, event: events.DescendantFocus) -> None:
-        """Who comes back comes to the field that was left."""
+        """Remember the focused field."""
         self.last = next(
             (field.spec.name for field in self.fields if field in event.widget.ancestors), self.last
         )
 
     def focus_on(self, name: str, *, typing: bool = False) -> None:
-        """Put the cursor behind the text of a field.
+        """Focus a field, with the cursor after its text.
 
-        While somebody is `typing` there, nothing is selected.
+        `typing`: without selecting its text.
         """
         for field in self.fields:
             if field.spec.name == name:
@@ -265,19 +261,17 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Blurred)
     def left(self, event: Input.Blurred) -> None:
-        """Who comes back finds the text selected."""
+        """Select the text at the next focus."""
         event.input.select_on_focus = True
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
-        """Check what was typed at once."""
+        """Check the input while typing."""
         event.stop()
         self.check_changed()
 
     def check_changed(self) -> None:
-        """Check the fields whose text is another one than when they were checked last, and tell of
-        it.
-        """
+        """Check the fields whose text changed, and post `Edited`."""
         for field in self.fields:
             if field.value != field.checked:
                 field.show_state(self.check(field.spec.name, field.value))
@@ -286,7 +280,7 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Submitted)
     def submitted(self, event: Input.Submitted) -> None:
-        """Leave the form once it is right; the begin of a choice is enough."""
+        """Leave a valid form; complete an abbreviated choice."""
         event.stop()
         if isinstance(event.input, ChoiceInput):
             event.input.complete()

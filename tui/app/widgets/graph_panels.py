@@ -1,4 +1,4 @@
-"""What the graphs of a run show, the previous run behind them, the latency heat map."""
+"""The graphs of a run, the overlaid run, the latency heat map."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ class Subject:
     total: DirectionView
     name: str = ""
     tails: Tails | None = None
-    # by direction, once the load is over
+    # by direction, once the load has ended
     results: Mapping[str, DirectionResult] = field(default_factory=dict)
-    about: str = ""  # the direction of the headline, which is always among those that are shown
+    about: str = ""  # the headline's direction, which is always shown
 
     @property
     def directions(self) -> list[str]:
-        """Directions with I/O, reads first; at most two have room."""
+        """Directions with I/O, reads first; at most two fit."""
         return self._two([name for name in in_order(self.dirs) if direction(name).in_total])
 
     @property
     def waits(self) -> list[str]:
-        """Directions whose latencies are shown, syncs first; at most two have room."""
-        split = () if BOTH not in self.dirs else ("read", "write")  # they have none of their own
+        """Directions whose latencies are shown, syncs first; at most two fit."""
+        # with "both" they have no separate latencies
+        split = () if BOTH not in self.dirs else ("read", "write")
         return self._two([name for name in in_order(self.dirs) if name not in split])
 
     @property
     def host_waits(self) -> str:
-        """The direction whose latencies hosts are compared by, where there are several; empty: all
-        I/O together.
+        """The direction whose latencies hosts are compared by, if several; empty: all I/O together.
 
-        That of the headline; of a job that does none of it the first.
+        The headline's direction; for a job without it, the first.
         """
         if len(self.dirs) < 2 or self.about in ("", MIXED):
             return ""
@@ -100,9 +100,8 @@ def panels(
 ) -> tuple[Graph, Graph, Graph]:
     """Return the graphs of IOPS, bandwidth and latency.
 
-    `waits`: whose latencies are shown. `counted`: what a load on files counts in place of I/Os,
-    such as ``stats``. `waiting`: what the run waits for before its load, of which the first graph
-    tells.
+    `waits`: whose latencies are shown. `counted`: what a metadata load counts in place of I/Os,
+    such as ``stats``. `waiting`: what the run waits for before its load; replaces the first graph.
     """
     first = wait_graph(waiting) if waiting is not None and not subject.name else None
     found = (
@@ -157,13 +156,13 @@ def _heading(metric: Metric) -> str:
 
 
 def first_of(subject: Subject, name: str) -> int:
-    """Return the second of the run that the series of a direction begins with."""
+    """Return the first second of a direction's series."""
     span = subject.dirs[name].span
     return span[0] if span is not None else 0
 
 
 def cursor_time(axis: TimeAxis) -> tuple[Run, ...]:
-    """Return the time that the cursor is at; nothing without one."""
+    """Return the time under the cursor; empty without one."""
     return ((axis.cursor_text, ACCENT),) if axis.cursor_text else ()
 
 
@@ -205,8 +204,8 @@ def figures_of(
     axis: TimeAxis,
     ascii_only: bool,
 ) -> tuple[Run, ...]:
-    """Return the current figures, those under the cursor, or the averages when there is no load any
-    more.
+    """Return the figures under the cursor, or the current ones, or the averages once the load has
+    ended.
     """
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
@@ -238,9 +237,7 @@ def figures_of(
 def average_of(
     subject: Subject, metric: Metric, name: str, values: Sequence[Value]
 ) -> float | None:
-    """Return the figure of a load that is over, as the record will have it: the tool's rate, the
-    mean of all I/Os.
-    """
+    """Return the figure of an ended load as in the record: the tool's rate, the overall mean."""
     if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns
     result = subject.results.get(name)
@@ -254,7 +251,7 @@ def _two_figures(
 ) -> tuple[Run, ...]:
     """Return two directions with the arrows of their areas: up and down.
 
-    A common unit is said once.
+    A common unit is shown once.
     """
     (up, (first, unit)), (down, (second, other_unit)) = found
     arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
@@ -284,9 +281,9 @@ def with_behind(
     step: int | None,
     host: str = "",
 ) -> tuple[Graph, ...]:
-    """Return the graphs of IOPS, bandwidth and latency with lines behind their curves.
+    """Return the graphs of IOPS, bandwidth and latency with another run overlaid.
 
-    They are of one host, or ("") of all together; the load behind begins where this one begins.
+    `host`: empty for all hosts together. Both loads start at the same time on the axis.
     """
     if behind is None:
         return tuple(graphs)
@@ -312,9 +309,7 @@ def _layer(
     axis: TimeAxis,
     begin: int,
 ) -> Layer:
-    """Return a curve with what is behind it: p99 where the curve is that, a single value as a
-    level.
-    """
+    """Return a curve with its overlay: p99 over p99, a single value as a level."""
     values = behind("p99" if layer.peaks else metric.name)
     if len(values) == 1:
         return replace(layer, behind=tuple(values) * axis.span_s, behind_s=axis.start_s)
@@ -323,19 +318,16 @@ def _layer(
 
 
 def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
-    """Return the figures behind the curves: of the second that is looked at, else of their whole
-    course.
-    """
+    """Return the overlaid figures: at the cursor, else over the whole run."""
     told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
     tail = "p99 " if any(layer.peaks for layer in layers) else ""
     return tail + " / ".join(told) if told else ""
 
 
 def _figure(layer: Layer, axis: TimeAxis) -> float | None:
-    """Return the mean of what is behind a curve, or its value under the cursor; of tails the middle
-    one.
+    """Return the overlay's mean, or its value under the cursor; of tails, the median.
 
-    Percentiles of seconds have no mean: the middle second stands for the others.
+    Percentiles per second have no mean: the median represents them.
     """
     if axis.cursor_s is not None:
         at = axis.cursor_s - layer.behind_s
@@ -357,9 +349,7 @@ Told = Mapping[float, float | None]
 
 
 class HeatPanel(Lines):
-    """Latency upwards by its logarithm, time to the right over the planned run, density as
-    shade.
-    """
+    """The heat map: log latency upwards, time to the right, density as shade."""
 
     DEFAULT_CSS = "HeatPanel { height: 8; }"
 
@@ -370,14 +360,14 @@ class HeatPanel(Lines):
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
         self.told: Told = {}
-        self.empty = FIRST_SAMPLES  # what is said while there is nothing to show
+        self.empty = FIRST_SAMPLES  # the text while there is no data
 
     def show(
         self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told
     ) -> None:
         """Show these bins, added up.
 
-        `told`: the percentiles that the title has without a cursor.
+        `told`: the percentiles in the title without a cursor.
         """
         self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
@@ -385,7 +375,7 @@ class HeatPanel(Lines):
 
     @property
     def look(self) -> Look:
-        """How density is drawn: colours that cannot be mixed are shaded by characters."""
+        """How density is drawn: by characters if colours cannot be mixed."""
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--latency").color.ansi is not None
@@ -416,8 +406,8 @@ class HeatPanel(Lines):
         return [head, *framed, self._foot(sides, inner)]
 
     def _heading(self, room: int) -> tuple[str, list[Run]]:
-        """Return title and legend in so many cells: the title gives way first, then what the legend
-        lacks least.
+        """Return title and legend that fit: the title is shortened first, then the legend by
+        importance.
         """
         titles = (
             self.title,
@@ -432,7 +422,7 @@ class HeatPanel(Lines):
         return title, [*legend.values()]
 
     def _legend(self) -> dict[float, Run]:
-        """Return each line's mark with its value, and which second it is of (`WHEN`), in order."""
+        """Return each line's mark and value, and its second (`WHEN`), in order."""
         axis = self.axis
         if self.cells.empty:
             return {}
@@ -450,7 +440,7 @@ class HeatPanel(Lines):
         return {WHEN: (axis.cursor_text, VALUE), **runs} if axis.cursor_text else runs
 
     def _foot(self, sides: str, inner: int) -> Line:
-        """Return the lower frame with the times set into it."""
+        """Return the lower frame with the times."""
         columns = inner - SCALE - (0 if self.cells.empty else LEGEND)
         after = sides[4] * (inner - SCALE - columns + 1) + sides[3]
         return Line.of(
@@ -461,5 +451,5 @@ class HeatPanel(Lines):
 
 
 def _fits(title: str, legend: Iterable[Run], room: int) -> bool:
-    """Tell whether a title and a legend fit into a frame line, each part between blanks."""
+    """Return whether a title and a legend fit into a frame line."""
     return sum(width_of(text) + 2 for text, _ in ((title, ""), *legend)) < room

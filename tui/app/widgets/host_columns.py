@@ -1,6 +1,4 @@
-"""The columns of a host table: what they show of each host at one time of the run, and how far
-apart hosts are.
-"""
+"""The columns of the host table: each host's figures at one time of the run, and their spread."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
     from tui.journal.telemetry import HostTelemetry
 
-HEADROOM = 1.35  # of the scale of trends: full cells would join the rows
-# columns that not every host has: clients have no disk
+HEADROOM = 1.35  # of the scale of trends, so that rows do not touch
+# columns that not every host has
 SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
     "NIC": lambda host: host.busiest_link,
     "disk": lambda host: host.busiest_disk,
@@ -48,17 +46,17 @@ SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
 
 
 class TelemetryCells:
-    """What telemetry says of each host at a time."""
+    """The telemetry of each host at one time."""
 
     def __init__(self, thresholds: Mapping[str, float]) -> None:
         self.thresholds = thresholds
         self.hosts: Mapping[str, HostTelemetry] = {}
         self.t = 0.0
-        # of columns in which something is, or was, known of some host
+        # columns with data for any host, now or earlier
         self.titles: frozenset[str] = frozenset()
 
     def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
-        """Look at the hosts at a time."""
+        """Take the hosts' telemetry at a time."""
         self.hosts, self.t = hosts, t
         new = {
             title
@@ -68,7 +66,7 @@ class TelemetryCells:
         self.titles = self.titles | {"CPU", "core"} | new if hosts else frozenset()
 
     def columns(self) -> list[Column[HostView]]:
-        """Return the columns in which something is known."""
+        """Return the columns with data."""
 
         def by(value: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
             return lambda host: known(
@@ -90,11 +88,11 @@ class TelemetryCells:
         return [column for column in columns if column.title in self.titles]
 
     def percent(self, name: str, host: HostView) -> Run:
-        """Return a share, marked when it holds the load back."""
+        """Return a share, marked if it limits the load."""
         return percent(self.hosts.get(host.name), name, self.t, self.thresholds)
 
     def link(self, host: HostView) -> Run:
-        """Return what the busiest link moves."""
+        """Return the bandwidth of the busiest link."""
         seen = self.hosts.get(host.name)
         link = seen.busiest_link if seen is not None else None
         return bandwidth(link[1] if link is not None else None), age_role(seen, self.t)
@@ -134,9 +132,7 @@ class RowFigures:
 
 
 class HostCells:
-    """What is shown of each host: of all jobs or one, now or in a second of the run, with latencies
-    of a direction.
-    """
+    """The figures of each host, now or in a second of the run."""
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float]) -> None:
         self.symbols = symbols
@@ -144,19 +140,19 @@ class HostCells:
         self.telemetry = TelemetryCells(thresholds)
         self.hosts: Sequence[HostView] = ()
         self.now = 0.0
-        self.second: int | None = None  # of the run, that is looked at; None: now
+        self.second: int | None = None  # of the run; None: now
         self.shown = RowFigures()
         # operations of a load on files; empty: hosts have no figures of their own
-        self.blank = False  # nothing is measured now: figures would be of the step before
-        self.found: Mapping[str, Run] = NOTHING  # by host: what checks found
+        self.blank = False  # nothing is measured now: figures would be the previous step's
+        self.found: Mapping[str, Run] = NOTHING  # by host: findings
         self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
         self.widest = 0.0  # how far the farthest host is from the median
         self.longest_name = 6
         self.trend_room = 0
-        self.trend_top: float | None = None  # one scale for all hosts: who lags is seen at a glance
+        self.trend_top: float | None = None  # common scale of all hosts
 
     def compare(self) -> None:
-        """Find out how far each host is from the others."""
+        """Compute each host's deviation."""
         whole = [host for host in self.hosts if not self.blank and host.state not in BROKEN]
         known = {host.name: rate_lately(self.figures(host), "iops") for host in self.hosts}
         rates: dict[str, float | None] = dict.fromkeys(known)
@@ -175,15 +171,15 @@ class HostCells:
         self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
 
     def figures(self, host: HostView) -> HostFigures:
-        """Return the figures of the job that is shown."""
+        """Return the figures of the current job."""
         return host.figures(self.shown.job)
 
     def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
-        """Return the rate that is shown of a host."""
+        """Return a host's rate."""
         return None if self.blank else rate_of(self.figures(host), metric, self.second)
 
     def tail(self, host: HostView) -> float | None:
-        """Return the p99 of a host: while it measures one that costs little."""
+        """Return the p99 of a host, cheaply while it measures."""
         figures = self.figures(host)
         if figures.total.intervals():
             return quick_p99(figures, self.shown.direction)
@@ -191,14 +187,14 @@ class HostCells:
 
     @property
     def is_running(self) -> bool:
-        """Whether figures of a load that runs are shown."""
+        """Whether figures of a running load are shown."""
         shows_figures = not self.blank and bool(self.shown.counted)
         return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
 
     # -- columns
 
     def columns(self) -> tuple[Column[HostView], ...]:
-        """Return the columns, for names as long as there are."""
+        """Return the columns."""
         counts = bool(self.shown.counted)
         return (
             Column("", self.mark, 1),
@@ -215,7 +211,7 @@ class HostCells:
         )  # fmt: skip
 
     def rate_columns(self) -> list[Column[HostView]]:
-        """Return how far a host is from the median, its rates, and the tail of its latencies."""
+        """Return the columns of deviation, rates and latency tail."""
         return [
             Column("median", self.share, 7, right=True),
             Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
@@ -226,15 +222,15 @@ class HostCells:
                 10,
                       right=True, drop=2, falling=True,
                       order=lambda host: known(self.rate(host, "bandwidth")))]
-              if self.shown.counted == "IOPS" else []),  # files stay empty
+              if self.shown.counted == "IOPS" else []),  # operations on files have no bandwidth
             self.latency_column("99", "p99", drop=3),
         ]  # fmt: skip
 
     def latency_column(self, name: str, title: str, drop: int) -> Column[HostView]:
-        """Return the mean or a percentile of the direction that is shown."""
+        """Return the column of the mean or a percentile."""
 
-        def value(host: HostView) -> float | None:  # of each host alone the seconds are not kept
-            # those of its writes are not the load's
+        def value(host: HostView) -> float | None:
+            # per-host latencies of single seconds are not kept; layout writes are not the load
             if self.second is not None or host.state == "layout":
                 return None
             return latency_of(self.figures(host), name, self.shown.direction)
@@ -257,24 +253,22 @@ class HostCells:
     # -- cells
 
     def mark(self, host: HostView) -> Run:
-        """Return the symbol of a host's state, of one that lags, or in which something was
-        found.
-        """
+        """Return the symbol of a host's state, straggler or finding."""
         return mark_of(host, self.now, self.symbols, self.found, self.spread)
 
     def share(self, host: HostView) -> Run:
-        """Return how far a host is from the median."""
+        """Return a host's deviation from the median."""
         share = self.spread.shares.get(host.name)
         return (UNKNOWN, LABEL) if share is None else (share_text(share), self.role(host))
 
     def role(self, host: HostView) -> str:
-        """Return the role of a host's distance from the median."""
+        """Return the role of a host's deviation."""
         if self.spread.lags(host.name):
             return "bad"
         return "warn" if self.spread.is_far(host.name) else LABEL
 
     def bar(self, host: HostView) -> list[Run]:
-        """Return the distance from the median as a bar to the left or the right."""
+        """Return the deviation as a bar to the left or right."""
         return diverging(
             self.spread.shares.get(host.name),
             reach_of(self.widest),
@@ -284,7 +278,7 @@ class HostCells:
         )
 
     def figure(self, host: HostView, text: str) -> Run:
-        """Return a figure, weak when it is not of now."""
+        """Return a figure, dimmed if not current."""
         if self.blank:
             return UNKNOWN, LABEL
         figures = self.figures(host)
@@ -292,7 +286,7 @@ class HostCells:
         return text, TEXT if current or self.second is not None else LABEL
 
     def trend(self, host: HostView) -> str:
-        """Return the rate over the last seconds, or up to the second that is looked at."""
+        """Return the rate over the last seconds, or up to the cursor."""
         if self.blank:
             return ""
         width, total = self.trend_room, self.figures(host).total

@@ -1,4 +1,4 @@
-"""Rows about hosts and servers during a run, and the table of servers."""
+"""Hosts and servers during a run: figures, states, ranking, and the table of servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
-# seconds that rates of hosts are shown and compared over, and that they need to be compared
+# seconds over which rates are shown and compared, and the least for a comparison
 LATELY_S, LEAST_S = 5, 2
 
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
@@ -44,21 +44,21 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
     "lost": ("✗", "x", "bad"),
 }
 NOTHING: Mapping[str, Run] = {}
-SAID = ("finished", "ended early", "silent")  # what a host does, where its state does not tell
+SAID = ("finished", "ended early", "silent")  # activities not covered by states
 STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
 
 def known(value: float | None) -> float:
-    """Return a value to sort by: what is not known comes last."""
+    """Return a value to sort by: unknown comes last."""
     return -1.0 if value is None else float(value)
 
 
 def percent(
     seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None
 ) -> Run:
-    """Return the newest share of a column: marked when it holds the load back, weak when it is old.
+    """Return the newest share of a column: marked if it limits the load, dimmed if old.
 
-    `thresholds`: those that the run has otherwise.
+    `thresholds`: those that the run changes.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
@@ -70,16 +70,16 @@ def percent(
 
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:
-    """Return the role of what telemetry said last: weak when that was too long ago."""
+    """Return the role of the latest telemetry: dimmed if too old."""
     newest_t = seen.newest_t if seen is not None else None
     return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
-    """Return a host's rate, which it is compared by: over the last seconds, in one second, or of a
-    load that is over.
+    """Return the rate that a host is compared by: over the last seconds, in one second, or of an
+    ended load.
 
-    Before there are enough seconds to compare hosts, over the last interval.
+    Over the last interval until there are enough seconds.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
@@ -87,7 +87,7 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
 
 
 def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, bool]:
-    """Return a host's rate now, and whether it is of enough seconds to be compared."""
+    """Return a host's current rate, and whether it covers enough seconds for a comparison."""
     total = figures.total
     if not total.intervals():
         whole = total_rates(figures.results) if figures.results else None
@@ -101,10 +101,10 @@ def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, b
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or a percentile in ns of the last interval; of the whole load once it is
-    over.
+    """Return the mean or a percentile in ns of the last interval; of the whole load once it has
+    ended.
 
-    `direction`: whose; empty: all I/O together. None when the host did none of it.
+    `direction`: empty for all I/O together. None if the host did no such I/O.
     """
     view = figures.dirs.get(direction) if direction else figures.total
     if view is None:
@@ -123,7 +123,7 @@ def mark_of(
 ) -> Run:
     """Return the symbol of a host's state and its style.
 
-    Of one that lags, or in which something was found, that.
+    A straggler or finding takes precedence.
     """
     activity = host.activity(now)
     if activity in ("silent", "ended early"):
@@ -141,9 +141,7 @@ def mark_of(
 def message_of(
     host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None
 ) -> Run:
-    """Return what there is to say of a host beside its figures: that it is silent, that it lags,
-    what was found.
-    """
+    """Return the message about a host: silence, straggler, findings, or its state."""
     if silent := silent_text(host, now):
         return silent, "warn"
     if spread is not None and spread.lags(host.name):
@@ -158,24 +156,24 @@ def message_of(
 
 
 def state_text(host: HostView, now: float) -> str:
-    """Return what a host does in a word or two.
+    """Return a host's activity in a word or two.
 
-    Before and between loads what the engine does with it.
+    Before and between loads, its state in the engine.
     """
     activity = host.activity(now)
     return activity if activity in SAID else host.state
 
 
 def count_states(hosts: Sequence[HostView], now: float) -> str:
-    """Return ``62 running, 1 silent, 1 failed``: what needs a look comes last."""
+    """Return ``62 running, 1 silent, 1 failed``: states that need attention come last."""
     counts = Counter(state_text(host, now) for host in hosts)
     order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
     return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:
-    """Return the p99 in ns of the last interval where it is one direction's: walks the short end,
-    merges nothing.
+    """Return the p99 in ns of the last interval if it has one direction: no merging, walks from the
+    short end.
     """
     view = (
         figures.dirs.get(direction)
@@ -188,14 +186,14 @@ def quick_p99(figures: HostFigures, direction: str) -> float | None:
 
 
 def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
-    """Tell whether a host is to be seen at once: it is gone, silent, or lags."""
+    """Return whether a host needs attention now: it is broken, silent or a straggler."""
     return host.state in BROKEN or host.stale_s(now) is not None or spread.lags(host.name)
 
 
 def ranked(
     hosts: Sequence[HostView], now: float, spread: HostSpread, found: Mapping[str, Run]
 ) -> tuple[list[HostView], list[HostView]]:
-    """Return the hosts that need a look, the worst first, and those that are like the others."""
+    """Return the hosts that need attention, worst first, and the unremarkable ones."""
     bad: list[HostView] = []
     like: list[HostView] = []
     for host in hosts:
@@ -224,7 +222,7 @@ def _sort_share(spread: HostSpread, host: HostView) -> float:
 
 
 class ServerTable(PickList["HostTelemetry"]):
-    """The servers, a row each. Takes no room when there is none."""
+    """The servers, a row each. Hidden without servers."""
 
     DEFAULT_CSS = """
     ServerTable { height: 0; display: none; padding: 0 1; }
@@ -264,7 +262,7 @@ class ServerTable(PickList["HostTelemetry"]):
         self.update_lines()
 
     def titles(self, rooms: Sequence[int]) -> Line:
-        """The titles, with the rows in sight where there are more."""
+        """The titles, with the range of visible rows if not all fit."""
         found = super().titles(rooms)
         if not self.scrolls:
             return found
@@ -275,7 +273,7 @@ class ServerTable(PickList["HostTelemetry"]):
         return Line.of(*padded(found.runs, self.size.width - width_of_runs([tail])), tail)
 
     def row_line(self, row: HostTelemetry, rooms: Sequence[int], width: int, fill: str) -> Line:
-        """A server's figures; the cursor is seen while one moves it."""
+        """A server's figures; the cursor is visible with the focus."""
         return super().row_line(row, rooms, width, fill if self.has_focus else "")
 
     def _percent(self, name: str, host: HostTelemetry) -> Run:

@@ -1,4 +1,4 @@
-"""A strip of hosts over time: a slow or stalled host is seen at one look among hundreds."""
+"""A strip of hosts over time, which shows a slow or stalled host among hundreds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
 LONGEST_NAME = 14
-# cells before and behind the columns of a heat map in its frame
+# cells before and after the columns of a heat map in its frame
 NAME, BESIDE = SCALE + 1, LEGEND + 1
 
 
 class HostStrip(Lines, can_focus=True):
-    """A row a host, or a group of hosts with the worst of them; of coloured ones two in a line.
+    """A row per host, or per group of hosts showing the worst; with colours, two rows per line.
 
-    `whole`: a host a line, the worst first.
+    `whole`: one host per line, worst first.
     """
 
     BINDINGS = actions.bindings("list")
@@ -69,16 +69,14 @@ class HostStrip(Lines, can_focus=True):
         load: object,
         job: str | None,
     ) -> None:
-        """Show what hosts did of a load, or of one job, up to a second of the run."""
+        """Show the hosts' load, or one job of it, up to a second of the run."""
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
             self.update_lines()
 
     @property
     def look(self) -> Look:
-        """How levels are drawn: in solid colours, as shades where colours cannot be mixed, or in
-        ASCII.
-        """
+        """How levels are drawn: solid colours, shades if colours cannot be mixed, or ASCII."""
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--read").color.ansi is not None
@@ -139,9 +137,7 @@ class HostStrip(Lines, can_focus=True):
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
 
     def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
-        """Return one line: the name of the row that is farther behind, in the role of now, and the
-        levels.
-        """
+        """Return one line: the name of the slower row, in its current role, and the levels."""
         named = max(pair, key=lambda row: row.behind)
         label: Run = (fit(named.name, name) + " ", ROLES[named.now] if named.now < ALIKE else LABEL)
         first, *second = pair
@@ -177,30 +173,26 @@ class HostStrip(Lines, can_focus=True):
                 found.append(("▀" * count, f"{ROLES[above]}/{ROLES[below]}"))
         return found
 
-    # -- scrolling, where one host a line has no room
+    # -- scrolling, if not all hosts fit
 
     def scroll_to_host(self, top: int) -> None:
-        """Show other hosts; what is out of reach stays at the end."""
+        """Scroll to another first host, up to the last page."""
         self.top = max(0, top)
         self.update_lines()
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Show the hosts before or after these, or at an end: the keys of lists."""
+        """Scroll by a host, by half a page, or to an end."""
         hosts = {"row": 1, "page": self.size.height // 2, "end": self.top + len(self.hosts)}[unit]
         self.scroll_to_host(min(self.top + direction * hosts, len(self.hosts)))
 
 
 class HostLine(HostStrip, can_focus=False):
-    """The same in one line over the heat map, column by column: two groups of hosts, named by the
-    worst.
-    """
+    """The strip in one line above the heat map: two groups of hosts, named by the worst."""
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
 
     def tells(self, width: int) -> bool:
-        """Tell whether a host was behind the others, so that the line has something to show in
-        `width` cells.
-        """
+        """Return whether any host was slower than the others, so that the line is worth showing."""
         return self._take(width) and self.levels.differ
 
     def _take(self, width: int) -> bool:

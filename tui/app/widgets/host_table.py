@@ -42,64 +42,64 @@ if TYPE_CHECKING:
     from tui.journal.host import HostView
     from tui.journal.telemetry import HostTelemetry
 
-RESORT_S = 5.0  # rows that swap places every second cannot be read
-LEAST_FOLDED = 3  # a line for fewer saves nothing
-HEADING = 2  # lines of it where there is room
-LEAST_RUNS = 3  # of the line for folded hosts: mark, how many and how near, of what
-FOLD = "\0fold"  # no host has such a name
+RESORT_S = 5.0  # rows that swap places every second are unreadable
+LEAST_FOLDED = 3  # folding fewer saves no lines
+HEADING = 2  # its lines, if they fit
+LEAST_RUNS = 3  # least parts of the line for folded hosts: mark, count, median
+FOLD = "\0fold"  # cannot be a host name
 NOBODY = "\0nobody"
 VIEWS = ("fit", "all", "bad")
 
 
 class HostTable(PickList["HostView"]):
-    """The hosts, a row each, worst first. The cursor stays on its host however the rows are sorted.
+    """The hosts, a row each, worst first. The cursor stays on its host when rows are sorted.
 
-    `view`: "fit" folds hosts that are like the others into a line when not all have room, "all"
-    folds none, "bad" all.
+    `view`: "fit" folds unremarkable hosts into a line if not all fit, "all" folds none, "bad" folds
+    them always.
     """
 
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
-    # from this height on, or where all hosts fit, the heading has a line of its own
+    # from this height, or if all hosts fit, the heading has a separate line
     TALL: ClassVar[int] = 9
     LONGEST_NAME: ClassVar[int] = 24
-    LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
+    LEADING: ClassVar[int] = 2  # columns of a broken host: mark and name
     headings_last = True
-    given_order = "median"  # worst first is by the deviation from it
+    given_order = "median"  # "worst first" means deviation from the median
     waits_on_top = True
 
-    cursor_s: int | None = None  # the second of the run that is looked at; None: now
-    cursor_text = ""  # which time of the load that is
-    brief = False  # why hosts failed is told elsewhere
-    blank = False  # nothing is measured now: figures would be of the step before
+    cursor_s: int | None = None  # the second of the run under the cursor; None: now
+    cursor_text = ""  # its time in the load
+    brief = False  # the reasons of failures are shown elsewhere
+    blank = False  # nothing is measured now: figures would be the previous step's
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
                  id: str | None = None) -> None:  # noqa: A002  # fmt: skip
-        # `thresholds`: of checks, those that the run has otherwise
+        # `thresholds`: of checks, if the run changes them
         self.cells = HostCells(symbols, thresholds or {})
         super().__init__(self.cells.columns(), lambda host: host.name, id=id)
         self.hosts: Sequence[HostView] = ()
         self.view = VIEWS[0]
-        self.folds = False  # there is no room for all
-        self.wanted = ""  # part of the names of the hosts that are shown
+        self.folds = False  # not all hosts fit
+        self.wanted = ""  # the filter
         self.like: list[HostView] = []
-        # of those like the others, that fill lines above the one for the rest
+        # unremarkable hosts shown above the line for the rest
         self.ahead: list[HostView] = []
         self._arranged_for: object = None
         self._sorted_at = float("-inf")
 
     @property
     def found(self) -> Mapping[str, Run]:
-        """What checks found, by host."""
+        """The findings by host."""
         return self.cells.found
 
     @property
     def spread(self) -> HostSpread:
-        """How far the hosts are apart, now or in the second that is looked at."""
+        """The deviation of hosts, now or at the cursor."""
         return self.cells.spread
 
     @property
     def spread_now(self) -> HostSpread:
-        """How far the hosts are apart now, whatever second is looked at."""
+        """The deviation of hosts now, regardless of the cursor."""
         return self.cells.spread_now
 
     def show(
@@ -143,9 +143,7 @@ class HostTable(PickList["HostView"]):
         self.update_lines()
 
     def sort_anew(self) -> None:
-        """Put the rows in order at the next look: those of before are of what was not read to its
-        end.
-        """
+        """Sort the rows at the next update, not after the usual pause."""
         self._sorted_at = float("-inf")
 
     def _make_columns(self) -> None:
@@ -159,7 +157,7 @@ class HostTable(PickList["HostView"]):
     # -- order and folding
 
     def _arranged(self, bad: list[HostView]) -> list[HostView | Heading]:
-        """Return the rows: hosts that need a look, then the others or a line for them."""
+        """Return the rows: hosts that need attention, then the others or a line for them."""
         bad, self.ahead = [host for host in bad if is_wanted(host, self.wanted)], []
         like = self._folds
         if not bad and not like and self.wanted:
@@ -167,7 +165,7 @@ class HostTable(PickList["HostView"]):
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
         if self.view == "bad" or (self.view == "fit" and scarce):
             free = max(0, self.size.height - HEADING - len(bad) - 1) if self.view == "fit" else 0
-            # lines that would stay empty take those that are farthest from the median
+            # spare lines show those farthest from the median
             shares = self.spread.shares
             self.ahead = sorted(like, key=lambda host: -abs(shares.get(host.name) or 0.0))[:free]
             return [*bad, *self.ahead, Heading(FOLD, "")]
@@ -177,7 +175,7 @@ class HostTable(PickList["HostView"]):
     def _folds(self) -> list[HostView]:
         """The hosts that are like the others, of those whose names hold what is wanted.
 
-        Those that fill are none.
+        Hosts shown in spare lines are not folded.
         """
         shown = {host.name for host in self.ahead}
         return [
@@ -185,22 +183,22 @@ class HostTable(PickList["HostView"]):
         ]
 
     def next_view(self) -> str:
-        """Fold hosts that are like the others by another rule; return which."""
+        """Switch the folding rule; return it."""
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
         return self.view
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
-        """Sort by the next column: what was folded is shown then, hosts stand among each other."""
+        """Sort by the next column, without folding."""
         super().sort_by_next(reverse=reverse)
         self.put_rows()
 
     def on_resize(self) -> None:
-        """Fill the lines that there are now."""
+        """Fill the new number of lines."""
         if self.folds and self.hosts:
             self.put_rows()
 
     def put_rows(self) -> None:
-        """Put the rows in order now."""
+        """Sort the rows now."""
         bad, self.like = ranked(self.hosts, self.cells.now, self.spread, self.found)
         self._given = self._arranged(bad)
         self.put_in_order()
@@ -208,7 +206,7 @@ class HostTable(PickList["HostView"]):
 
     @property
     def least_rows(self) -> int:
-        """Rows that are needed when hosts that are like the others are folded."""
+        """Rows needed when unremarkable hosts are folded."""
         return len(self.hosts) - len(self.like) + 1
 
     # -- painting
@@ -219,9 +217,9 @@ class HostTable(PickList["HostView"]):
         return HEADING if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:
-        """A rule with how many hosts are in which state over the titles.
+        """A rule with the count of hosts per state, above the titles.
 
-        Both in one line where room is scarce.
+        Both in one line if space is short.
         """
         titles, cells = self.titles(rooms), self.cells
         place = (
@@ -259,7 +257,7 @@ class HostTable(PickList["HostView"]):
         return found
 
     def row_line(self, row: HostView, rooms: Sequence[int], width: int, fill: str) -> Line:
-        """Return a host's figures; of one that is broken, why."""
+        """Return a host's figures; for a broken one, the reason."""
         if row.state not in BROKEN:
             return super().row_line(row, rooms, width, fill)
         why = row.state if self.brief else row.detail or row.state
@@ -268,16 +266,14 @@ class HostTable(PickList["HostView"]):
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:
-        """Return the line that stands for the hosts that are folded: how near they are, and the
-        worst of them.
-        """
+        """Return the line for the folded hosts: their deviation, worst tail and CPU."""
         if row.key == NOBODY:
             return Line.of(
-                *clip([("  no host of this name: Esc clears the filter", LABEL)], width), fill=fill
+                *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill
             )
         runs, key = (
             folded_runs(self._folds, self.cells),
-            [("   Enter", "accent"), (" shows them", LABEL)],
+            [("   Enter", "accent"), (" expands", LABEL)],
         )
         if width_of_runs([*runs, *key]) > width:
             runs = [
@@ -291,14 +287,12 @@ class HostTable(PickList["HostView"]):
 
 
 def is_wanted(host: HostView, wanted: str) -> bool:
-    """Tell whether a host's name holds what is typed, or is one of a range such as h[1-4]."""
+    """Return whether a host's name contains the filter, or is in its range such as h[1-4]."""
     return host.name in named(wanted) if is_range(wanted) else wanted.lower() in host.name.lower()
 
 
 def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
-    """Return what stands for hosts that are folded: how many, how near to the median, the worst
-    tail and CPU.
-    """
+    """Return the text for folded hosts: count, deviation, worst tail and CPU."""
     count = f"{len(hosts)} host{'s' if len(hosts) != 1 else ''} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]

@@ -1,4 +1,4 @@
-"""Widgets that show styled lines: the base of most panels, and a pane that scrolls."""
+"""Widgets that show styled lines: the base of most panels, and a scrolling pane."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
 BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┿┄✓✗›‹▾▴", "┌┐└┘──││═╪-√x»«▼▲"))
 BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
-"""By set of symbols: what stands for characters that such a terminal lacks.
+"""By symbol set: replacements for characters that the terminal cannot show.
 
-Consoles have fonts without braille.
+Console fonts have no braille.
 """
 SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
 # a blank beside it gives its place
@@ -60,12 +60,12 @@ WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))
 
 
 def lacking(app: object) -> dict[int, int | str]:
-    """Return what stands for characters that the terminal of an app cannot show."""
+    """Return the replacements for characters that the app's terminal cannot show."""
     return LACKING.get(getattr(getattr(app, "symbols", None), "name", ""), {})
 
 
 def shown_as(text: str, table: Mapping[int, int | str]) -> str:
-    """Return text, as wide as it was, in the characters that `table` of `lacking` leaves."""
+    """Return text of the same width with the replacements of `table` (from `lacking`)."""
     if table is ASCII:
         for spaced, plain in SPACED.items():
             text = text.replace(spaced, plain)
@@ -75,7 +75,7 @@ def shown_as(text: str, table: Mapping[int, int | str]) -> str:
 
 
 def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
-    """Return the columns [start, end) that differ between two lines, or None when none does."""
+    """Return the columns [start, end) that differ between two lines, None if equal."""
     if old == new:
         return None
     if old.fill != new.fill:
@@ -96,9 +96,7 @@ def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
-    """Return how many runs are the same at the begin, and at the end: few lines change as a
-    whole.
-    """
+    """Return how many runs are equal at the start and at the end: few lines change completely."""
     most = min(len(old), len(new))
     head = next((place for place in range(most) if old[place] != new[place]), most)
     # it belongs to the cell before
@@ -109,10 +107,9 @@ def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
 
 
 def cells(line: Line) -> list[tuple[str, str]]:
-    """Return (what is drawn, role) of every cell; both halves of a wide character are told from
-    other characters.
+    """Return (character, role) of every cell; the halves of a wide character are distinct.
 
-    Combining characters belong to the cell before them.
+    Combining characters belong to the previous cell.
     """
     found: list[tuple[str, str]] = []
     for text, role in line.runs:
@@ -131,7 +128,7 @@ def cells(line: Line) -> list[tuple[str, str]]:
 class Lines(Widget):
     """Shows lines.
 
-    Subclasses make them in `build` from their data and call `update_lines` when it changed.
+    Subclasses build them in `build` from their data and call `update_lines` after a change.
     """
 
     DEFAULT_CSS = """
@@ -170,9 +167,9 @@ class Lines(Widget):
         self._styles_by_key: dict[tuple[str, str], Style] = {}
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Return the styles of roles, each made when it is drawn for the first time.
+        """Return the styles of roles, each created on first use.
 
-        As COMPONENT_CLASSES all of them would be made of each widget, whenever its own styles are.
+        COMPONENT_CLASSES would create all of them for each widget.
         """
         for name in names:
             if name in self.ROLES and name not in self._component_styles:
@@ -187,7 +184,7 @@ class Lines(Widget):
         raise NotImplementedError
 
     def update_lines(self) -> None:
-        """Build the lines again and repaint what differs from what is painted."""
+        """Build the lines again and repaint the differences."""
         if not self.size:
             return
         old, self.painted = self.painted, self.build(*self.size)[: self.size.height]
@@ -199,19 +196,19 @@ class Lines(Widget):
                 self.damage(y, *span)
 
     def damage(self, y: int, start: int, end: int) -> None:
-        """Ask for a repaint of columns [start, end) of row `y` of the content."""
+        """Request a repaint of columns [start, end) of row `y`."""
         width = min(end, self.size.width) - start
         if 0 <= y < self.size.height and width > 0:
             self.refresh(Region(start, y, width, 1))  # Textual adds border and padding itself
 
     def on_resize(self) -> None:
-        """Lay the lines out for the new size."""
+        """Build the lines for the new size."""
         self.resized()
         self.painted = self.build(*self.size) if self.size else []
         self.refresh()
 
     def resized(self) -> None:
-        """What depends on the size, before the lines are made anew."""
+        """Hook for subclasses, before the lines are built for a new size."""
 
     def notify_style_update(self) -> None:
         """Forget the styles of the old theme."""
@@ -286,14 +283,14 @@ def merged(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def has_ground(key: str) -> bool:
-    """Return whether a style shows on a blank too."""
+    """Return whether a style is visible on a space."""
     return key.startswith("badge") or "~" in key or "/" in key
 
 
 Unit = Literal["row", "page", "end"]
-"""How far a key of the registry's scope "list" goes."""
+"""How far a key of the scope "list" moves."""
 Builder = Callable[[int], Sequence[Line]]
-"""Columns there are -> the text."""
+"""Width -> lines."""
 STYLES = {
     LABEL: "$dim",
     FAINT: "$edge",
@@ -313,9 +310,9 @@ STYLES |= {
 
 
 class TextPane(VerticalScroll, can_focus=True):
-    """Shows what a builder returns for the width at hand.
+    """Shows the lines of a builder for the current width.
 
-    So values can be wrapped beside their labels.
+    So values can wrap beside their labels.
     """
 
     BINDINGS = actions.bindings("list")
@@ -326,8 +323,8 @@ class TextPane(VerticalScroll, can_focus=True):
     def __init__(self, id: str | None = None, *, can_focus: bool = True) -> None:  # noqa: A002
         super().__init__(id=id, classes="pane", can_focus=can_focus)
         self.builder: Builder = lambda _: ()
-        self.more = ""  # what stands below while not all has room: how to read on
-        self.fills = False  # the text goes with the height too, as charts do
+        self.more = ""  # the subtitle while not all lines fit: how to scroll
+        self.fills = False  # the text depends on the height too, as charts do
         self._built_for = self._built_height = -1
         self._built: Sequence[Line] | None = None
 
@@ -336,17 +333,17 @@ class TextPane(VerticalScroll, can_focus=True):
         yield Static()
 
     def on_mount(self) -> None:
-        """A scroll bar that comes or goes changes the width, and no resize tells of it."""
+        """Rebuild when the scroll bar changes the width, without a resize event."""
         self.watch(self, "show_vertical_scrollbar", self._build_soon, init=False)
 
     def show(self, builder: Builder) -> None:
-        """Show another text; the scroll position stays as far as it can."""
+        """Show another text; keep the scroll position if possible."""
         self.builder = builder
         self._built_for = -1
         self._build()
 
     def on_resize(self) -> None:
-        """The width may be another one."""
+        """Rebuild for the new width."""
         if self.fills and self.size.height != self._built_height:
             self._built_for, self._built_height = -1, self.size.height
         if self._built is None:
@@ -360,7 +357,7 @@ class TextPane(VerticalScroll, can_focus=True):
         self.call_after_refresh(self._build)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Who reads on is told how to come back."""
+        """Show how to return to the list."""
         super().watch_has_focus(has_focus)
         self._say_how()
 
@@ -374,7 +371,7 @@ class TextPane(VerticalScroll, can_focus=True):
         width = self.scrollable_content_region.width - 1
         if self.is_mounted and width > 0 and width != self._built_for:
             self._built_for, before, self._built = width, self._built, list(self.builder(width))
-            # laying out and painting the same again costs more than a look
+            # a comparison is cheaper than a layout
             if self._built != before:
                 palette = self.app.current_theme.ansi
                 self.query_one(Static).update(
@@ -382,7 +379,7 @@ class TextPane(VerticalScroll, can_focus=True):
                 )
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Scroll by a row, by half of what is seen, or to an end: the keys of lists."""
+        """Scroll by a row, by half a page, or to an end."""
         if unit == "end":
             (self.scroll_home if direction < 0 else self.scroll_end)(animate=False)
         else:
@@ -391,16 +388,14 @@ class TextPane(VerticalScroll, can_focus=True):
 
 
 def show_text(shown: Static, text: Content) -> None:
-    """Show a text, unless it is shown already: laying the screen out again costs more than a
-    look.
-    """
+    """Show a text, unless it is shown already: a comparison is cheaper than a layout."""
     before = shown.visual
     if not (isinstance(before, Content) and before.is_same(text)):
         shown.update(text)
 
 
 def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None) -> None:
-    """Name a pane; one that has the name already is not painted again."""
+    """Set a pane's title and subtitle, unless unchanged."""
     if title is not None and pane.border_title != title:
         pane.border_title = title
     if subtitle is not None and pane.border_subtitle != subtitle:
@@ -410,7 +405,7 @@ def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None)
 def style_of(role: str, *, palette: bool) -> str:
     """Return Textual's style of a role.
 
-    A colour of the terminal's own `palette` cannot be weakened.
+    A colour of the terminal's `palette` cannot be dimmed by percent.
     """
     name, _, strength = role.partition("*")
     style = STYLES.get(name, "")
@@ -420,7 +415,7 @@ def style_of(role: str, *, palette: bool) -> str:
 def content_of(
     lines: Iterable[Line], table: Mapping[int, int | str], *, palette: bool = False
 ) -> Content:
-    """Return lines as Textual's own text, which can be selected with the mouse.
+    """Return lines as Textual content, which can be selected with the mouse.
 
     `table`: what `lacking` returns.
     """

@@ -1,8 +1,9 @@
-"""The one list: declared columns, headings, a cursor, an order. Rows in sight are made, cells that
-changed painted.
+"""The list widget: declared columns, headings, a cursor, sorting. Only visible rows are built, only
+changed cells painted.
 
 The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering,
-sorting and new data leave it on the thing it was on."""
+sorting and new data leave it on the thing it was on.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, Run, padded
 from tui.text.table import Column, column_at, fitted, head_line, table_line, widths
 
 Row = TypeVar("Row")
-MEASURED_ROWS = 500  # for columns that fit: making every cell of a very long list takes time
+MEASURED_ROWS = 500  # for fitted columns: building every cell of a very long list takes time
 
 
 class Heading(Struct, frozen=True):
-    """What stands over rows that belong together."""
+    """The heading of a group of rows."""
 
     key: str
     title: str
@@ -32,13 +33,13 @@ class Heading(Struct, frozen=True):
 
 
 class PickList(Lines, Generic[Row], can_focus=True):
-    """Rows of any kind: `columns` say what is shown of them, `key` what tells them apart."""
+    """Rows of any type: `columns` says what is shown, `key` identifies a row."""
 
     BINDINGS = actions.bindings("list")
     DEFAULT_CSS = "PickList { background: $background; overflow-x: hidden; }"
 
     class Moved(Message):
-        """The cursor is on another row."""
+        """The cursor moved to another row."""
 
         def __init__(self, picklist: PickList[Any], key: str) -> None:
             super().__init__()
@@ -58,10 +59,10 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.column = column
             self.twice = twice
 
-    headings_last: ClassVar[bool] = False  # sorted rows keep their headings, behind them
+    headings_last: ClassVar[bool] = False  # sorted rows keep their headings, at the end
     # title of the column that the given rows are ordered by; empty: the first one
     given_order: ClassVar[str] = ""
-    # the cursor stays on the first row until somebody moves it
+    # the cursor stays on the first row until the user moves it
     waits_on_top: ClassVar[bool] = False
 
     def __init__(
@@ -74,7 +75,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
-        self.fits = fits  # no column is wider than its cells
+        self.fits = fits  # columns are no wider than their cells
         self.columns = tuple(columns)
         self.key_of: Callable[[Row | Heading], str] = lambda row: (
             row.key if isinstance(row, Heading) else key(row)
@@ -82,9 +83,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.header = header
         self.rows: list[Row | Heading] = []
         self.top = 0
-        self.sort: Column[Row] | None = None  # None: the order that the rows came in
+        self.sort: Column[Row] | None = None  # None: the given order
         self.reversed = False
-        self.leads = False  # the cursor looks as with the focus: keys come through another field
+        self.leads = False  # the cursor looks focused: another field forwards its keys
         self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
         # of the row under the cursor, None when there are no rows
@@ -100,7 +101,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return self._index.get(self.cursor_key or "", 0)
 
     def set_rows(self, rows: Sequence[Row | Heading]) -> None:
-        """Show these rows. The cursor stays on its key, or goes to the row that took its place."""
+        """Show these rows. The cursor stays on its key, or its row number if that is gone."""
         self._given = list(rows)
         if self.fits:
             measured = [row for row in self._given if not isinstance(row, Heading)][:MEASURED_ROWS]
@@ -109,7 +110,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def put_in_order(self) -> None:
-        """Sort the rows again; those that are equal stay in the order that they came in."""
+        """Sort the rows again; the sort is stable."""
         before = self.cursor_row
         order = self.sort.order if self.sort is not None else None
         if self.sort is None or order is None:
@@ -132,7 +133,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.reveal()
 
     def sort_by(self, column: Column[Row]) -> None:
-        """Sort by a column; once more turns the order round."""
+        """Sort by a column; the same column again reverses the order."""
         if column.order is not None:
             self.reversed = column is self.sort and not self.reversed
             self.sort = column
@@ -140,18 +141,18 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.update_lines()
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
-        """Sort by the next column that has an order, or turn the order round."""
+        """Sort by the next sortable column, or reverse the order."""
         if reverse:
             self.reversed = not self.reversed
         else:
             orders = [None, *(column for column in self.columns if column.order is not None)]
-            at = orders.index(self.sort) if self.sort in orders else 0  # its column may be gone
+            at = orders.index(self.sort) if self.sort in orders else 0  # the column may be gone
             self.sort, self.reversed = orders[(at + 1) % len(orders)], False
         self.put_in_order()
         self.update_lines()
 
     def move_to(self, key: str) -> None:
-        """Put the cursor on a key, when it is there."""
+        """Move the cursor to a key, if it exists."""
         if key in self._index:
             self.move(self._index[key] - self.cursor_row)
 
@@ -169,7 +170,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         if self.cursor_key is not None and self.cursor_key != had:
             self.post_message(self.Moved(self, self.cursor_key))
 
-    # -- what is in sight
+    # -- visible rows
 
     @property
     def head(self) -> int:
@@ -178,46 +179,46 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     @property
     def room(self) -> int:
-        """Rows in sight."""
+        """The number of visible rows."""
         return max(self.size.height - self.head, 1)
 
     @property
     def scrolls(self) -> bool:
-        """There are more rows than have room."""
+        """Whether not all rows fit."""
         return len(self.rows) > self.room
 
     def reveal(self) -> None:
-        """Scroll so that the cursor is in sight, with a heading right above it."""
+        """Scroll the cursor into view, with a heading right above it."""
         row = self.cursor_row
         first = row - 1 if row and isinstance(self.rows[row - 1], Heading) else row
         self.top = min(max(self.top, row - self.room + 1), first)
         self.scroll_rows(0)
 
     def scroll_rows(self, distance: int) -> None:
-        """Scroll, the cursor stays where it is."""
+        """Scroll without moving the cursor."""
         self.top = max(0, min(self.top + distance, len(self.rows) - self.room))
 
     def resized(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor visible."""
         self.reveal()
 
     # -- keys and mouse
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Move by a row, by half of what is seen, or to an end: the keys of lists."""
+        """Move by a row, by half a page, or to an end."""
         rows = {"row": 1, "page": max(self.room // 2, 1), "end": len(self.rows)}[unit]
         self.move(direction * rows)
 
     @on(events.MouseScrollDown)
     @on(events.MouseScrollUp)
     def wheel_turned(self, event: events.MouseScrollDown | events.MouseScrollUp) -> None:
-        """Show further rows, or those before."""
+        """Scroll with the mouse wheel."""
         event.stop()
         self.scroll_rows(1 if isinstance(event, events.MouseScrollDown) else -1)
         self.update_lines()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the clicked row and say so; on the scroll bar, go there."""
+        """Move the cursor to the clicked row and post `Clicked`; or scroll by the scroll bar."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -238,16 +239,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
             )
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The cursor looks different with the focus."""
+        """Repaint: the cursor depends on the focus."""
         super().watch_has_focus(has_focus)
         self.update_lines()
 
     # -- painting
 
     def rooms(self, width: int) -> list[int]:
-        """Return the widths of the columns; beside a scroll bar one cell stays free.
+        """Return the widths of the columns; a scroll bar takes two cells.
 
-        What the rows are sorted by stays in sight: others give way.
+        The sort column stays visible: others are dropped first.
         """
         columns = list(self._fitted or self.columns)
         if self.sort in self.columns:
@@ -256,7 +257,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return widths(columns, width - 2 * int(self.scrolls))
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Headings of the columns and the rows in sight."""
+        """The column titles and the visible rows."""
         rooms = self.rooms(width)
         rows = []
         for row in self.rows[self.top : self.top + self.room]:
@@ -277,7 +278,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return [self.titles(rooms)] if self.header else []
 
     def titles(self, rooms: Sequence[int]) -> Line:
-        """Return the titles of the columns; once one can sort, the one that does is marked."""
+        """Return the titles of the columns, with the sort column marked."""
         if all(column.order is None for column in self.columns):
             return head_line(self.columns, rooms)
         titled = [column for column in self.columns if column.title]
@@ -290,11 +291,11 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return head_line(self.columns, rooms, marked=marked)
 
     def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
-        """Return a row; override it for rows that are not like the others."""
+        """Return a row; override it for special rows."""
         return table_line(self.columns, rooms, row, fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
-        """Return what stands over rows that belong together."""
+        """Return the heading line of a group."""
         return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
 
 

@@ -42,8 +42,8 @@ BADGES |= {
     "gone": "badge-bad",
 }
 LEAST_BAR = 12
-SHORT_S = 60.0  # that an allocation lasts: told as a warning
-ROUND_UP_S = 0.999  # what is left is none only at the end
+SHORT_S = 60.0  # left of an allocation: shown as a warning
+ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class RunHead:
     elapsed_s: float = 0.0
     expected_s: float | None = None
     remaining_s: float | None = None
-    at_most: bool = False  # what is left may be less
-    about: bool = False  # what is left is a guess
-    allocation_left_s: float | None = None  # until hosts are taken away
+    at_most: bool = False  # upper bound
+    about: bool = False  # estimate
+    allocation_left_s: float | None = None  # until the allocation ends
 
 
 class RunHeader(Lines):
-    """Profile, state, hosts, step and time; below, the phases and a bar."""
+    """Profile, state, hosts, step and time; below them phases and progress bar."""
 
     DEFAULT_CSS = "RunHeader { height: 2; padding: 0 1; }"
 
@@ -131,7 +131,7 @@ class RunHeader(Lines):
     def _trail(self, width: int) -> list[Run]:
         """Return the phases.
 
-        Only the current one and a count of those passed when there is too little room.
+        Closer together if space is short.
         """
         plain = self.symbols == "ascii"
         marks = {
@@ -154,9 +154,9 @@ class RunHeader(Lines):
 
 
 class Banner(Lines):
-    """A strip that tells how the run ended, what is wrong, and which key goes on.
+    """How the run ended, its problems, and the next key.
 
-    Takes no room when empty.
+    Hidden while empty.
     """
 
     DEFAULT_CSS = """
@@ -169,7 +169,7 @@ class Banner(Lines):
         self.text: tuple[Line, ...] = ()
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show these lines; none hides the strip."""
+        """Show these lines; none: hide."""
         if tuple(lines) == self.text:
             return
         grown = len(lines) != len(self.text)
@@ -185,7 +185,7 @@ class Banner(Lines):
 
 
 class HostFactsBar(Lines):
-    """What is known of the one host that all panels show."""
+    """Facts of the host that all panels show."""
 
     DEFAULT_CSS = """
     HostFactsBar { height: 2; display: none; padding: 0 1; }
@@ -202,9 +202,9 @@ class HostFactsBar(Lines):
     def show(
         self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()
     ) -> None:
-        """Show a host's facts, what there is to say of it, and `more` lines.
+        """Show a host's facts, its message, and `more` lines.
 
-        An empty name hides them all.
+        An empty name hides the panel.
         """
         self.host, self.facts, self.said, self.more = host, tuple(facts), said, tuple(more)
         self.set_class(bool(host), "-shown")
@@ -214,14 +214,14 @@ class HostFactsBar(Lines):
 
     @property
     def wanted(self) -> int:
-        """The lines that it takes."""
+        """The number of lines needed."""
         return 2 + len(self.more) if self.host else 0
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Name and state, then the facts that fit."""
         keys: list[Run] = [
             ("i", "accent"),
-            (" all of it  ", LABEL),
+            (" details  ", LABEL),
             ("Esc", "accent"),
             (" all hosts", LABEL),
         ]
@@ -237,7 +237,7 @@ class HostFactsBar(Lines):
 def ending(
     title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int
 ) -> list[Line]:
-    """Return the lines of a banner: what happened, the key that goes on, then a line a problem."""
+    """Return the lines of a banner: how the run ended, the next key, a line per problem."""
     first = spread(
         [(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width
     )
@@ -260,15 +260,15 @@ CELL = 9
 LEAST_LABEL = 13
 Counts = Sequence[tuple[int, int]]
 """Bucket index and count, indices ascending."""
-NAMES = 17  # direction and what a row covers, where a shape follows
+NAMES = 17  # direction and coverage, before a shape
 SHORT_NAME, COVERS = 6, 10  # of them: read, write; "last 10 s"
 LEAST_SHAPE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class PercentileRow:
-    """One line: a direction (empty: the same as above) in its style, what it covers, values in ns
-    by column key.
+    """One line: a direction (empty: same as above) in its style, its coverage, values in ns by
+    column key.
     """
 
     direction: str
@@ -276,13 +276,13 @@ class PercentileRow:
     covers: str
     values: Mapping[str, float | None]
     strong: bool = True
-    counts: Callable[[], Counts] | None = None  # the histogram, asked for only where it is drawn
+    counts: Callable[[], Counts] | None = None  # the histogram, computed only if drawn
 
 
 class PercentileTable(Lines):
-    """A heading line with the column names, then a line a row.
+    """A heading with the column names, then the rows.
 
-    Columns give way from the left when it gets narrow.
+    Columns are dropped from the left if it is narrow.
     """
 
     DEFAULT_CSS = "PercentileTable { height: auto; padding: 0 1; }"
@@ -292,26 +292,26 @@ class PercentileTable(Lines):
         self.symbols = symbols
         self.heading = "Latency"
         self.given: tuple[PercentileRow, ...] = ()
-        self.brief = False  # without the rows that stand below a stronger one
+        self.brief = False  # without secondary rows
 
     @property
     def rows(self) -> tuple[PercentileRow, ...]:
-        """The rows that are shown."""
+        """The visible rows."""
         return tuple(row for row in self.given if row.strong) if self.brief else self.given
 
     @property
     def spare(self) -> int:
-        """How many rows others could have: what was so far below what is now."""
+        """The number of secondary rows, which other panels could use."""
         weak = sum(not row.strong for row in self.given)
         return weak if weak < len(self.given) else 0
 
     def show(self, heading: str, rows: Sequence[PercentileRow]) -> None:
-        """Show these rows; the height follows their number."""
+        """Show these rows and adapt the height."""
         self.heading, self.given = heading, tuple(rows)
         self._fit()
 
     def shorten(self, *, brief: bool) -> None:
-        """Give the spare rows to others, or take them back."""
+        """Hide or show the secondary rows."""
         if brief != self.brief:
             self.brief = brief
             self._fit()
@@ -340,7 +340,7 @@ class PercentileTable(Lines):
         return [self._heading(titles, width, room, span), *rows][:height]
 
     def _shapes(self, label: int) -> list[Counts]:
-        """Return the histogram of each row, empty when there is no room to draw it."""
+        """Return the histogram of each row, empty if it does not fit."""
         if label < NAMES + LEAST_SHAPE:
             return [()] * len(self.rows)
         return [row.counts() if row.counts is not None else () for row in self.rows]
@@ -384,11 +384,10 @@ def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
 
 
 def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
-    """Return a histogram as one row: latency to the right and counts upwards, both logarithmic, so
-    that tails show.
+    """Return a histogram as one row: latency to the right, counts upwards, both logarithmic to show
+    tails.
 
-    fio's buckets are nearly logarithmic: an even step in index is an even step in the logarithm of
-    the latency.
+    fio's buckets are nearly logarithmic, so the index is used as the logarithm.
     """
     low, high = span
     step = max(1e-9, (high - low + 1) / width)
@@ -396,19 +395,19 @@ def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols
     for index, count in counts:
         columns[min(width - 1, int((index - low) / step))] += count
     levels = [log2(count + 1) if count else None for count in columns]
-    # rows of full blocks would grow together
+    # rows of full blocks would touch
     top = max((level for level in levels if level), default=1.0) * 1.15
     return spark(levels, width, "ascii" if symbols == "ascii" else "block", high=top)
 
 
 def shown_columns(width: int) -> Sequence[tuple[str, str]]:
-    """Return the columns that fit: the mean goes first, then the median."""
+    """Return the columns that fit: the mean is dropped first, then the median."""
     room = max(2, (width - LEAST_LABEL) // CELL)
     return COLUMNS[-room:]
 
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
-NOTHING_TOLD, ELSEWHERE = "none", "all is said above"
+NOTHING_TOLD, ELSEWHERE = "none", "see above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +440,7 @@ class MessageLog(Lines, can_focus=True):
         self.empty = NOTHING_TOLD
 
     def show(self, messages: Sequence[LogLine]) -> None:
-        """Show these messages. A reader who has scrolled back stays where he is."""
+        """Show these messages. A scrolled position is kept."""
         if self.scroll_back:
             self.scroll_back += len(messages) - len(self.messages)
         self.messages = messages
@@ -449,13 +448,13 @@ class MessageLog(Lines, can_focus=True):
         self.update_lines()
 
     def scroll_by(self, lines: int) -> None:
-        """Go back in time (positive) or forward again."""
+        """Scroll back in time (positive) or forward."""
         self.scroll_back += lines
         self._clamp(self.size.height)
         self.update_lines()
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Go to older or newer lines, to the oldest or the newest one: the keys of lists."""
+        """Scroll to older or newer lines, or to an end."""
         lines = {"row": 1, "page": max(1, self.size.height // 2), "end": len(self.messages)}[unit]
         self.scroll_by(-direction * lines)
 
@@ -463,7 +462,7 @@ class MessageLog(Lines, can_focus=True):
         self.scroll_back = max(0, min(self.scroll_back, len(self.messages) - (height - 1)))
 
     def build(self, width: int, height: int) -> list[Line]:
-        """A heading and the lines that fit under it."""
+        """A heading and the lines that fit below it."""
         end = len(self.messages) - self.scroll_back
         shown = self.messages[max(0, end - (height - 1)) : end]
         lines = [line for message in shown for line in self._lines(message, width)]
@@ -477,7 +476,7 @@ class MessageLog(Lines, can_focus=True):
         return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
 
     def _lines(self, message: LogLine, width: int) -> list[Line]:
-        """Return a message in one line; in as many as it needs while all messages are shown."""
+        """Return a message in one line, or wrapped while all messages are shown."""
         stamp = f"{clock(message.t):>7} "
         mark = self.marks.get(message.severity, " ") + " "
         host = f"{message.host}  " if message.host else ""
@@ -502,7 +501,7 @@ class MessageLog(Lines, can_focus=True):
 
 
 class OperationsPanel(Lines):
-    """Lines that are made for the width of the moment."""
+    """Lines built for the current width."""
 
     DEFAULT_CSS = "OperationsPanel { height: auto; padding: 0 1; display: none; }"
 
@@ -511,11 +510,11 @@ class OperationsPanel(Lines):
         self.make: Callable[[int], list[Line]] = lambda _: []
 
     def show(self, make: Callable[[int], list[Line]], height: int) -> None:
-        """Show what `make` returns for a width; `height` lines."""
+        """Show the `height` lines that `make` returns for a width."""
         self.make = make
         self.styles.height = height
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The lines that have room."""
+        """The lines that fit."""
         return self.make(width)[:height]

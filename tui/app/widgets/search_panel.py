@@ -1,4 +1,4 @@
-"""Panels of a run with several points: the progress of a search, and of a matrix."""
+"""Panels of a run with several points: search progress and matrix."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tui.view.search_chart import curve_chart, scaling_chart
 LEAST_METER, MOST_METER = 8, 30
 HEADS = 3  # lines above the curve
 CURVE = 16  # lines of a curve that is easy to read
-BESIDE = 110  # columns from which on the points stand beside the curve
+BESIDE = 110  # columns from which the points are beside the curve
 TABLE = 52
 WIDE = 22  # cells of a figure in large digits
 LEAST_ROWS = 3  # of points below a curve
@@ -60,12 +60,12 @@ class SearchPanel(Lines):
         self.update_lines()
 
     def wanted_height(self, width: int) -> int:
-        """Return the lines for everything; a curve has no end of what it could take."""
+        """Return the lines needed for everything, with a curve of the usual height."""
         rows = len(self.view.record.points) + 1 if self.view is not None and width < BESIDE else 0
         return HEADS + CURVE + rows
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Lines for this room: the curve when there is enough, else the newest points."""
+        """The lines that fit: the curve if there is space, else the newest points."""
         if self.view is None:
             return []
         heads = [self._heading(width), self._so_far(width), *self._now(width)]
@@ -84,7 +84,7 @@ class SearchPanel(Lines):
         )
         tail += f" of {units.duration(record.within_s)}" if record.within_s is not None else ""
         room = width - Line(tuple(left)).width - len(tail) - 1
-        if room - len(limits) >= LEAST_METER:  # else the line below tells them
+        if room - len(limits) >= LEAST_METER:  # otherwise the line below shows them
             left, room = [*left, (limits, LABEL)], room - len(limits)
         if room < LEAST_METER:
             return Line.of(*clip([*left, (tail, LABEL)], width))
@@ -119,7 +119,7 @@ class SearchPanel(Lines):
         return [Line.of(*clip([*runs, *now_runs(view.now), (f"  {view.offer.why}", TEXT)], width))]
 
     def _evidence(self, width: int, room: int) -> list[Line]:
-        """Return curve and points, beside each other where both have room."""
+        """Return curve and points, side by side if both fit."""
         record = self.view.record if self.view is not None else None
         if record is None or not record.points:
             return []
@@ -139,9 +139,7 @@ class SearchPanel(Lines):
         return [*chart, *newest(table, rows if chart else room)]
 
     def _tiles(self, room: int) -> list[Line]:
-        """Return the figures of the search in large digits below a free line, where so many lines
-        have room.
-        """
+        """Return the figures of the search in large digits below an empty line, if they fit."""
         tiles = search_tiles(self.view) if self.view is not None and room > ROWS else []
         return [Line(), *tile_lines(tiles, TABLE, self.symbols, WIDE)] if tiles else []
 
@@ -149,7 +147,7 @@ class SearchPanel(Lines):
         record = self.view.record if self.view is not None else None
         if record is None:
             return []
-        if record.kind == "scaling":  # latency over load says nothing of it
+        if record.kind == "scaling":  # latency over load does not apply
             law = record.scaling
             return [] if law is None else scaling_chart(law, width, height, coloured=self.coloured)
         view = self.view
@@ -163,12 +161,12 @@ class SearchPanel(Lines):
             reached=view.now if view else None,
         )
         lines = make(height)
-        over = len(lines) - height  # its legend took a line of its own
+        over = len(lines) - height  # its legend took a line
         return make(height - over) if over > 0 else lines
 
 
 def now_runs(now: PointNow | None) -> list[Run]:
-    """Return what a point came to so far: ``46.2k done  p99.9 1.84 ms``, in the colour of its
+    """Return the figures of the current point so far: ``46.2k done p99.9 1.84 ms``, coloured by its
     limit.
     """
     if now is None:
@@ -192,14 +190,14 @@ def offer_text(offer: Offer) -> str:
 
 
 def newest(table: list[Line], rows: int) -> list[Line]:
-    """Return the heading and the last rows of a table, in so many lines."""
+    """Return the heading and the last rows of a table that fit in `rows` lines."""
     if rows <= 1:
         return []
     return table if len(table) <= rows else [table[0], *table[len(table) - rows + 1 :]]
 
 
 def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
-    """Return lines beside each other, the right ones from column `at` on."""
+    """Return lines side by side, the right ones from column `at`."""
     rows = []
     for place in range(max(len(left), len(right))):
         runs = list(left[place].runs) if place < len(left) else []
@@ -210,15 +208,13 @@ def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
 
 
 LEAST_BAR, MOST_BAR = 8, 30
-SIDE_GAP, LEAST_SIDE = 4, 36  # cells left of the panel beside a matrix, and the fewest it needs
+SIDE_GAP, LEAST_SIDE = 4, 36  # gap before the panel beside a matrix, and its least width
 
 
 def compact_lines(
     cells: Sequence[Cell], width: int, *, heat: bool = True
 ) -> tuple[list[Line], int]:
-    """Return the tables in as few lines as they need, and which line the cell at work is on (0:
-    none is).
-    """
+    """Return the compact tables, and the line of the running cell (0 if none)."""
     tables = tables_of(cells, compact=True)
     now = next((cell.key for cell in cells if is_running(cell)), "")
     lines: list[Line] = []
@@ -232,7 +228,7 @@ def compact_lines(
 
 
 class MatrixPanel(Lines):
-    """The matrix while it fills: what is done, what is at work, how long the rest takes."""
+    """The matrix of a running sweep: finished cells, the running one, time left."""
 
     DEFAULT_CSS = (
         "MatrixPanel { height: 0; display: none; padding: 0 1; } MatrixPanel.-shown { display:"
@@ -255,17 +251,17 @@ class MatrixPanel(Lines):
         self.update_lines()
 
     def wanted_height(self, width: int) -> int:
-        """Return the lines that everything needs, heading included."""
+        """Return the lines needed for everything, including the heading."""
         return 1 + len(compact_lines(self.cells, width)[0])
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The heading and the rows around the one at work."""
+        """The heading and the rows around the running cell."""
         if not self.cells:
             return []
         lines, at = compact_lines(self.cells, width, heat=self.symbols != "ascii")
         room = height - 1
-        least = 1 if len(self.tables) == 1 else 2  # of a suite the first line is no axis
-        head = lines[:1] if len(lines) > room > least else []  # names of the axes stay in sight
+        least = 1 if len(self.tables) == 1 else 2  # in a suite the first line is not an axis
+        head = lines[:1] if len(lines) > room > least else []  # names of the axes stay visible
         room -= len(head)
         top = max(0, min(max(at - room // 2, len(head)), len(lines) - room))
         return [self._heading(width), *self._with_side([*head, *lines[top : top + room]], width)][
@@ -273,7 +269,7 @@ class MatrixPanel(Lines):
         ]
 
     def _with_side(self, lines: list[Line], width: int) -> list[Line]:
-        """Return the rows with what there is to say of them at their right, where it has room."""
+        """Return the rows with notes on their right, if they fit."""
         at = max((line.width for line in lines), default=0) + SIDE_GAP
         said = side_lines(self.tables, width - at, len(lines)) if width - at >= LEAST_SIDE else []
         return beside(lines, said, at) if said else lines
