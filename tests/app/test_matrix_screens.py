@@ -248,7 +248,7 @@ async def test_a_run_that_lacks_steps_can_be_resumed_after_a_question(tmp_path: 
         await pilot.press("u")
         dialog = await question_of(app, pilot)
         labels = [answer.label for answer in dialog.answers]
-        assert labels == ["Not now", "Measure 9 steps", "Failed ones too: 10 steps"]
+        assert labels == ["Not now", "Measure 9 steps", "Include failed: 10 steps"]
         await pilot.press("n")
         await app.settle(pilot)
         assert isinstance(app.screen, ResultScreen)

@@ -202,7 +202,7 @@ def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
     assert (
         0 < shown < 24
         and len(lines) <= 40
-        and lines[-1] == f"and {30 - shown} points more: v has them"
+        and lines[-1] == f"and {30 - shown} points more: v shows them"
     )
     assert review_plan.job_files(made, 3) == []
 

@@ -396,7 +396,7 @@ async def test_what_is_asked_on_leaving_knows_the_last_letter(home: Path) -> Non
     async with editing(home) as user:
         await user.press("x", "escape")  # before the text is looked at
         await user.sees("not saved")
-        assert "it can be saved, but not run" in user.user.app.screen.body  # type: ignore[attr-defined]
+        assert "it can be saved but not run" in user.user.app.screen.body  # type: ignore[attr-defined]
 
 
 async def test_leaving_without_changes_asks_nothing(home: Path) -> None:

@@ -370,7 +370,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     )
     if plan.servers:
         yield PlanFact(
-            "servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers)
+            "servers", "", " (monitored, no load)", tuple(server.name for server in plan.servers)
         )
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
     yield PlanFact(
