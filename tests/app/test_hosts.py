@@ -400,7 +400,10 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
             "osd-1: a server is only monitored; tick at least one host that generates load"
             in user.told
         )
-        assert "server  only monitored while others generate load; o makes it generate load" in user.text
+        assert (
+            "server  only monitored while others generate load; o makes it generate load"
+            in user.text
+        )
         await user.press("a")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "local"], ["osd-1", "osd-2"])
         assert "5 of 5 ticked, 2 only monitored" in user.text and "3 hosts + 2 servers" in user.text

@@ -137,7 +137,7 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
         )
         assert lanes["1"].count("━") > lanes["2"].count("━") and "─" in lanes["2"]
         header = app.text_of("#live-header")
-        assert "left ~1:15" in header and "58 %" in header
+        assert "~1:15 left" in header and "58 %" in header
         assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of(
             "#live-hosts"
         )

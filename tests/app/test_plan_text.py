@@ -174,7 +174,7 @@ def test_the_job_file_is_shown_whole_for_every_step() -> None:
     text = "\n".join(plain_lines(review_plan.job_files(plan(steps=2))))
     assert text.count("[global]") == 2
     assert "rw=read" in text
-    assert "step 2: s1 on h1, 1others have other seeds" in text
+    assert "step 2: s1 on h1, 1 more with other seeds" in text
 
 
 def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:

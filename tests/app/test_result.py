@@ -444,7 +444,7 @@ async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(
     (maker.run_dir / "run.json").write_text(record.to_json())
     async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.text_of("#result-page")
-        assert "▼ weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index(
+        assert "▼ weka-02 at 25 % of median" in page and page.index("weka-02 at") < page.index(
             "Findings"
         )
         assert "2 of 3 hosts within ±1 % of the median host" in page

@@ -159,7 +159,7 @@ def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_i
         (maker.run_dir / PID_FILE).unlink()
         screen.wait_for("COMPLETE")
         screen.keys("5")
-        screen.wait_for("▼ weka-06 at 25 % of the median")
+        screen.wait_for("▼ weka-06 at 25 % of median")
         screen.keys("f")
         screen.wait_for("IOPS far below the median host")
 

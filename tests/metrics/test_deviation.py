@@ -16,7 +16,7 @@ def test_a_host_at_a_quarter_of_the_others_lags_and_they_do_not() -> None:
     spread = spread_of({**EVEN, "slow": 250.0})
     assert spread.laggards == ["slow"]
     assert share_text(spread.shares["slow"]) == "-75 %"
-    assert behind_text(spread.shares["slow"] or 0.0) == "25 % of the median"
+    assert behind_text(spread.shares["slow"] or 0.0) == "25 % of median"
     assert not any(spread.is_far(host) for host in EVEN)
     assert within_text(spread.widest(list(EVEN))) == "within ±1 %"
 

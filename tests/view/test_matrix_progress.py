@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
-from tui.cli.shared.progress import matrix_text, status_text
+from tui.cli.shared.progress import status_text
 from tui.journal.fold import fold
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded
 from tui.record.progress import OVERHEAD_S, MatrixProgress, matrix_progress
+from tui.view.live_progress import cells_text
 from tui.view.plan import parts_of, steps_text, written_bytes
 
 RUNTIME_S = 20.0
@@ -88,7 +89,7 @@ def test_one_step_has_no_progress_of_its_own(maker: MatrixMaker) -> None:
 
 def test_the_headless_line_says_step_cells_and_time(maker: MatrixMaker) -> None:
     maker.steps_done({0: 1000.0, 1: 2000.0}).start_step(2)
-    text = matrix_text(progress_of(maker))
+    text = cells_text(progress_of(maker))
     assert text.startswith("step 3/10, 2/10 cells done, 2:")
     assert text.endswith("left in all")
     assert text in status_text(state_of(maker), maker.t, progress_of(maker))
@@ -96,7 +97,7 @@ def test_the_headless_line_says_step_cells_and_time(maker: MatrixMaker) -> None:
 
 def test_repetitions_that_may_be_saved_make_it_at_most(maker: MatrixMaker) -> None:
     maker.plan.steps[9].optional = True
-    assert "at most" in matrix_text(progress_of(maker))
+    assert "≤" in cells_text(progress_of(maker))
 
 
 # -- what a plan comes to

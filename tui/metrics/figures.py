@@ -244,8 +244,8 @@ def share_text(share: float | None) -> str:
 
 
 def behind_text(share: float) -> str:
-    """Return a straggler's rate: ``25 % of the median``."""
-    return f"{units.share(max(0.0, 1 + share))} of the median"
+    """Return a straggler's rate: ``25 % of median``."""
+    return f"{units.share(max(0.0, 1 + share))} of median"
 
 
 def within_text(widest: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
+from tui.text.search import knobs_text
 
 SAID = {
     "meets": "meets",
@@ -44,7 +45,7 @@ def _figure(limit: Limit, found: MeasuredLimit) -> str:
 
 
 def offer_text(offer: Offer) -> str:
-    """Return the offered load: ``offered 12.0k IOPS with iodepth=8``."""
-    knobs = " ".join(f"{name}={value}" for name, value in offer.knobs.items() if name != RATE)
+    """Return what is offered: ``offered 12.0k IOPS, iodepth=8``; ``full load, hosts=4``."""
     rate = "full load" if offer.rate_iops is None else f"offered {units.iops(offer.rate_iops)} IOPS"
-    return f"{rate} with {knobs}" if knobs else rate
+    knobs = knobs_text({name: value for name, value in offer.knobs.items() if name != RATE})
+    return f"{rate}, {knobs}" if knobs else rate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.metrics import units
-from tui.metrics.figures import HostSpread, behind_text
+from tui.metrics.figures import HostSpread
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
 from tui.metrics.units import plural
 from tui.model.plain import some
@@ -27,6 +27,7 @@ from tui.text.line import (
     spread,
     width_of_runs,
 )
+from tui.view.host_states import BROKEN, lag_text
 from tui.view.step_notes import found_text
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings
     from tui.model.plan import Plan
 
-BROKEN = ("failed", "lost")  # states of hosts
 GAP: Run = ("  ·  ", LABEL)
 NARROW: Run = (" · ", LABEL)
 STRAGGLERS = "straggler"
@@ -174,7 +174,7 @@ def _lagging(now: list[LiveFinding], hosts: HostSpread) -> list[Run]:
     if not slow:
         return []
     known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
-    what = f"{slow[0]} lags: {behind_text(hosts.shares[slow[0]] or 0.0)}"
+    what = f"{slow[0]} {lag_text(hosts, slow[0])}"
     others = f", {len(slow) - 1} more lag" if len(slow) > 1 else ""
     return [("▼ ", BAD), *((f"{each}  ", BAD) for each in known), (what + others, BRIGHT)]
 

@@ -1,18 +1,68 @@
-"""A running search as tiles: the answer so far, and the current point."""
+"""A running search in words and tiles: its budget, the answer so far, the current point."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tui.metrics.registry import METRICS
-from tui.metrics.units import latency
+from tui.metrics.units import clock, duration, latency
 from tui.text.digits import FigureTile
-from tui.text.line import BAD, GOOD, VALUE
+from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, VALUE, Line, Run, clip
+from tui.text.points import offer_text
+from tui.text.search import ROLES, headline_text
 
 if TYPE_CHECKING:
-    from tui.model.search_record import AnswerRecord
+    from tui.model.search_record import AnswerRecord, SearchRecord
     from tui.record.search import SearchView
     from tui.record.search_figures import PointNow
+
+
+def budget_text(search: SearchRecord) -> str:
+    """Return what a search has spent of its budget: ``4 of 15 points · 2:10 of 10:00``."""
+    most = f" of {duration(search.within_s)}" if search.within_s is not None else ""
+    points = f"{len(search.points)} of {search.most_points} points"
+    return f"{points} · {duration(search.spent_s)}{most}"
+
+
+def found_line(view: SearchView, width: int) -> Line:
+    """Return the answer so far, or the final one."""
+    if view.ended and view.behind:
+        return Line.of(*clip([("found  ", LABEL), ("evaluating the points", TEXT)], width))
+    found = headline_text(view.record)
+    label = "found  " if view.ended else "so far "
+    return Line.of(
+        *clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width)
+    )
+
+
+def now_lines(view: SearchView, width: int) -> list[Line]:
+    """Return a line on the current point: offered load, time, figures so far, reason."""
+    if view.ended:
+        return []
+    offer = view.offer
+    if offer is None:
+        return [Line.of(("now    ", LABEL), ("choosing the next point", TEXT))]
+    role = f" ({ROLES[offer.role]})" if offer.rate_iops is not None else ""
+    if view.elapsed_s >= 0:
+        measured = f"{clock(view.elapsed_s)} of {clock(offer.seconds)}"
+    else:
+        measured = f"measurement starts in {clock(-view.elapsed_s)}"
+    runs: list[Run] = [("now    ", LABEL), (f"{offer_text(offer)}{role}", ACCENT)]
+    runs.append((f"  {measured}", LABEL))
+    return [Line.of(*clip([*runs, *now_runs(view.now), (f"  {offer.why}", TEXT)], width))]
+
+
+def now_runs(now: PointNow | None) -> list[Run]:
+    """Return the figures of the current point so far: ``46.2k done p99.9 1.84 ms``, coloured by its
+    limit.
+    """
+    if now is None:
+        return []
+    runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} done", TEXT)]
+    for each in now.latencies:
+        role = VALUE if each.most_ns is None else BAD if each.value_ns >= each.most_ns else GOOD
+        runs += [(f"  {each.name} ", LABEL), (latency(each.value_ns), role)]
+    return runs
 
 
 def search_tiles(view: SearchView) -> list[FigureTile]:

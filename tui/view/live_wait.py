@@ -13,6 +13,7 @@ from tui.journal.clock import names_of
 from tui.journal.host import waiting_text
 from tui.metrics.units import bandwidth, bandwidth_parts, clock, share, size, size_parts
 from tui.text.digits import FigureTile
+from tui.view.live_progress import ROUND_UP_S, left_text
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SLOW = 0.8  # of what the median host has written
 LEAST_HOSTS = 3  # with fewer a median means little
-ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 NOT_CONNECTED = ("waiting", "connecting")
 NOT_CHECKED = (*NOT_CONNECTED, "connected", "checking")
 FIRST_SAMPLES = "waiting for the first samples"
@@ -122,9 +122,7 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
     average = done / progress.elapsed_s if progress.elapsed_s else None
     percent = "" if progress.fraction is None else f", {share(progress.fraction)}"
     left = (
-        ""
-        if progress.remaining_s is None
-        else f", about {clock(progress.remaining_s + ROUND_UP_S)} left"
+        "" if progress.remaining_s is None else f", {left_text(progress.remaining_s, about=True)}"
     )
     written = f"{size(done)} {of} written{percent}".replace("  ", " ")
     speed = f"{bandwidth(rate if rate is not None else average)}{left}"

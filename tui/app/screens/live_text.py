@@ -14,7 +14,6 @@ from tui.app.screens.live_feed import PHASES, Feed, LiveFeed, ReplayFeed
 from tui.app.services import remedies
 from tui.app.widgets.graph import NO_AXIS
 from tui.app.widgets.graph_panels import KEYS, Subject
-from tui.app.widgets.host_rows import NOTHING, message_of
 from tui.app.widgets.run_panels import LogLine, PercentileRow, RunHead, ending
 from tui.journal.views import Group
 from tui.metrics.facts import fact_text
@@ -32,6 +31,7 @@ from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
+from tui.view.host_states import NOTHING, message_of
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView

@@ -155,7 +155,7 @@ def job_files(plan: Plan, room: int | None = None) -> list[Line]:
     points = list({step.cell or step.index: step for step in reversed(shown)}.values())[::-1]
     for number, step in enumerate(points[:POINTS_SHOWN]):
         task = step.tasks[0]
-        others = f", {len(step.tasks) - 1}others have other seeds" if len(step.tasks) > 1 else ""
+        others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
         one = [
             heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"),
             *job_lines(task),

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import nice_ceiling
 from tui.app.widgets.host_rows import (
-    NOTHING,
-    STATE_ORDER,
     RateName,
     age_role,
     known,
     latency_of,
-    mark_of,
-    message_of,
     percent,
     quick_p99,
     rate_lately,
     rate_of,
-    state_text,
 )
 from tui.metrics import units
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of
@@ -30,7 +25,7 @@ from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of
 from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
-from tui.view.live_health import BROKEN
+from tui.view.host_states import BROKEN, NOTHING, STATE_ORDER, mark_of, message_of, state_text
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView

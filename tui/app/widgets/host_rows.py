@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.widgets.graph import merge_values
 from tui.app.widgets.picklist import PickList
-from tui.journal.host import silent_text
 from tui.journal.measurement import p99_of
 from tui.journal.views import NO_LATENCIES
-from tui.metrics.figures import HostSpread, behind_text, total_rates
+from tui.metrics.figures import HostSpread, total_rates
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, padded, width_of_runs
-from tui.text.sparkline import Symbols
 from tui.text.table import Column
-from tui.view.live_health import BROKEN
+from tui.view.host_states import BROKEN, STATE_ORDER
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
@@ -28,24 +25,6 @@ RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
 # seconds over which rates are shown and compared, and the least for a comparison
 LATELY_S, LEAST_S = 5, 2
-
-MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
-    "waiting": ("·", ".", LABEL),
-    "connecting": ("›", ">", LABEL),
-    "connected": ("›", ">", LABEL),
-    "checking": ("›", ">", LABEL),
-    "ready": ("○", "o", TEXT),
-    "layout": ("■", "#", "read"),
-    "armed": ("○", "o", TEXT),
-    "running": ("●", "*", "good"),
-    "collecting": ("■", "#", LABEL),
-    "done": ("✓", "+", "good"),
-    "failed": ("✗", "x", "bad"),
-    "lost": ("✗", "x", "bad"),
-}
-NOTHING: Mapping[str, Run] = {}
-SAID = ("finished", "ended early", "silent")  # activities not covered by states
-STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
 
 def known(value: float | None) -> float:
@@ -112,63 +91,6 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
     if figures.total.intervals():
         return view.lat_mean_ns if name == "mean" else view.interval_percentiles[name]
     return view.so_far_mean_ns if name == "mean" else view.so_far_percentiles[name]
-
-
-def mark_of(
-    host: HostView,
-    now: float,
-    symbols: Symbols,
-    found: Mapping[str, Run] = NOTHING,
-    spread: HostSpread | None = None,
-) -> Run:
-    """Return the symbol of a host's state and its style.
-
-    A straggler or finding takes precedence.
-    """
-    activity = host.activity(now)
-    if activity in ("silent", "ended early"):
-        return "!", "warn"
-    if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
-        return "v" if symbols == "ascii" else "▼", "bad"
-    if host.name in found and host.state not in BROKEN:
-        return "!", found[host.name][1]
-    symbol, plain, key = MARKS.get(
-        "done" if activity == "finished" else host.state, ("?", "?", LABEL)
-    )
-    return (plain if symbols == "ascii" else symbol), key
-
-
-def message_of(
-    host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None
-) -> Run:
-    """Return the message about a host: silence, straggler, findings, or its state."""
-    if silent := silent_text(host, now):
-        return silent, "warn"
-    if spread is not None and spread.lags(host.name):
-        return f"lags: {behind_text(spread.shares[host.name] or 0.0).replace('the ', '')}", "bad"
-    does, over = state_text(host, now), host.activity(now) in ("finished", "ended early")
-    if host.name in found and (over or host.state == "running"):
-        text, role = found[host.name]
-        return (f"{does}: {text}" if over else text), role
-    if host.problem:
-        return f"{does}: {host.problem}", "warn"
-    return f"{does}: {host.detail}" if host.detail else does, LABEL
-
-
-def state_text(host: HostView, now: float) -> str:
-    """Return a host's activity in a word or two.
-
-    Before and between loads, its state in the engine.
-    """
-    activity = host.activity(now)
-    return activity if activity in SAID else host.state
-
-
-def count_states(hosts: Sequence[HostView], now: float) -> str:
-    """Return ``62 running, 1 silent, 1 failed``: states that need attention come last."""
-    counts = Counter(state_text(host, now) for host in hosts)
-    order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
-    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:

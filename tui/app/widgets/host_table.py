@@ -9,14 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.host_columns import HostCells, RowFigures
-from tui.app.widgets.host_rows import (
-    LATELY_S,
-    NOTHING,
-    count_states,
-    is_urgent,
-    mark_of,
-    ranked,
-)
+from tui.app.widgets.host_rows import LATELY_S, is_urgent, ranked
 from tui.app.widgets.picklist import Heading, PickList
 from tui.metrics.figures import HostSpread, within_text
 from tui.metrics.units import iops, latency
@@ -36,7 +29,7 @@ from tui.text.line import (
 )
 from tui.text.sparkline import Symbols
 from tui.text.table import table_line
-from tui.view.live_health import BROKEN
+from tui.view.host_states import BROKEN, NOTHING, count_states, mark_of
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView

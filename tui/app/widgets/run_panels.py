@@ -28,6 +28,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.text.sparkline import Symbols, spark
+from tui.view.live_progress import allocation_text, left_text
 
 BADGES = {
     "running": "badge",
@@ -43,7 +44,6 @@ BADGES |= {
 }
 LEAST_BAR = 12
 SHORT_S = 60.0  # left of an allocation: shown as a warning
-ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class RunHeader(Lines):
         if head.expected_s:
             runs.append((f" / {clock(head.expected_s)}", LABEL))
         if head.remaining_s is not None:
-            about = "≤ " if head.at_most else "~" if head.about else ""
-            runs.append((f"  left {about}{clock(head.remaining_s + ROUND_UP_S)}", LABEL))
+            left = left_text(head.remaining_s, at_most=head.at_most, about=head.about)
+            runs.append((f"  {left}", LABEL))
         if (left_s := head.allocation_left_s) is not None:
             is_short = left_s < max(SHORT_S, head.remaining_s or 0.0)
-            runs.append((f"  allocation {clock(left_s)}", "warn" if is_short else LABEL))
+            runs.append((f"  {allocation_text(left_s)}", "warn" if is_short else LABEL))
         return runs
 
     def _second(self, width: int) -> list[Run]:

@@ -7,24 +7,19 @@ from functools import partial
 
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines
-from tui.app.widgets.run_panels import ROUND_UP_S
-from tui.metrics import units
-from tui.metrics.registry import METRICS
-from tui.metrics.units import clock
-from tui.model.search import Offer
 from tui.record.cells import Cell
 from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
-from tui.record.search_figures import PointNow
 from tui.text.digits import ROWS, tile_lines
-from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, Line, Run, clip
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, clip
 from tui.text.plot import LEAST_HEIGHT
-from tui.text.search import ROLES, TITLES, headline_text, knobs_text, limits_text
+from tui.text.search import TITLES, limits_text
 from tui.text.sparkline import Symbols
 from tui.text.table import text_table
 from tui.view.live_matrix import is_running, side_lines
-from tui.view.live_search import search_tiles
+from tui.view.live_progress import cells_text
+from tui.view.live_search import budget_text, found_line, now_lines, search_tiles
 from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
 from tui.view.search import point_columns, point_rows
 from tui.view.search_chart import curve_chart, scaling_chart
@@ -68,7 +63,7 @@ class SearchPanel(Lines):
         """The lines that fit: the curve if there is space, else the newest points."""
         if self.view is None:
             return []
-        heads = [self._heading(width), self._so_far(width), *self._now(width)]
+        heads = [self._heading(width), found_line(self.view, width), *now_lines(self.view, width)]
         return [*heads, *self._evidence(width, height - len(heads))][:height]
 
     def _heading(self, width: int) -> Line:
@@ -78,11 +73,7 @@ class SearchPanel(Lines):
         record = view.record
         left: list[Run] = [("Search ", "title"), (f"{TITLES[record.kind]} ", LABEL)]
         limits = f"{limits_text(record.limits)} " if record.limits else ""
-        tail = (
-            f"{len(record.points)} of {record.most_points} points ·"
-            f" {units.duration(record.spent_s)}"
-        )
-        tail += f" of {units.duration(record.within_s)}" if record.within_s is not None else ""
+        tail = budget_text(record)
         room = width - Line(tuple(left)).width - len(tail) - 1
         if room - len(limits) >= LEAST_METER:  # otherwise the line below shows them
             left, room = [*left, (limits, LABEL)], room - len(limits)
@@ -91,32 +82,6 @@ class SearchPanel(Lines):
         bar = min(MOST_METER, room)
         gap = ("─" * (room - bar - 1) + " " if room > bar else "", "faint")
         return Line.of(*left, gap, *meter(view.fraction, bar, self.symbols), (" " + tail, LABEL))
-
-    def _so_far(self, width: int) -> Line:
-        view = self.view
-        if view is not None and view.ended and view.behind:
-            return Line.of(
-                *clip([("found  ", LABEL), ("working out what the points say", TEXT)], width)
-            )
-        found = headline_text(view.record) if view is not None else ""
-        label = "found  " if view is not None and view.ended else "so far "
-        return Line.of(
-            *clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width)
-        )
-
-    def _now(self, width: int) -> list[Line]:
-        view = self.view
-        if view is None or view.ended:
-            return []
-        if view.offer is None:
-            return [Line.of(("now    ", LABEL), ("deciding what to measure next", TEXT))]
-        runs: list[Run] = [("now    ", LABEL), (offer_text(view.offer), ACCENT)]
-        if view.elapsed_s >= 0:
-            measured = f"{units.clock(view.elapsed_s)} of {units.clock(view.offer.seconds)}"
-        else:
-            measured = f"measured in {units.clock(-view.elapsed_s)}"
-        runs.append((f"  {measured}", LABEL))
-        return [Line.of(*clip([*runs, *now_runs(view.now), (f"  {view.offer.why}", TEXT)], width))]
 
     def _evidence(self, width: int, room: int) -> list[Line]:
         """Return curve and points, side by side if both fit."""
@@ -163,30 +128,6 @@ class SearchPanel(Lines):
         lines = make(height)
         over = len(lines) - height  # its legend took a line
         return make(height - over) if over > 0 else lines
-
-
-def now_runs(now: PointNow | None) -> list[Run]:
-    """Return the figures of the current point so far: ``46.2k done p99.9 1.84 ms``, coloured by its
-    limit.
-    """
-    if now is None:
-        return []
-    runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} done", TEXT)]
-    for each in now.latencies:
-        role = VALUE if each.most_ns is None else BAD if each.value_ns >= each.most_ns else GOOD
-        runs += [(f"  {each.name} ", LABEL), (units.latency(each.value_ns), role)]
-    return runs
-
-
-def offer_text(offer: Offer) -> str:
-    """Return what a point offers: ``45.8k IOPS, search``, ``full load, hosts=4``."""
-    rate = "full load" if offer.rate_iops is None else METRICS["iops"].with_unit(offer.rate_iops)
-    parts = [
-        rate,
-        knobs_text(dict(offer.knobs)),
-        ROLES[offer.role] if offer.rate_iops is not None else "",
-    ]
-    return ", ".join(part for part in parts if part)
 
 
 def newest(table: list[Line], rows: int) -> list[Line]:
@@ -290,10 +231,4 @@ class MatrixPanel(Lines):
         progress = self.progress
         if progress is None:
             return ""
-        left = ""
-        if progress.remaining_s is not None and progress.over < progress.steps:
-            left = (
-                f" · {'≤ ' if progress.at_most else ''}{clock(progress.remaining_s + ROUND_UP_S)} "
-                f"left"
-            )
-        return f"{progress.cells_over}/{progress.cells} cells · {progress.place}{left}"
+        return cells_text(progress)

@@ -51,6 +51,7 @@ from tui.record.progress import (
     step_name,
 )
 from tui.text.points import offer_text, point_text
+from tui.view.live_progress import allocation_text, cells_text, left_text
 
 if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings
@@ -208,14 +209,6 @@ def phase_text(event: PhaseStarted) -> str:
     return f"{event.phase}: {units.duration(event.expected_s)}" if event.expected_s else event.phase
 
 
-def matrix_text(progress: MatrixProgress) -> str:
-    """Return the progress of all steps: ``step 7/36, 3/18 cells, 4:10 left in all``."""
-    left = units.duration(progress.remaining_s) if progress.remaining_s is not None else ""
-    most = "at most " if progress.at_most else ""
-    cells = f"{progress.cells_over}/{progress.cells} cells done"
-    return ", ".join([progress.place, cells, *([f"{most}{left} left in all"] if left else [])])
-
-
 def _latencies(view: DirectionView) -> str:
     """Return the percentiles of the last interval, or its mean if the load generator prints no
     more."""
@@ -250,7 +243,7 @@ def status_text(
     `conditioning`: progress of preconditioning; `roles`: names of parallel steps, by step."""
     progress = state.progress(now_t)
     far = [
-        matrix_text(matrix) if matrix is not None else "",
+        cells_text(matrix) if matrix is not None else "",
         conditioning,
         state.phase or state.state,
     ]
@@ -258,9 +251,9 @@ def status_text(
     if progress.fraction is not None:
         parts.append(f"{units.share(progress.fraction):>5}")
     if progress.remaining_s is not None:
-        parts.append(f"{units.duration(progress.remaining_s)} left")
+        parts.append(left_text(progress.remaining_s))
     if (left_s := allocation_left_s(state, now_t)) is not None:
-        parts.append(f"allocation ends in {units.duration(left_s)}")
+        parts.append(allocation_text(left_s))
     if not state.measuring:
         parts += _rates(state.cluster)
     for step, measurement in state.measuring.items():
