@@ -156,7 +156,7 @@ async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run
         await pilot.press("p")
         await app.settle(pilot)
         held = app.screen_text()
-        assert "DISPLAY HELD" in held and "0:03 / 1:00" in held
+        assert "DISPLAY PAUSED" in held and "0:03 / 1:00" in held
         await app.tick(pilot, maker.measure(5))
         await pilot.press("enter", "escape", "z", "escape", "b", "b", "b", "6", "4")
         await app.settle(pilot)
@@ -289,7 +289,7 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         _, head, laggard, others, *_ = app.text_of("#live-hosts").splitlines()
         assert laggard.startswith("▼ weka-07    -75 %") and laggard.endswith("lags: 25 % of median")
         assert "29 hosts within ±" in others and "median" in head
-        assert others.endswith(("Enter all", "Enter shows them")), "a key is told with what it does"
+        assert others.endswith(("Enter all", "Enter expands")), "a key is told with what it does"
         await pilot.press("slash", *"weka-1", "enter")
         await app.settle(pilot)
         assert "weka-07" not in app.text_of("#live-hosts") and "29" not in app.text_of(
@@ -428,7 +428,7 @@ async def test_the_host_under_the_cursor_is_ended_alone_after_a_question(maker: 
     engine = Engine()
     async with ControlServer(maker.run_dir, engine.answer), stage(maker) as (app, pilot):
         await pilot.press("j", "e")
-        assert isinstance(app.screen, Confirm) and "weka-02 alone" in app.screen.question
+        assert isinstance(app.screen, Confirm) and "weka-02 only" in app.screen.question
         await pilot.press("enter")
         await app.settle(pilot)
         assert engine.asked == []

@@ -83,7 +83,7 @@ async def test_space_holds_and_plays(maker: RunMaker) -> None:
         await pilot.press("space")
         app.wall += 100
         await app.tick(pilot)
-        assert "REPLAY held 0:05" in app.text_of("#live-header")
+        assert "REPLAY paused 0:05" in app.text_of("#live-header")
         await pilot.press("space")
         app.wall += 2
         await app.tick(pilot)

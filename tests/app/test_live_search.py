@@ -95,7 +95,7 @@ async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Pat
         await app.tick(pilot, maker)
         shown = app.text_of("#live-search")
         assert "89.3 % of linear at 4 hosts" in shown and "extrapolated" in shown
-        assert "deciding what to measure next" in shown
+        assert "choosing the next point" in shown
 
 
 async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
@@ -108,7 +108,7 @@ async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
         assert "Search load curve" in shown and "8 of 11 points" in shown
         assert "at most 61.0k IOPS" in shown and "knee at 3" in shown
         assert re.search(
-            r"now    12\.2k IOPS, curve  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown
+            r"now    offered 12\.2k IOPS \(curve\)  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown
         )
         assert "latency over IOPS" in shown
         assert all(name in shown for name in ("p50", "p99", "p99.9", "knee", "now"))

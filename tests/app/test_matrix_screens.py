@@ -67,9 +67,9 @@ async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path:
 async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         heading = matrix_text(app)[0]
-        assert "Matrix read IOPS" in heading and "11/20 cells · step 12/20" in heading
+        assert "Matrix read IOPS" in heading and "step 12/20, 11/20 cells done" in heading
         # 9 steps of 20 s and what is around them
-        assert heading.endswith("left") and " 3:" in heading
+        assert heading.endswith("left in all") and " 3:" in heading
 
 
 async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(
