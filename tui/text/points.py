@@ -5,7 +5,6 @@ from __future__ import annotations
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
-from tui.text.search import knobs_text
 
 SAID = {
     "meets": "meets",
@@ -42,6 +41,11 @@ def _figure(limit: Limit, found: MeasuredLimit) -> str:
         f"{found.direction} {kind} {units.latency(found.value)} "
         f"of {units.latency(limit.most)}".strip()
     )
+
+
+def knobs_text(knobs: dict[str, object]) -> str:
+    """Return the settings of a point: ``numjobs=4 iodepth=32``."""
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
 def offer_text(offer: Offer) -> str:

@@ -16,6 +16,7 @@ from tui.model.search_record import (
     ScalingRecord,
     SearchRecord,
 )
+from tui.text.points import knobs_text
 
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
     "recover": "recovery",
@@ -94,11 +95,6 @@ def limit_kind(limit: LimitRecord) -> str:
         return "errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
     return f"{limit.direction} {kind}".strip()
-
-
-def knobs_text(knobs: dict[str, object]) -> str:
-    """Return the settings of a point: ``numjobs=4 iodepth=32``."""
-    return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
 def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:

@@ -33,6 +33,7 @@ from tui.text.line import (
     labelled,
     plain_lines,
 )
+from tui.text.points import knobs_text
 from tui.text.search import (
     ROLES,
     TITLES,
@@ -40,7 +41,6 @@ from tui.text.search import (
     headline_text,
     hold_text,
     knee_text,
-    knobs_text,
     known,
     limit_kind,
     limit_text,
