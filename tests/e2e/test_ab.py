@@ -132,7 +132,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     )
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert (
-        f"{ids[1]} is of side B of mine, and was measured otherwise: rate 200, now 150"
+        f"{ids[1]} is on side B of mine, but measured differently: rate 200, now 150"
         in capsys.readouterr().err
     )
 

@@ -255,7 +255,7 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
         f"{name} {then}, now {now}" for name, then, now in parts if str(then) != str(now)
     ]:
         raise UsageError(
-            f"{record.run_id} is of side {side} of {experiment.name}, and was measured otherwise: "
+            f"{record.run_id} is on side {side} of {experiment.name}, but measured differently: "
             f"{'; '.join(differs)}; take another --name"
         )
 

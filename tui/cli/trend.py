@@ -87,7 +87,7 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
         where = f" on {target}" if target else ""
         how = f" measured like {args.like}" if like is not None else ""
         raise UsageError(
-            f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs"
+            f"no complete run of {args.profile}{where}{how} has a headline{near}; see benchtui runs"
             " list"
         )
     return found

@@ -128,7 +128,7 @@ def check_removable(run_dir: Path) -> None:
 
 
 def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
-    """Return what hosts still hold of a run and would be forgotten, and what to do first; may be
+    """Return the run's files on hosts that would be forgotten, and what to do first; may be
     empty.
 
     `recover` and `clean` replace the command lines in the text."""

@@ -36,7 +36,7 @@ class FilesLeft(RecordPart):
     """Files that the run created on a host and did not remove."""
 
     paths: list[str] = Field(default_factory=list, description="files and directories")
-    bytes: int | None = Field(None, description="their size together")
+    bytes: int | None = Field(None, description="total size")
     identities: dict[str, str] = Field(
         default_factory=dict,
         description=(
@@ -58,7 +58,7 @@ class ObjectsLeft(RecordPart):
     store: str = Field(description="host and bucket")
     names: str = Field(description="their keys; * stands for numbers")
     count: int = Field(description="how many, at most")
-    bytes: int = Field(description="their size together, at most")
+    bytes: int = Field(description="maximum total size")
 
 
 class FilesRemovedRecord(RecordPart):

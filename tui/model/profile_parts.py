@@ -316,7 +316,7 @@ class CurveSpec(MatrixSpec):
     """Latency over load: the maximum, then shares of it."""
 
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
-        default_factory=list, description="Limits to judge the points by; they end nothing"
+        default_factory=list, description="Limits to judge the points by; they do not end the run"
     )
     shares: list[Share | Literal[1]] = Field(
         default_factory=lambda: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],

@@ -114,7 +114,7 @@ def _short(value: float | None) -> float | None:
 
 
 def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
-    """Build the record of a step from the events there are."""
+    """Build the record of a step from the events so far."""
     seen = state.at_step(step.index)
     measurement, results = seen.measurement, seen.results
     spans = host_spans(state, step.index, results)

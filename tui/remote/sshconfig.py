@@ -496,7 +496,7 @@ def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
 
 
 def entries_of(target: Resolved, known: asyncssh.SSHKnownHosts) -> KnownKeys:
-    """Return the known_hosts entries that speak of a target."""
+    """Return the known_hosts entries of a target."""
     port = None if target.port == DEFAULT_PORT else target.port
     return asyncssh.match_known_hosts(known, target.known_name, literal_address(target.host), port)
 

@@ -88,7 +88,7 @@ class HostSecond(Struct):
         )
 
     def figure(self, together: Together) -> float:
-        """Return the figure of all of them."""
+        """Return the figure over all of them."""
         return {"mean": self.total / max(1, self.count), "sum": self.total, "most": self.most}[
             together
         ]

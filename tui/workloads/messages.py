@@ -142,7 +142,7 @@ MPI = (
     rule(
         r"PID (?P<pid>\d+) RUNNING AT (?P<at>\S+)",
         "error",
-        "rank process {pid} at {at} ended badly",
+        "rank process {pid} at {at} failed",
         "mpi-rank-died",
     ),
     rule(r"EXIT STRING: (?P<how>.+)", "error", "a rank ended: {how}", "mpi-rank-died"),

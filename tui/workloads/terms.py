@@ -22,7 +22,7 @@ GivenTerms = Mapping[str, Sequence[str]]
 
 
 class JobTerm(Struct, frozen=True):
-    """One key of a job: its kind, what holds when it is not given (empty: nothing), a line of help.
+    """One key of a job: its kind, its default (empty: none), a line of help.
 
     `label` is what a form calls it, `choices` are words it takes beside others.
     """

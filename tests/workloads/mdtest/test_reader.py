@@ -143,7 +143,7 @@ def test_a_read_only_file_system_is_named() -> None:
     [
         (
             "hydra-kill-rank",
-            "rank process 10975 at 10.99.0.12 ended badly; a rank ended: Killed (signal 9)",
+            "rank process 10975 at 10.99.0.12 failed; a rank ended: Killed (signal 9)",
         ),
         ("openmpi-kill9-rank", "rank 1 (process 24855 at 10.99.0.11) ended: signal 9 (Killed)"),
     ],

@@ -101,7 +101,9 @@ class Chooser:
         if self.source_in(part):
             return
         if before and hostspec.is_option(part) and not self.meant(part):
-            told = f"'{shown(part)}' is an option of a source, and '{shown(before)}' is none"
+            told = (
+                f"'{shown(part)}' is an option of a source, but '{shown(before)}' is not a source"
+            )
             raise UsageError(told + self.meant(before))
         self.places(part)
 

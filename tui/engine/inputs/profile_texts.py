@@ -34,7 +34,7 @@ class ProfileFile:
 
     @property
     def name(self) -> str:
-        """What people call it, broken or not."""
+        """Its display name, also if it is broken."""
         return self.tag or self.by_path
 
 

@@ -46,7 +46,7 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
     if row.never_written_bytes:
         never, whole = units.size(row.never_written_bytes), units.size(row.size_bytes)
         session.say(
-            "warning", f"{never} of {whole} that are read were never written, as of {row.path}"
+            "warning", f"{never} of the {whole} to read were never written, e.g. in {row.path}"
         )
 
 

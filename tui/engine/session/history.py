@@ -56,7 +56,7 @@ class History(Struct):
         )
 
     def at(self, step: int) -> StepState:
-        """Return what was seen of a step."""
+        """Return the state of a step."""
         return self.seen.at_step(step)
 
     @property

@@ -105,7 +105,7 @@ class TaskOutput:
             mask.drop()
 
     def take(self, kind: str, data: bytes) -> None:
-        """Take what arrived. Raises HostError for a flood."""
+        """Read output that has arrived. Raises HostError for a flood."""
         self._heard = time.monotonic()
         mask = self._masks[kind]
         began = time.thread_time()

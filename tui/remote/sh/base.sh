@@ -5,10 +5,10 @@
 # script that was cut anywhere is a syntax error or a list of unused functions, and does nothing.
 #
 # It runs under dash, bash, busybox ash and mksh. Arithmetic stays below 2^31, which is all that mksh has: sizes are
-# printed in the unit they were read in (_kib, _sectors) and multiplied by the client. bash runs what stands in a[...]
+# printed in the unit they were read in (_kib, _sectors) and multiplied by the client. bash executes text in a[...]
 # inside $(( )): nothing that was read goes there before bt_is_count. `local x=` always has a value: dash inherits one.
 #
-# Names in small letters are local, those in capitals are what a function tells its caller (it says so) or the task's.
+# Lower-case names are local; upper-case names are results for the caller (as documented) or belong to the task.
 #
 # Answers are KEY=VALUE lines between `BT-BEGIN token` and `BT-END token code`; a value ends at its newline.
 # Every process of a load carries BENCHTUI_RUN, BENCHTUI_HOST and BENCHTUI_TASK in its environment: fio's workers call
@@ -60,16 +60,16 @@ bt_is_count() { # WORD: is it a number that every shell can count with?
 
 bt_put() { bt_say "$2" >".$1.$$" && mv -f ".$1.$$" "$1"; } # NAME LINE: readers see the old line or the new one
 
-bt_get() { # FILE: sets BT_GOT to its first line, empty when there is none
+bt_get() { # FILE: sets BT_GOT to its first line, empty if there is none
   BT_GOT=
   [ -e "$1" ] || return 1
   read -r BT_GOT 2>/dev/null <"$1"
   return 0
 }
 
-bt_nap() { sleep "$1" 2>/dev/null || sleep 1; } # not every sleep takes fractions
+bt_nap() { sleep "$1" 2>/dev/null || sleep 1; } # not every sleep accepts fractions
 
-bt_uptime() { # sets BT_UP: seconds that no clock step changes
+bt_uptime() { # sets BT_UP: uptime in seconds, immune to clock steps
   local rest=''
   if read -r BT_UP rest 2>/dev/null </proc/uptime; then BT_UP=${BT_UP%%.*}; else BT_UP=$(date +%s); fi
 }
@@ -86,7 +86,7 @@ bt_proc() { # PID: sets BT_START and BT_PGRP; fails when it is gone or a zombie
   BT_PGRP=$3 BT_START=${20}
 }
 
-bt_alive() { bt_proc "$1" && [ "$BT_START" = "$2" ]; } # PID START: the same process, not a later one of that number
+bt_alive() { bt_proc "$1" && [ "$BT_START" = "$2" ]; } # PID START: the same process, not a later one with that pid
 
 bt_size() { # FILE: sets BT_SIZE
   local listed=''
@@ -99,7 +99,7 @@ bt_size() { # FILE: sets BT_SIZE
   BT_SIZE=$5
 }
 
-bt_environ() { # PID: prints its environment, a variable a line
+bt_environ() { # PID: prints its environment, one variable per line
   tr '\0' '\n' 2>/dev/null <"/proc/$1/environ"
 }
 
@@ -140,7 +140,7 @@ bt_kill_marked() { # MARK...: SIGKILL until none is left; sets BT_LEFT to the nu
   BT_LEFT=$#
 }
 
-bt_limited() { # SECONDS COMMAND...: runs it with our mark; it is killed when it takes longer, and 124 is returned then
+bt_limited() { # SECONDS COMMAND...: runs it with our mark; kills it after this time, and returns 124
   local seconds="$1" limit='' code=0 task="look-$BT_TOKEN"
   shift
   timeout -s KILL 9 true 2>/dev/null && limit="timeout -s KILL $seconds"
@@ -152,7 +152,7 @@ bt_limited() { # SECONDS COMMAND...: runs it with our mark; it is killed when it
   )
   code=$?
   [ "$code" = 137 ] || return "$code"
-  bt_kill_marked "BENCHTUI_TASK=$task" # what it started in sessions of their own
+  bt_kill_marked "BENCHTUI_TASK=$task" # its children in sessions of their own
   return 124
 }
 
@@ -160,27 +160,27 @@ bt_limited() { # SECONDS COMMAND...: runs it with our mark; it is killed when it
 
 bt_ours() { [ ! -L "$1" ] && [ -d "$1" ] && [ -O "$1" ]; } # DIR
 
-bt_own_dir() { # DIR MODE: makes it, or finds that it is ours; fails when it is somebody else's, or a link
+bt_own_dir() { # DIR MODE: creates it, or checks that it is ours; fails if another user owns it, or it is a link
   local tries=0
-  until bt_ours "$1"; do # another run that ends may take it away while it is empty, also between these two
+  until bt_ours "$1"; do # another run that ends may remove it while it is empty, also between these two
     mkdir -m "$2" "$1" 2>/dev/null && return
     [ "$tries" -lt 10 ] || return 1
     tries=$((tries + 1))
   done
 }
 
-bt_base() { # sets BT_BASE, ours and closed to others
+bt_base() { # sets BT_BASE, private to this user
   BT_BASE=/tmp/.benchtui-$BT_UID
   bt_own_dir "$BT_BASE" 700 || bt_not_ours "$BT_BASE"
 }
 
-bt_prefer_carried() { # programs that the run copied here come before those of the host; sets BT_CARRIED to 0 when gone
+bt_prefer_carried() { # copied programs precede those of the host; sets BT_CARRIED to 0 if they are gone
   local dir="/tmp/.benchtui-$BT_UID/$BT_CALLER/with"
   BT_CARRIED=0
   ! bt_ours "/tmp/.benchtui-$BT_UID" || ! bt_ours "$dir" || { PATH=$dir:$PATH BT_CARRIED=1; }
 }
 
-bt_not_ours() { # DIR: ends with why a directory of ours cannot be had
+bt_not_ours() { # DIR: dies with the reason why our directory cannot be used
   local said=''
   [ -e "$1" ] || [ -L "$1" ] || said=$(mkdir -m 700 "$1" 2>&1)
   [ -z "$said" ] || bt_die "cannot make $1: ${said##*: }"
@@ -205,7 +205,7 @@ bt_record() { # sets BT_SUP, BT_SUP_START, BT_EPOCH, BT_BOOT of the task in the 
   [ -e pid ] && read -r BT_SUP BT_SUP_START BT_EPOCH BT_BOOT 2>/dev/null <pid
 }
 
-bt_end_streamer() { # ends who streams the task in the current directory, with all that it has started
+bt_end_streamer() { # ends the streamer of the task in the current directory, with its children
   local pid='' start=''
   [ -e streamer ] && read -r _ pid start <streamer
   bt_alive "$pid" "$start" || return 0

@@ -8,7 +8,7 @@ bt_carry() { # RUN HOST NAME FIRST PIECE: takes the next piece of a program, gzi
   bt_say "$5" | base64 -d >>"$3.part" 2>/dev/null || bt_cannot_write "$PWD/$3"
 }
 
-bt_carried() { # RUN HOST NAME SHA256: path= of the program when it is here, whole; its pieces become the program
+bt_carried() { # RUN HOST NAME SHA256: path= of the program if it is complete; joins its pieces
   local sum=''
   bt_name "$1" "$2" "$3"
   bt_base

@@ -1,4 +1,4 @@
-# What files and devices hold, by a few blocks of 4 KiB, read past the page cache where that works. Nothing is written.
+# Content of files and devices, from a few blocks of 4 KiB, read with O_DIRECT if possible. Nothing is written.
 
 bt_sample() { # FILE NUMBER...: of each block `at=INDEX CRC GZIPPED`, GZIPPED its size as gzip packs it; zero= CRC of zeros
   local index=0 sum='' direct=iflag=direct packed=-

@@ -1,10 +1,10 @@
-# benchtui: what devices are and hold, and how much room directories have. Sent behind the agent, by whose rules it is
+# benchtui: facts and content of devices, free space of directories. Sent after the agent, by its rules it is
 # written: POSIX sh, arithmetic below 2^31. It only reads.
 
 # ---- devices ---------------------------------------------------------------------------------------------------
 
 # What the functions below tell each other of the device that is looked at: BT_I its place in the request, BT_NODE its
-# path, BT_REAL without links, BT_SYS, BT_K, BT_MM (see bt_sysfs), BT_DISK the disk below /sys that it lies on,
+# path, BT_REAL without links, BT_SYS, BT_K, BT_MM (see bt_sysfs), BT_DISK its disk below /sys,
 # BT_NUMBERS all numbers that are written along with it, BT_USED whether it is in use, BT_BLIND the checks that could
 # not be made. BT_SCAN is what bt_scan found, for all devices.
 
@@ -94,12 +94,12 @@ bt_identity() { # model, serial and stable names; those of the whole disk for a 
   found=$(bt_first_line "$BT_DISK/device/serial" "$BT_DISK/serial")
   [ -n "$found" ] || found=$(sed -n 's/^E:ID_SERIAL_SHORT=//p' "$udev" 2>/dev/null)
   bt_fact serial "${found:-$(bt_first_line "$BT_DISK/device/wwid" "$BT_DISK/wwid" "$BT_DISK/dm/uuid")}"
-  # shellcheck disable=SC2012  # udev makes these names
+  # shellcheck disable=SC2012  # udev creates these names
   found=$(ls -l /dev/disk/by-id 2>/dev/null | sed -n "s|^.* \([^ ]*\) -> .*/$BT_K\$|\1|p" | sed 3q)
   bt_fact by_id "$found"
 }
 
-bt_family() { # what is written along with it: its partitions; and the disk that a partition lies on
+bt_family() { # devices written along with it: its partitions, and the disk of a partition
   local part=''
   BT_NUMBERS=$BT_MM BT_USED=''
   bt_member "$BT_SYS"
@@ -117,7 +117,7 @@ bt_family() { # what is written along with it: its partitions; and the disk that
 
 bt_use() { BT_USED=1; bt_say "use=$BT_I $*"; } # NAME KIND DETAIL
 
-bt_member() { # SYSFS DIRECTORY: who uses this disk or partition; sets BT_USED when somebody does
+bt_member() { # SYSFS DIRECTORY: users of this disk or partition; sets BT_USED if there are any
   local name="${1##*/}" number='' path='' holder=''
   bt_get "$1/dev"
   number=$BT_GOT
@@ -156,7 +156,7 @@ bt_ceph() { # NAME NUMBER: an OSD that is down holds its device all the same
   done
 }
 
-bt_elsewhere() { # mounted in a container, or claimed by whatever the kernel knows and we do not
+bt_elsewhere() { # mounted in a container, or claimed in another way that only the kernel knows
   local number='' file='' tries=0 check=''
   for number in $BT_NUMBERS; do
     file=$(grep -lsF -- " $number /" /proc/[0-9]*/mountinfo 2>/dev/null | sed 1q)
@@ -170,7 +170,7 @@ bt_elsewhere() { # mounted in a container, or claimed by whatever the kernel kno
     return
   done
   BT_BLIND=
-  while bt_open "$tries" || bt_claimed; do # udev, or another check of ours, may have it open just now
+  while bt_open "$tries" || bt_claimed; do # udev, or another check, may have it open just now
     if [ "$tries" -ge 8 ]; then
       if [ -n "$BT_PID" ]; then bt_use "$BT_K" open "$BT_PID $BT_GOT"; else bt_use "$BT_K" claimed; fi
       return
@@ -181,7 +181,7 @@ bt_elsewhere() { # mounted in a container, or claimed by whatever the kernel kno
   for check in $BT_BLIND; do bt_say "unsure=$BT_I $check"; done
 }
 
-bt_among() { # PATH: is it one of the devices in BT_NUMBERS?
+bt_among() { # PATH: is it in BT_NUMBERS?
   local number=''
   number=$(bt_number "$1") || return 1
   case " $BT_NUMBERS " in *" $number "*) true ;; *) false ;; esac
@@ -211,7 +211,7 @@ bt_scan() { # sets BT_SCAN to all block devices that are open, as NUMBER LINK; t
 
 bt_blind() { case " $BT_BLIND " in *" $1 "*) ;; *) BT_BLIND="$BT_BLIND $1" ;; esac; } # a check could not be made
 
-bt_claimed() { # does the kernel refuse to open it exclusively? Exit codes of those who try: 5 no, 7 yes, else no answer
+bt_claimed() { # does the kernel refuse exclusive opening? Exit codes of the attempts: 5 no, 7 yes, else no answer
   local python=''
   [ -r "$BT_NODE" ] || return 1
   perl -e 'use Fcntl; use Errno; exit(sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) ? 5 : $!{EBUSY} ? 7 : 6)' \
@@ -229,7 +229,7 @@ sys.exit(5)' "$BT_NODE" 2>/dev/null
   return 1
 }
 
-bt_has() { # TOOL: is it there, and is it that of util-linux?
+bt_has() { # TOOL: is it installed, and from util-linux?
   [ -z "${BENCHTUI_NO_UTIL_LINUX-}" ] && case $("$1" -V 2>&1) in *util-linux*) true ;; *) false ;; esac
 }
 
@@ -278,7 +278,7 @@ bt_peek() { # PATH [SECTOR COUNT]...: the contents of a few sectors of 512 bytes
 
 # ---- room ------------------------------------------------------------------------------------------------------
 
-bt_room() { # DIR...: file system and room of each, or of the nearest directory above it that is there
+bt_room() { # DIR...: file system and free space of each, or of its nearest existing parent
   local dir='' index=0
   for dir; do
     while [ ! -d "$dir" ] && [ -n "$dir" ]; do dir=${dir%/*}; done

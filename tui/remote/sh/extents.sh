@@ -1,6 +1,6 @@
-# Which blocks of files were ever written: filefrag (e2fsprogs), where it is there, asks the file system by FIEMAP.
+# Which blocks of files were ever written: filefrag (e2fsprogs), if installed, uses FIEMAP.
 
-bt_extents() { # FILE...: of each, `at=INDEX SIZE MAPPED UNWRITTEN`, bytes; or why= when nobody can tell
+bt_extents() { # FILE...: of each, `at=INDEX SIZE MAPPED UNWRITTEN`, bytes; or why= if unknown
   local file='' index=0 said=''
   if ! command -v filefrag >/dev/null 2>&1; then bt_kv why no-filefrag; return; fi
   for file; do

@@ -2,7 +2,7 @@
 # The targets of a run and the network that leads to them: facts_target.sh.
 #
 # Answers: NAME=VALUE; a row of a table is NAME=COLUMN=VALUE, further columns behind a tab each; what cannot be read is
-# unknown=NAME REASON WHERE. BT_ROOT stands before every path: empty, but in tests the root of another machine's files.
+# unknown=NAME REASON WHERE. BT_ROOT precedes every path: empty, except in tests, where it is the root of another machine's files.
 
 BT_TAB='	'
 BT_ROOT=${BT_ROOT-}
@@ -33,9 +33,9 @@ bt_facts() { # COUNT COMMAND... TARGET...: everything, with the checksums of com
   bt_facts_routes
 }
 
-bt_why() { bt_say "unknown=$1 $2 $3"; } # NAME REASON WHERE: why a fact is not known
+bt_why() { bt_say "unknown=$1 $2 $3"; } # NAME REASON WHERE: why a fact is unknown
 
-bt_read() { # NAME FILE: its first line, or why there is none
+bt_read() { # NAME FILE: its first line, or why it cannot be read
   local file="$BT_ROOT$2"
   if bt_get "$file" && [ -n "$BT_GOT" ]; then bt_say "$1=$BT_GOT"
   elif [ ! -e "$file" ]; then bt_why "$1" absent "$2"
@@ -44,7 +44,7 @@ bt_read() { # NAME FILE: its first line, or why there is none
   fi
 }
 
-bt_read_if() { [ ! -e "$BT_ROOT$2" ] || bt_read "$@"; } # NAME FILE: nothing where no such thing exists
+bt_read_if() { [ ! -e "$BT_ROOT$2" ] || bt_read "$@"; } # NAME FILE: nothing if the file does not exist
 
 bt_col() { [ -z "$2" ] || BT_ROW=$BT_ROW$BT_TAB$1=$2; } # COLUMN VALUE: adds to BT_ROW
 bt_col_of() { if bt_get "$2"; then bt_col "$1" "$BT_GOT"; fi; } # COLUMN FILE
@@ -79,7 +79,7 @@ bt_facts_system() {
   done
 }
 
-bt_cpuinfo() { # of the first processor: whether it is a virtual one; what it is where it has no name
+bt_cpuinfo() { # of the first processor: whether it is virtual, and its ids if it has no name
   local line=''
   while read -r line; do
     case $line in
@@ -94,7 +94,7 @@ bt_cpuinfo() { # of the first processor: whether it is a virtual one; what it is
 
 # ---- CPU and memory --------------------------------------------------------------------------------------------
 
-bt_different() { # FILE...: how many different ones there are; nothing when no file is there
+bt_different() { # FILE...: number of distinct contents; nothing if no file exists
   [ -e "$1" ] && sort -u "$@" 2>/dev/null | wc -l
 }
 
@@ -159,7 +159,7 @@ bt_facts_limits() {
   done 2>/dev/null <"$BT_ROOT/proc/self/status"
 }
 
-bt_facts_cgroup() { # the limits of our control group and of all above it that can be seen; the smallest holds
+bt_facts_cgroup() { # limits of our control group and its visible parents; the lowest applies
   local line='' names='' path=''
   while read -r line; do
     line=${line#*:} names=,${line%%:*}, path=${line#*:}
@@ -228,7 +228,7 @@ bt_facts_sysctls() { # by one grep: the kernel answers dash, which reads byte af
 
 # ---- programs --------------------------------------------------------------------------------------------------
 
-bt_facts_running() { # COUNT COMMAND...: load generators that run already, these commands among them
+bt_facts_running() { # COUNT COMMAND...: running load generators, including these commands
   local line='' names='' count="$1" # a regular expression of names
   while [ "$count" -gt 0 ]; do
     shift; count=$((count - 1))

@@ -1,4 +1,4 @@
-# What a mount or a device name stands on: the layers of block devices down to the disks. Rules: facts.sh.
+# The layers of block devices below a mount or a device, down to the disks. Rules: facts.sh.
 
 bt_mounted_devices() { # the layers below the mount in BT_MOUNT_*
   local name='' dir=''
@@ -27,7 +27,7 @@ bt_named_device() { # PATH
   fi
 }
 
-bt_layer_at() { if bt_real "$1"; then bt_layer "$BT_GOT"; fi; } # DIRECTORY, or a link to it
+bt_layer_at() { if bt_real "$1"; then bt_layer "$BT_GOT"; fi; } # DIRECTORY, or a link to one
 
 bt_layer() { # DIRECTORY: a row of a device, then of those below it
   local dir="$1" name="${1##*/}" each='' below='' kind=disk
@@ -54,7 +54,7 @@ bt_layer() { # DIRECTORY: a row of a device, then of those below it
   done
 }
 
-bt_layer_columns() { # DIRECTORY NAME KIND: what devices of one make have in common
+bt_layer_columns() { # DIRECTORY NAME KIND: properties common to devices of one model
   local kind="$3"
   bt_col_of sectors "$1/size"
   case $2 in
@@ -79,7 +79,7 @@ bt_layer_columns() { # DIRECTORY NAME KIND: what devices of one make have in com
   bt_transport "$1"
 }
 
-bt_wwid() { # DIRECTORY: what a disk is called on every host that sees it: NVMe, SCSI, virtio
+bt_wwid() { # DIRECTORY: a disk's name on every host that sees it: NVMe, SCSI, virtio
   local file=''
   for file in wwid device/wwid serial; do
     if bt_get "$1/$file" && [ -n "$BT_GOT" ]; then bt_col wwid "$BT_GOT"; return; fi

@@ -1,8 +1,8 @@
-# What lies between a host and its targets: links, mounts and routes; facts_layers.sh has the block devices below. Rules: facts.sh.
+# Links, mounts and routes between a host and its targets; facts_layers.sh has the block devices below. Rules: facts.sh.
 
 # ---- links -----------------------------------------------------------------------------------------------------
 
-bt_facts_nics() { # physical links that are up, and what is made of them; others where there are none, as in containers
+bt_facts_nics() { # physical links that are up, and links on them; others if there are none, as in containers
   local dir='' shown=0
   for dir in "$BT_ROOT"/sys/class/net/*; do
     bt_is_real_nic "$dir" || continue
@@ -17,7 +17,7 @@ bt_facts_nics() { # physical links that are up, and what is made of them; others
   done
 }
 
-bt_is_real_nic() { # DIRECTORY: hardware that is up or part of a bond, or made of hardware
+bt_is_real_nic() { # DIRECTORY: hardware that is up or part of a bond, or a link on such
   local lower=''
   [ -d "$1" ] || return 1
   if [ -e "$1/device" ]; then
@@ -168,11 +168,11 @@ bt_server() { # sets BT_SERVER to the server of a network file system, and keeps
   bt_reach "$BT_SERVER"
 }
 
-bt_reach() { # ADDRESS: its route is to be told, once
+bt_reach() { # ADDRESS: report its route, once
   case " $BT_SERVERS " in *" $1 "*) ;; *) BT_SERVERS="$BT_SERVERS $1" ;; esac
 }
 
-bt_facts_routes() { # through which link each server is reached
+bt_facts_routes() { # the link to each server
   local server='' count=0 line=''
   for server in $BT_SERVERS; do
     count=$((count + 1))

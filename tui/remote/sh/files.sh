@@ -77,7 +77,7 @@ bt_drop_caches() {
   bt_kv detail "$said"
 }
 
-bt_forget() { # FILE...: have the kernel drop the cached pages of these files; any user may, for files it can read
+bt_forget() { # FILE...: drop the cached pages of these files; any user may, for readable files
   local file='' said='' count=0
   sync
   for file; do

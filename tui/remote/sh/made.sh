@@ -1,5 +1,5 @@
-# What a run has made, told by what it is and not by its name: file system, inode, time of birth. It is removed only while
-# all of that is as it was recorded, from a directory that the shell stands in, so that no path is resolved a second time.
+# What a run has created, identified by file system, inode and time of birth, not by name. It is removed only while
+# all of that matches the record, from within its directory, so that no path is resolved a second time.
 #
 # A place is `FILE-SYSTEM INODE STAMP`, a file `INODE STAMP`. A stamp is `b:BIRTH`, or `c:CHANGE` of a file whose file
 # system keeps no birth: nothing writes to it once the run is over. Of a directory without a birth it is `-`.
@@ -62,7 +62,7 @@ BT_EOF
   case $type:$id in
     1021994:* | 858458f6:* | :*) BT_FILE_SYSTEM=$type:$id:$1 ;; # tmpfs and ramfs end with their mount
     *:*[!0]*) BT_FILE_SYSTEM=$type:$id ;;
-    *) # none, as of NFS: its source tells
+    *) # none, as for NFS: identified by its source
       source=$(df -P . 2>/dev/null | tail -n 1)
       BT_FILE_SYSTEM=$type:${source%% *}
       ;;

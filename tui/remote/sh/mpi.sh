@@ -1,12 +1,12 @@
-# More functions, sent behind the agent for MPI programs: what a host has, and what is left on it.
+# Functions sent with the agent for MPI programs: facts of a host, and leftovers on it.
 
-bt_mpi_version() { # KEY NAME: path and first words of a launcher, when it is there
+bt_mpi_version() { # KEY NAME: path and version line of a launcher, if installed
   local path=''
   path=$(command -v "$2" 2>/dev/null) || return 0
   bt_kv "$1" "$path|$(bt_limited 9 "$path" --version 2>&1 | sed 6q | tr -s ' \n' '  ')"
 }
 
-bt_mpi_proxy() { # KEY NAME BESIDE...: the path of a proxy: on PATH, or beside one of these programs
+bt_mpi_proxy() { # KEY NAME BESIDE...: path of a proxy: on PATH, or next to one of these programs
   local key="$1" name="$2" path='' beside=''
   shift 2
   path=$(command -v "$name" 2>/dev/null)
@@ -18,7 +18,7 @@ bt_mpi_proxy() { # KEY NAME BESIDE...: the path of a proxy: on PATH, or beside o
   bt_kv "$key" "$path"
 }
 
-bt_mpi_probe() { # DIR PROGRAM: what MPI needs to be known of this host, and of the directory
+bt_mpi_probe() { # DIR PROGRAM: facts of this host and the directory for MPI
   local dir="$1" program="$2" name=''
   bt_kv hostname "$(uname -n)"
   bt_kv os "$(bt_os)"
@@ -50,7 +50,7 @@ bt_mpi_addresses() {
     done
 }
 
-bt_mpi_program() { # PROGRAM: where it is, what it is, which MPI it was linked with
+bt_mpi_program() { # PROGRAM: its path, its type, and the MPI it is linked with
   local path=''
   path=$(command -v -- "$1" 2>/dev/null) || { [ -e "$1" ] && bt_kv not_executable "$1"; return 0; }
   case $path in /*) ;; *) return 0 ;; esac
@@ -62,7 +62,7 @@ bt_mpi_program() { # PROGRAM: where it is, what it is, which MPI it was linked w
   bt_kv running "$(cat /proc/[0-9]*/comm 2>/dev/null | grep -cxF -- "${path##*/}")"
 }
 
-bt_mpi_free() { # KEY OPTION DIR: what df counts as free in the file system of a directory
+bt_mpi_free() { # KEY OPTION DIR: free space or inodes in a directory's file system, from df
   local BT_TEXT='' BT_WORD='' line=''
   line=$(df "$2" -- "$3" 2>/dev/null)
   BT_TEXT=${line##*"$BT_NL"}
@@ -111,7 +111,7 @@ bt_mpi_ranks() { # RUN HOST: how many ranks there are, and which of them hang in
   bt_kv stuck "$stuck"
 }
 
-bt_mpi_scratch() { # RUN HOST: makes a directory of ours for shared memory, where there is room for such; tells it
+bt_mpi_scratch() { # RUN HOST: creates our directory for shared memory, if there is a place for it; prints it
   BT_D=/dev/shm/benchtui-$1
   [ -d /dev/shm ] && [ -w /dev/shm ] && [ ! -L "$BT_D" ] && (umask 077; mkdir -p -- "$BT_D/$2") 2>/dev/null || return 0
   [ -O "$BT_D" ] && [ ! -L "$BT_D" ] && bt_kv scratch "$BT_D"

@@ -68,7 +68,7 @@ bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its
   said=$(bt_limited 20 "$path" "$@" 2>&1) || code=$? # by path: exec takes the next on PATH for one without its loader
   [ "$code" != 124 ] || said='no answer in 20s'
   [ "$code" -lt 126 ] || bt_kv "$key.failed" "$code" # not started, or killed by a signal
-  case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tells its licence too
+  case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tools print their licence too
   said=${line:-$said}
   bt_kv "$key.version" "${said#timeout: failed to run command *: }"
 }

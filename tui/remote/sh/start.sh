@@ -44,7 +44,7 @@ bt_cannot_write() { # PATH: ends with why nothing can be written here
 bt_furnish() { # ARMED: what every task's directory holds
   local each=''
   : >out && : >err && bt_say 0 >lease || bt_cannot_write "$PWD"
-  for each in exit reason left done; do # blocks for the last words, which nobody else can take: bt_put_last
+  for each in exit reason left done; do # blocks reserved for the last messages: bt_put_last
     dd if=/dev/zero of="reserve.$each" bs=4096 count=1 2>/dev/null || bt_die "cannot write to $PWD: no room for 16 KiB"
   done
   [ "$1" = 0 ] || mkfifo go || bt_die "cannot make a FIFO in $PWD"

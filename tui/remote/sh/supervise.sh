@@ -73,7 +73,7 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
   bt_wake
 }
 
-bt_await_go() { # fails when it was disarmed, or when the supervisor is gone: then nobody holds the FIFO open any more
+bt_await_go() { # fails if it was disarmed, or if the supervisor is gone, which held the FIFO open
   local word=''
   : >armed
   until [ "$word" = go ]; do
@@ -130,13 +130,13 @@ bt_keep() { # the same behind both, begun with the load
   bt_instead
 }
 
-bt_begin_guard() { # sets BT_LATE: how much later than who stands before it, so that all is over after two leases
+bt_begin_guard() { # sets BT_LATE: delay after the previous guard, so that all is over after two leases
   trap 'kill "$BT_SLEEPER" 2>/dev/null; exit 0' TERM
   BT_LAST='' BT_SINCE=0 BT_SLEEPER='' BT_WHY=supervisor-died BT_LATE=$((BT_LEASE / 4))
   [ "$BT_LATE" -lt $((BT_GRACE + 10)) ] || BT_LATE=$((BT_GRACE + 10))
 }
 
-bt_overdue() { # TIMES: has nobody ended the load though the lease is out? Who has begun to is given the time for it
+bt_overdue() { # TIMES: is the load still there although the lease expired? A guard that has begun gets time to end it
   bt_lease_out $((BT_LEASE + BT_LATE * $1)) || return 1
   [ ! -e reason ] || bt_lease_out $((BT_LEASE + BT_GRACE + 10)) || return 1
   BT_WHY=lease BT_GRACE=1
@@ -154,7 +154,7 @@ bt_instead() { # does what the supervisor cannot do any more
   exit 0
 }
 
-bt_lease_out() { # SECONDS: has nobody renewed the lease for so long? Keeps what it saw in BT_LAST and BT_SINCE
+bt_lease_out() { # SECONDS: has the lease not been renewed for so long? Keeps its state in BT_LAST and BT_SINCE
   bt_get lease
   bt_uptime
   if [ "$BT_GOT" != "$BT_LAST" ]; then BT_LAST=$BT_GOT BT_SINCE=$BT_UP; fi

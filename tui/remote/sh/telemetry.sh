@@ -2,7 +2,7 @@
 # each group of processes `group.I` with a pattern. Prints lines, fields separated by one blank:
 #
 #   t EPOCH UPTIME            first: the time of day (seconds, fractions where date has them) at this uptime
-#   d NAME below|top          a block device of the target: itself, or one that it lies on
+#   d NAME below|top          a block device of the target: itself, or one below it
 #   u NAME REASON...          what this host cannot give, once
 #   c NAME...                 the columns of what follows, again when they change
 #   v UPTIME SECONDS VALUE... a value a column over so many seconds; `-` is unknown
@@ -105,7 +105,7 @@ bt_device_number() { # DEVICE: prints major:minor
   bt_say "$((0x${numbers% *})):$((0x${numbers#* }))"
 }
 
-bt_mount() { # PATH: prints number, type, source and mount point (as the kernel writes it) of what it lies on
+bt_mount() { # PATH: prints number, type, source and mount point (as the kernel writes it) of its mount
   # shellcheck disable=SC2016  # awk's dollars
   BT_PATH=$1 ${BENCHTUI_AWK:-awk} '
     BEGIN {
@@ -123,7 +123,7 @@ bt_mount() { # PATH: prints number, type, source and mount point (as the kernel 
     END { print found }' "$BT_ROOT/proc/self/mountinfo" 2>/dev/null
 }
 
-bt_chain() { # MAJOR:MINOR top|below DEPTH: adds a device and what it lies on
+bt_chain() { # MAJOR:MINOR top|below DEPTH: adds a device and the ones below it
   local sys='' name='' slave=''
   [ -n "$1" ] && [ "$3" -lt 8 ] || return 0
   sys=$(readlink -f "$BT_ROOT/sys/dev/block/$1" 2>/dev/null) && [ -d "$sys" ] || return 0
@@ -138,7 +138,7 @@ bt_chain() { # MAJOR:MINOR top|below DEPTH: adds a device and what it lies on
   if bt_get "$sys/loop/backing_file" && [ -n "$BT_GOT" ]; then bt_below_loop "$BT_GOT" $(($3 + 1)); fi
 }
 
-bt_below_loop() { # FILE DEPTH: the device that a loop device's file lies on
+bt_below_loop() { # FILE DEPTH: the device of a loop device's file
   local number=''
   if [ -b "$1" ]; then number=$(bt_device_number "$1"); else number=$(bt_mount "$1"); fi
   number=${number%% *}

@@ -104,7 +104,7 @@ bt_leftovers() { # every process of any of our runs that this user may look at
     pid=${file#/proc/} pid=${pid%/environ}
     [ "$pid" != $$ ] && bt_proc "$pid" || continue
     marks=$(bt_environ "$pid" | grep '^BENCHTUI_[RHT][A-Z]*=' | tr '\n' ' ')
-    case $marks in *BENCHTUI_TASK=look-*) ! bt_is_recent || continue ;; esac # somebody looks at this host just now
+    case $marks in *BENCHTUI_TASK=look-*) ! bt_is_recent || continue ;; esac # this host is being checked just now
     case $marks in *BENCHTUI_RUN=*) bt_say_process "$pid" "$marks" ;; esac
   done
   bt_say_strays ''
@@ -141,7 +141,7 @@ bt_kib() { # prints the size of the current directory
   bt_say "${1:-0}"
 }
 
-bt_expire() { # RUN DAYS: what other runs left here, that nobody looks after and nobody came for
+bt_expire() { # RUN DAYS: abandoned leftovers of other runs
   local dir='' run='' host=''
   bt_name "$1"
   bt_base
@@ -170,7 +170,7 @@ bt_end_abandoned() { # RUN HOST: loads whose shells are all gone and whose lease
   done
 }
 
-bt_is_old() { # DAYS: was nothing in the current directory changed for so long? Not when nobody can tell
+bt_is_old() { # DAYS: has nothing in the current directory changed for so long? No if unknown
   [ "$(find . -mtime "-$1" 2>&1 && bt_say .)" = . ]
 }
 

@@ -238,7 +238,7 @@ def problem_of_store(load: Load) -> str:
 
 def _places(load: Load) -> str:
     if bool(load.directory) == bool(load.files):
-        return "either 'directory' or 'file' says where its files are, or 'bucket' its objects"
+        return "exactly one of 'directory', 'file' and 'bucket' is required"
     bad = [path for path in (load.directory, *load.files) if path and not path.startswith("/")]
     if bad:
         return f"'{bad[0]}': an absolute path is needed"

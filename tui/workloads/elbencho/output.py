@@ -149,7 +149,7 @@ def done(value: Mapping[str, Any], block: int | None) -> Done | None:
 
 
 def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return an object in an object; an empty one where there is none."""
+    """Return a nested object; empty if there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 
