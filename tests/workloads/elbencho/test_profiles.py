@@ -92,7 +92,7 @@ def test_a_timed_load_says_how_long_and_how_much_is_in_flight() -> None:
     (RANDOM.replace("size: 1M, ", ""), "options.size is needed"),
     (RANDOM.replace("rand: 1", "treefile: /t"), "treefile is not supported"),
     (FILES.format(phase="read").replace("/data", "data"), "an absolute path is needed"),
-    ("phase: read, options: {size: 1M}", "either 'directory' or 'file'"),
+    ("phase: read, options: {size: 1M}", "exactly one of 'directory', 'file' and 'bucket'"),
     ("phase: read, file: /dev/sdx, options: {size: 1M}", "needs 'allow_device: true'"),
 ])  # fmt: skip
 def test_what_cannot_be_run_is_refused_in_a_line(body: str, said: str) -> None:
