@@ -13,7 +13,8 @@ import pytest
 
 from tests.samples.evidence import direction, evidence
 from tui.judge.catalogue import BY_ID
-from tui.judge.chance import dispersion
+from tui.judge.chance import dispersion, steady_limits
+from tui.metrics.steady import SteadyWindow
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
 
@@ -106,6 +107,13 @@ def test_what_is_more_than_chance_is_named(check: str, change: Callable[[int, in
         for host in range(HOSTS)
     ]
     assert named(load(90.0, split=False), hosts, check)
+
+
+def test_windows_of_few_random_arrivals_may_be_far_apart() -> None:
+    limits = steady_limits([2.0] * SECONDS, [load(2.0, split=False)])
+    window = SteadyWindow((28.0, 21.0, 27.0, 20.0, 24.0), range=0.33, slope=0.13)
+    assert window.within(*limits)
+    assert not window.within(*steady_limits([2.0] * SECONDS, []))
 
 
 @pytest.mark.parametrize("rate", [3.0, 20.0])

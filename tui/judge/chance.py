@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
+
+from tui.metrics.steady import RANGE, ROUNDS, SLOPE
 
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
@@ -57,6 +60,15 @@ def _of_sizes(job: JobLoad, name: str) -> float:
     mean = sum(size * share for size, share in zip(sizes, shares, strict=True))
     squares = sum(size * size * share for size, share in zip(sizes, shares, strict=True))
     return max(squares / (mean * mean) - 1, 0.0) if mean else 0.0
+
+
+def steady_limits(values: Sequence[float], jobs: Sequence[JobLoad]) -> tuple[float, float]:
+    """Return the range and the slope that five windows of a steady load may have.
+
+    `values`: I/Os of each second of all windows.
+    """
+    off = deviation(fmean(values) * (len(values) // ROUNDS), dispersion(jobs))
+    return max(RANGE, RANGE_OF_FIVE * off), max(SLOPE, SLOPE_OF_FIVE * off)
 
 
 def deviation(count: float, varies: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui.journal.clock import names_of
-from tui.judge.chance import RANGE_OF_FIVE, SLOPE_OF_FIVE, deviation, dispersion
+from tui.judge.chance import steady_limits
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -61,15 +61,13 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the load is size-bound: it tapers off at the end")
     if window is None:
         raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
-    counted = fmean(values) * (len(values) // ROUNDS)
-    off = deviation(counted, dispersion(at.step.jobs))
-    chance = RANGE_OF_FIVE * off, SLOPE_OF_FIVE * off
-    if not window.within(max(RANGE, chance[0]), max(SLOPE, chance[1])):
+    most_range, most_slope = steady_limits(values, at.step.jobs)
+    if not window.within(most_range, most_slope):
         apart, drift = units.share(window.range), units.share(window.slope)
         message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
-        slow = window.range <= max(RANGE, chance[0])
-        measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
-        yield CheckResult("warning", message, round(measured, 4), threshold)
+        slow = window.range <= most_range
+        measured, threshold = (window.slope, most_slope) if slow else (window.range, most_range)
+        yield CheckResult("warning", message, round(measured, 4), round(threshold, 4))
 
 
 @step_check(

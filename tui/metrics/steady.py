@@ -31,11 +31,6 @@ class SteadyWindow(Struct, frozen=True):
     range: float
     slope: float
 
-    @property
-    def steady(self) -> bool:
-        """Whether both are within SNIA's limits."""
-        return self.within(RANGE, SLOPE)
-
     def within(self, most_range: float, most_slope: float) -> bool:
         """Return whether both are within these limits."""
         return self.range <= most_range and self.slope <= most_slope

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.host import silent_hosts_text, waiting_text
+from tui.judge.chance import steady_limits
 from tui.metrics import units
 from tui.metrics.figures import HostSpread
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
@@ -220,7 +221,8 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
         if short:
             return Said([("steady? too short to tell", LABEL)], [("steady? too short", LABEL)])
         return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
-    if window.steady:
+    jobs = step.jobs if step is not None else []
+    if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
         return Said([steady, (f" within {units.share(max(0.01, window.range))}", TEXT)], [steady])
     unsteady: Run = ("not steady", WARN)
