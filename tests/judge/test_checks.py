@@ -18,6 +18,7 @@ from tests.samples.evidence import WRITER, direction, evidence, found, latency, 
 from tui.judge.catalogue import BY_ID, CHECKS
 from tui.judge.check import Check, RunEvidence, UnknownError
 from tui.model.criteria import THRESHOLDS
+from tui.model.event import HostResult
 from tui.model.figure_record import AggregateRecord, LatencyRecord
 from tui.model.host_record import HostProblemRecord
 from tui.model.plan import BlockShare, FileSpec, JobLoad, Plan
@@ -255,6 +256,15 @@ def test_an_error_of_the_load_generator_is_an_error_of_the_run() -> None:
         "error",
         "the load generator failed: h1 EIO (Input/output error)",
     )
+
+
+def test_failed_ios_are_an_error_even_if_the_load_generator_reports_success() -> None:
+    at = evidence(tasks={"h1": TaskRecord(final=True, exit_code=0)})
+    at.seen.state.at_step(0).results["h1"] = HostResult(
+        t=0.0, host="h1", step=0, failed_ios=30, dirs={}
+    )
+    (only,) = found("tool-errors", at)
+    assert (only.severity, "30 failed I/Os" in only.message) == ("error", True)
 
 
 def test_a_load_that_was_stopped_on_request_has_no_error() -> None:

@@ -473,7 +473,13 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     codes = {
         host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code
     }
-    wrong = (codes if record.state != "cut" else {}) | said
+    results = at.run.seen.state.at_step(at.step.index).results
+    failed = {
+        host: f"{result.failed_ios} failed I/Os"
+        for host, result in results.items()
+        if result.failed_ios
+    }
+    wrong = (codes if record.state != "cut" else {}) | failed | said
     if at.run.foreign:  # no other check covers the tool's own errors
         wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
     if wrong:
