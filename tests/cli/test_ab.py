@@ -114,7 +114,7 @@ def changed(name: str) -> RunRecord:
 def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: str) -> None:
     found = experiment(12)
     check_belongs(found, "A", found.records["A"][0])
-    with pytest.raises(UsageError, match=f"measured otherwise: {said}; take another --name"):
+    with pytest.raises(UsageError, match=f"measured differently: {said}; take another --name"):
         check_belongs(found, "A", changed(name))
 
 

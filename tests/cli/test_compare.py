@@ -215,7 +215,7 @@ def test_runs_are_named_by_how_far_back_they_are(
 
 @pytest.mark.parametrize(("words", "said"), [
     ([SAME, "nothing"], "no run 'nothing'"),
-    ([SAME, "last~9"], "so few runs"),
+    ([SAME, "last~9"], "not that many runs"),
     ([SAME, ","], "',': no run named"),
     ([SAME, f"{OTHER},{OTHER}"], "names a run twice"),
 ])  # fmt: skip
@@ -265,7 +265,7 @@ def test_a_criterion_that_is_none_is_wrong_usage(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", SAME, OTHER, "--fail-if", "iops"]) == 2
-    assert "is no criterion" in capsys.readouterr().err
+    assert "is not a criterion" in capsys.readouterr().err
 
 
 def test_thresholds_of_the_profile_are_judged_by_compare_and_by_runs_show(

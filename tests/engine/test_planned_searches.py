@@ -123,7 +123,7 @@ REFUSED = [
         SearchChoice("scaling", most_point_s=60.0),
         "--most: points at full load are all as long as --point",
     ),
-    ("my/thinking", SearchChoice("curve"), "thinktime holds it back"),
+    ("my/thinking", SearchChoice("curve"), "already limited by thinktime"),
 ]
 
 
@@ -253,7 +253,7 @@ def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Cata
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
     assert [remark.partition(":")[0] for remark in found.remarks] == [
         "job mix",
-        "runtime is not used",
+        "runtime is ignored",
     ]
     assert "rate_iops=500 is left out" in found.remarks[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
