@@ -10,6 +10,8 @@ from textual.css.query import NoMatches
 from textual.worker import WorkerFailed
 
 from tests.app.driver import opened, options
+from tui.app.dialogs.confirm import Confirm
+from tui.app.dialogs.export import ExportDialog
 from tui.app.screens.runs import RunsScreen
 from tui.app.terminal.driver import crash_text, write_crash_log
 
@@ -58,7 +60,30 @@ async def test_a_screen_that_is_opened_as_the_app_ends_is_no_crash(tmp_path: Pat
     async with opened(options(tmp_path)) as user:
         user.app.exit()
         user.app.push_screen(RunsScreen())  # it gets no widgets
-    assert user.app.crash_log is None and user.app.return_code == 0
+    assert user.app.crash_log is None and not user.app.return_code
+
+
+async def test_a_dialog_that_closes_before_it_has_widgets_is_no_crash(tmp_path: Path) -> None:
+    async with opened(options(tmp_path)) as user:
+        dialog = Confirm("Stop it?", "All of it.")
+        user.app.push_screen(dialog)
+        removed = dialog.remove()
+        user.app.pop_screen()
+        await removed
+        await user.sees("Hosts")
+    assert user.app.crash_log is None and not user.app.return_code
+
+
+async def test_a_dialog_that_closes_before_it_is_laid_out_is_no_crash(tmp_path: Path) -> None:
+    async with opened(options(tmp_path)) as user:
+        dialog = ExportDialog("Export", [("csv", "rows")], lambda *_: "x", user.app.symbols)
+        await user.app.push_screen(dialog)
+        removed = dialog.remove()
+        dialog.call_next(dialog.share_room)
+        user.app.pop_screen()
+        await removed
+        await user.sees("Hosts")
+    assert user.app.crash_log is None and not user.app.return_code
 
 
 async def test_what_does_not_find_its_widgets_before_that_is_one(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on, work
+from textual._context import active_message_pump
 from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
+from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from tui.app.frame.shell import AppShell, Options
@@ -312,8 +314,8 @@ class BenchtuiApp(AppShell):
     def _handle_exception(self, error: Exception) -> None:
         """Keep the traceback in a private file, without locals, and end with code 1."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and (self._exit or not self.is_running):
-            # while the app ends, callbacks may outlive their widgets
+        if isinstance(cause, NoMatches) and (self._exit or not self.is_running or is_leaving()):
+            # callbacks may outlive the widgets of what is being removed
             return
         self._return_code = 1
         if self._exception is None:
@@ -328,6 +330,12 @@ class BenchtuiApp(AppShell):
         self._handle_exception(
             error if isinstance(error, Exception) else RuntimeError("unknown error")
         )
+
+
+def is_leaving() -> bool:
+    """Tell whether the widget whose turn it is, if any, is being removed."""
+    node = active_message_pump.get(None)
+    return isinstance(node, Widget) and node._pruning
 
 
 def warm_up() -> None:

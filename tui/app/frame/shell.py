@@ -58,9 +58,13 @@ class TypeAheadApp(App[Result]):
             await self._next_key()
 
     async def _next_key(self) -> None:
-        event = self._waiting.popleft()
         self._turns += 1
         self._in_turn = turn = self._turns
+        self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
+        if not self.screen.is_mounted:
+            self._settle(self.screen, turn)  # once it has its widgets
+            return
+        event = self._waiting.popleft()
         target: MessagePump = self.focused or self.screen
         await super().on_event(event)
         settle = partial(self._settle, target, turn)
@@ -68,7 +72,6 @@ class TypeAheadApp(App[Result]):
             self._follow(target, event, settle)
         else:  # a priority binding took it
             self.call_later(settle)
-        self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
 
     def _follow(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
         """Continue when `node` has handled the key and everything posted to it before."""
