@@ -86,6 +86,17 @@ async def test_a_dialog_that_closes_before_it_is_laid_out_is_no_crash(tmp_path: 
     assert user.app.crash_log is None and not user.app.return_code
 
 
+async def test_a_dialog_that_is_answered_twice_answers_once(tmp_path: Path) -> None:
+    answers: list[str | None] = []
+    async with opened(options(tmp_path)) as user:
+        dialog = Confirm("Stop it?", "All of it.")
+        await user.app.push_screen(dialog, answers.append)
+        await dialog.dismiss("yes")
+        await dialog.dismiss("no")
+        await user.sees("Hosts")
+    assert answers == ["yes"]
+
+
 async def test_what_does_not_find_its_widgets_before_that_is_one(tmp_path: Path) -> None:
     with pytest.raises(NoMatches):
         async with opened(options(tmp_path)) as user:

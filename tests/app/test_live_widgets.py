@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -222,6 +224,14 @@ def test_a_cell_is_replaced_in_the_run_that_holds_it() -> None:
 def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> None:
     drawn = Line.of(*diverging(share, 1.0, 9, "bad", "braille")).plain
     assert drawn == bar
+
+
+def test_a_heat_map_draws_as_many_rows_as_it_has_room_for_or_none() -> None:
+    bins, panel = HeatBins(0), HeatPanel("ascii")
+    bins.add(10.0, 11.0, Buckets([500], [20_000]))
+    panel.cells.show([bins])
+    for width, height in product(range(70), range(12)):
+        assert len(panel.build(width, height)) in (0, height)
 
 
 def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longest() -> None:

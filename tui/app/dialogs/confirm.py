@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -31,6 +32,10 @@ class Dialog(ModalScreen[Returned]):
         """Allow actions only while widgets exist: a key may come earlier or later."""
         is_whole = self.is_mounted and self.is_attached
         return super().check_action(action, parameters) if is_whole else action == "dismiss"
+
+    def dismiss(self, result: Returned | None = None) -> AwaitComplete:
+        """Close with a result, once: a second Enter may come before the dialog is gone."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 BESIDE = 60  # cells for answers beside each other; more stand below each other

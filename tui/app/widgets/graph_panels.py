@@ -384,7 +384,7 @@ class HeatPanel(Lines):
     def build(self, width: int, height: int) -> list[Line]:
         """Frame with title and percentiles, the map, its times."""
         inner, rows = width - 4, height - 2
-        if rows < LEAST_ROWS or inner < SCALE + 10:
+        if rows < LEAST_ROWS or inner <= SCALE + LEGEND:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
         title, legend = self._heading(width - 4)
