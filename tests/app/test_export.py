@@ -60,7 +60,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
         await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
         await user.press("enter")
         await user.sees(lambda: "written: " in user.told)
-    assert f"{RUN_ID}.csv/summary.csv and 3 more there" in user.told
+    assert f"{RUN_ID}.csv/summary.csv and 3 more files" in user.told
     assert (tmp_path / "here" / f"{RUN_ID}.csv" / "summary.csv").read_text().startswith("run_id,")
 
 

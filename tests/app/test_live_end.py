@@ -259,7 +259,7 @@ async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
         app.wall += 10
         await app.tick(pilot)
         assert "GONE" in app.text_of("#live-header")
-        assert "R takes the run over" in app.text_of("#live-banner")
+        assert "R takes over the run" in app.text_of("#live-banner")
         footer = str(app.screen.query_one(KeyBar).render())
         assert footer.startswith("R recover  Enter result") and "stop" not in footer
         assert "weka-01" in app.text_of("#live-hosts")
@@ -284,7 +284,7 @@ async def test_the_filter_of_live_takes_a_range_and_says_when_no_host_is_meant(
         assert [app.live.table.key_of(row) for row in app.live.table.rows] == [maker.hosts[0]]
         await pilot.press("ctrl+u", *"nobody", "enter", "enter")
         await app.settle(pilot)
-        assert "no host of this name: Esc clears the filter" in app.text_of("#live-hosts")
+        assert "no host matches: Esc clears the filter" in app.text_of("#live-hosts")
 
 
 async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(

@@ -125,7 +125,7 @@ async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(
         await pilot.press(*["plus"] * 6)
         app.live.hold_timer()
         await app.tick(pilot)
-        assert "end of the recording" in app.text_of("#live-banner")
+        assert "end of replay" in app.text_of("#live-banner")
         assert "run complete" in app.text_of("#live-banner")
         await pilot.press("minus", "space")
         app.live.hold_timer()
@@ -142,7 +142,7 @@ async def test_at_the_fastest_speed_too_it_is_told_at_the_end_what_was_found(
         await pilot.press(*["plus"] * 6)
         app.live.hold_timer()
         await app.tick(pilot)
-        assert "end of the recording" in app.text_of("#live-banner")
+        assert "end of replay" in app.text_of("#live-banner")
         assert app.live.found is not None
         assert "straggler" in {each.finding.id for each in app.live.found.now}
 

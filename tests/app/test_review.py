@@ -73,7 +73,9 @@ async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_ru
         await user.starts("escape")
         assert user.app.selection.ticked == ["local"]
         await user.press("3", "h")
-        assert user.told.endswith("runs on local: 1 chooses others"), "what was chosen stays"
+        assert user.told.endswith("runs on local; press 1 to choose others"), (
+            "what was chosen stays"
+        )
     made = run_of(home, "20261120T101530Z-demo-quick-7f3a", ["weka-01", "weka-02"])
     run_of(home, "20261121T101530Z-demo-quick-7f3a", ["weka-01", "gone"])
     async with opened(options(home, profile="demo/quick")) as user:

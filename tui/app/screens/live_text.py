@@ -337,11 +337,8 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
     problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
-            "The engine process died. R takes over the run while its load is running, or collects",
-            (
-                "the results still on the hosts. Without an engine, loads stop when their leases"
-                " expire."
-            ),
+            "The engine process died. R takes over the run while its load is running, or",
+            "collects the results left on the hosts. Loads stop when their leases expire.",
         ]
         return ending(
             " engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width
