@@ -24,7 +24,7 @@ from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import Lines
 from tui.library.build import write_record
 from tui.metrics.units import latency
-from tui.model.event import HostProblem, HostState, RunEnded
+from tui.model.event import HostProblem, HostState, RunEnded, RunResumed
 
 
 @pytest.fixture
@@ -263,6 +263,23 @@ async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
         footer = str(app.screen.query_one(KeyBar).render())
         assert footer.startswith("R recover  Enter result") and "stop" not in footer
         assert "weka-01" in app.text_of("#live-hosts")
+
+
+async def test_a_run_that_another_engine_has_taken_over_can_be_stopped_again(
+    maker: RunMaker,
+) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        app.engine_lives = False
+        app.wall += 10
+        await app.tick(pilot)
+        app.engine_lives = True
+        maker.add(RunResumed(t=maker.t + 10, utc=maker.utc, gap_s=10.0))
+        await app.tick(pilot)
+        assert "GONE" not in app.text_of("#live-header")
+        app.live.action_end("stop")
+        await app.settle(pilot)
+        assert isinstance(app.screen, Confirm)
 
 
 async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker) -> None:

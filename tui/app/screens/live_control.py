@@ -149,7 +149,9 @@ class EngineWatch:
         """Mark it as gone, unless the journal has its end."""
         if self.held():
             return  # checked again later
+        known = len(self.feed.state.resumed)
         while self.feed.advance():
             pass
-        self.feed.gone = not self.feed.state.ended
+        taken_over = len(self.feed.state.resumed) > known  # checked next
+        self.feed.gone = not self.feed.state.ended and not taken_over
         self.paint()

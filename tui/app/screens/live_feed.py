@@ -12,7 +12,14 @@ from pathlib import Path
 from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
-from tui.model.event import BottleneckProved, FilesRemoved, NoteAdded, PhaseEnded, PhaseStarted
+from tui.model.event import (
+    BottleneckProved,
+    FilesRemoved,
+    NoteAdded,
+    PhaseEnded,
+    PhaseStarted,
+    RunResumed,
+)
 from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
@@ -86,6 +93,12 @@ class LiveFeed(Feed):
     def __init__(self, run_dir: Path, now: Now = time.time) -> None:
         self.gone = False  # the engine died without ending the journal: time stands still
         super().__init__(run_dir, now)
+
+    def take(self, event: JournalEvent) -> None:
+        """Apply one event; another engine may have taken the run over."""
+        super().take(event)
+        if isinstance(event, RunResumed):
+            self.gone = False
 
     def advance(self) -> bool:
         """Read for a slice of time, so that keys work with any number of hosts and events."""
