@@ -25,9 +25,9 @@ def test_the_editor_gets_the_file(tmp_path: Path) -> None:
     ("editor", "said"),
     [
         ("no-such-editor", "set EDITOR"),
-        ("false", "ended with code 1"),
+        ("false", "exited with code 1"),
         ("'unclosed", "No closing quotation"),
-        ("  ", "blank"),
+        ("  ", "EDITOR is empty"),
     ],
 )
 def test_an_editor_that_does_not_work_is_one_line(tmp_path: Path, editor: str, said: str) -> None:

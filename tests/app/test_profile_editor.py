@@ -442,11 +442,11 @@ async def test_what_is_typed_wins_over_the_file_only_after_a_question(home: Path
         user.path.write_text(OWN.replace("30s", "77s"))
         await user.user.is_told("saving asks first")
         await user.press("ctrl+s")
-        await user.sees("my/reads.yaml was changed outside")
+        await user.sees("my/reads.yaml changed on disk")
         await user.press("c")
         assert "77s" in user.path.read_text()
         await user.press("ctrl+s")
-        await user.sees("my/reads.yaml was changed outside")
+        await user.sees("my/reads.yaml changed on disk")
         await user.press("o")
         await user.sees(lambda: "20s" in user.path.read_text())
 
@@ -480,7 +480,7 @@ async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> 
     async with opened(options(home), size=WIDE) as user:
         await go_to(user, "weka/read-iops")
         await user.press("e")
-        await user.sees("A profile of your own from weka/read-iops")
+        await user.sees("Your own profile from weka/read-iops")
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         path = home / "profiles" / "my" / "read-iops.yaml"
@@ -496,7 +496,7 @@ async def test_a_preset_can_be_copied_instead(home: Path) -> None:
     async with opened(options(home), size=WIDE) as user:
         await go_to(user, "weka/read-iops")
         await user.press("N")
-        await user.sees("A profile of your own from weka/read-iops")
+        await user.sees("Your own profile from weka/read-iops")
         await user.press("tab", "tab", "enter")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         text = (home / "profiles" / "my" / "read-iops.yaml").read_text()
@@ -513,7 +513,7 @@ async def test_a_name_that_is_taken_or_no_name_is_refused_while_it_is_typed(home
         await user.types("my/reads")
         await user.sees("my/reads exists")
         await user.types("?")
-        await user.sees("family/name in small letters")
+        await user.sees("family/name in lower case")
         await user.press("enter")
         assert not isinstance(user.app.screen, EditorScreen)
 

@@ -129,7 +129,7 @@ async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_c
     path = own_profile(home, OWN.replace("randread", "randred").replace("title", "titel"))
     async with opened(options(home), size=(140, 36)) as user:
         await go_to(user, str(path))
-        await user.sees("this profile cannot be read")
+        await user.sees("cannot read this profile")
         await user.sees("2:1       unknown key 'titel'")
         await user.sees("5:22      rw: found 'randred'")
         await user.sees("did you mean 'title'")
@@ -169,7 +169,7 @@ async def test_a_preset_is_not_for_the_editor_outside(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
         await go_to(user, "demo/quick")
         await user.press("E")
-        await user.is_told("a preset stays as it is")
+        await user.is_told("presets are read-only")
 
 
 async def test_what_is_changed_in_the_editor_outside_is_shown(home: Path) -> None:
@@ -187,12 +187,12 @@ async def test_a_mistake_made_in_the_editor_is_shown_on_return(home: Path) -> No
     async with opened(options(home, environ=environ), size=(120, 36)) as user:
         await go_to(user, "lab/nightly")
         await user.press("E")
-        await user.sees("this profile cannot be read")
+        await user.sees("cannot read this profile")
         await user.sees("randred")
 
 
 @pytest.mark.parametrize(
-    ("command", "said"), [("no-such-editor", "no editor"), ("false", "ended with code 1")]
+    ("command", "said"), [("no-such-editor", "not found"), ("false", "exited with code 1")]
 )
 async def test_an_editor_that_does_not_work_is_told(home: Path, command: str, said: str) -> None:
     own_profile(home)
@@ -229,7 +229,7 @@ async def test_the_text_of_a_file_that_is_changed_outside_follows(home: Path) ->
         path.write_text(OWN.replace("Nightly", "Weekly figures"))
         await user.sees("Weekly figures")
         path.write_text(OWN.replace("randread", "randred"))
-        await user.sees("this profile cannot be read")
+        await user.sees("cannot read this profile")
         path.unlink()
         await user.sees(lambda: "nightly" not in user.text)
 
@@ -262,7 +262,7 @@ async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(hom
         await user.types("wkreadio")
         await user.sees(lambda: user.cursor == "weka/read-iops")
         await user.press("enter", "N")
-        await user.sees("A profile of your own")
+        await user.sees("Your own profile")
         await user.press("enter")
         await user.sees(lambda: user.scope == "editor")
         await user.press("escape")

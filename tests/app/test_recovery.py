@@ -30,7 +30,7 @@ async def test_start_tells_of_runs_that_were_cut_off_and_says_the_key(home: Path
     cut_off(home, 18)
     cut_off(home, 19)
     async with opened(options(home)) as user:
-        await user.sees("2 runs were cut off: R finishes them")
+        await user.sees("2 runs were cut off: press R to finish them")
 
 
 async def test_start_is_silent_when_every_run_has_its_end(home: Path) -> None:

@@ -45,9 +45,9 @@ async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(
         await user.press("w")
         await user.sees(lambda: proposed(user) == f"{here}/{RUN_ID}.html")
         await user.press("escape", "6", "w")
-        await user.sees("□ leave out names, addresses, paths and notes")
+        await user.sees("□ redact names, addresses, paths and notes")
         await user.press("down", "space")
-        await user.sees("■ leave out names")
+        await user.sees("■ redact names")
         await user.sees(lambda: proposed(user) == f"{here}/report-redacted.md")
         await user.press("tab")
         await user.types("fio")
@@ -81,7 +81,7 @@ async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(
         await user.sees("test/p")
         await user.press(*["space"] * 8, "c")
         await user.sees("A is 4 runs, B 4; x makes the next side A")
-        await user.sees("meant to differ: numjobs")
+        await user.sees("allowed to differ: numjobs")
         await user.sees("B is worse: 20 % fewer read IOPS than A")
         await user.press("p")
         await user.sees("A and B cannot be compared: numjobs differs (1 / 8)")
@@ -114,14 +114,14 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.press("space", "space", "c")
         await user.sees("p compares them despite different numjobs")
         await user.press("s")
-        await user.is_told("no two of these runs are alike")
+        await user.is_told("none of these runs are repetitions")
         await user.press("p")
         await user.sees("Inconclusive: ")
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
     for where, why in ((f"{tmp_path}/", "not a run"),
-        ("~no-such-user/r.md", "no user is called 'no-such-user'"),
+        ("~no-such-user/r.md", "unknown user 'no-such-user'"),
                        (f"{tmp_path}/{'x' * 300}", "File name too long")):  # fmt: skip
         with pytest.raises(BenchtuiError, match=why):
             await write_report([[tmp_path]], ExportRequest("html", where), {})

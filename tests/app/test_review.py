@@ -104,15 +104,15 @@ def run_of(home: Path, run_id: str, hosts: list[str]) -> list[str]:
 async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path) -> None:
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
-        await user.sees("osd-1, osd-2 (looked at, no")
-        await user.sees("Enter runs on local, looks at 2 servers, 0:10")
+        await user.sees("osd-1, osd-2 (monitored, no")
+        await user.sees("Enter runs on local, monitors 2 servers, 0:10")
         screen = user.app.screen
         assert isinstance(screen, review_screen.ReviewScreen) and screen.plan is not None
         assert [host.name for host in screen.plan.hosts] == ["local"]
         assert [host.name for host in screen.plan.servers] == ["osd-1", "osd-2"]
         user.app.selection.put("local", server=None)
         await user.press("1", "3")
-        await user.sees("1 choose a host that generates load; only looked at: osd-1, osd-2")
+        await user.sees("1 choose a host that generates load; only monitored: osd-1, osd-2")
         assert user.text.splitlines()[-1].split() == [
             "1",
             "hosts",
@@ -246,7 +246,7 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         # a long path breaks the line
         await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)
         await user.sees("local would refuse this run")
-        await user.sees("local is not ready; Enter tries anyway")
+        await user.sees("local is not ready; Enter starts it anyway")
         target.mkdir()
         await user.press("p")
         await user.sees("64 MiB to lay out")
@@ -268,7 +268,7 @@ async def test_p_tells_which_run_holds_a_host(
         await user.press("p")
         await user.sees("in use by run")
         await user.sees("local would refuse this run")
-        await user.sees("local is in use by another run; Enter tries anyway")
+        await user.sees("local is in use by another run; Enter starts it anyway")
         await other.unlock()
         await user.press("p")
         await user.sees("64 MiB to lay out")
@@ -279,7 +279,7 @@ async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> N
     async with opened(review(home, hosts=("local", "spare"))) as user:
         await user.sees("Enter runs on 2 hosts, 0:10")
         await user.press("p")
-        await user.sees("1 of 2 hosts not ready; Enter tries anyway")
+        await user.sees("1 of 2 hosts not ready; Enter starts it anyway")
         line = user.app.screen.query_one("#review-launch", Static).content
         assert isinstance(line, Content)
         assert [str(span.style) for span in line.spans] == ["$warn", "bold $accent", "$warn"]

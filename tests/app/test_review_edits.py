@@ -79,7 +79,7 @@ async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
         started: list[object] = []
         screen_of(user).launch = started.append  # type: ignore[assignment, method-assign]
         await user.press("enter")
-        await user.sees("starts in a moment")
+        await user.sees("starting in a moment")
         assert not started
         user.app.screen.query_one(LaunchLine).plan_seen()
         await user.sees(lambda: started == [screen_of(user).plan])
@@ -118,7 +118,7 @@ async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home
         pane = user.app.screen.query_one(PlanPane)
         assert pane.plan is not None
         pane.take_answers(pane.plan, [HostReadiness("local", ("full",))])
-        await user.sees("local is not ready; Enter tries anyway")
+        await user.sees("local is not ready; Enter starts it anyway")
         await change(user, "numjobs", "2")
         await change(user, "numjobs", "4")
         await user.press("escape")
