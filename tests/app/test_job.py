@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.app.driver import User, opened, options
+from tests.app.driver import User, opened, options, write_inventory
 from tests.app.test_review import change
 from tui.app.frame.shell import Options
 from tui.app.screens.job import JobScreen
@@ -55,6 +55,15 @@ async def test_a_wrong_value_is_named_and_starts_nothing(home: Path) -> None:
         await user.sees("randread")
         await user.sees("cannot start")
         assert screen.plan is None
+
+
+async def test_defaults_are_shown_before_there_is_a_target(home: Path) -> None:
+    write_inventory(home, "hosts: {weka-01: {}}\n")
+    async with opened(options(home, hosts=("weka-01",))) as user:
+        await user.press("2", "n")
+        await user.sees("cannot start")
+        await user.sees("4k")  # the block size, in an empty field
+        await user.sees("libaio")
 
 
 async def test_review_shows_the_same_plan(home: Path) -> None:

@@ -47,7 +47,7 @@ async def test_v_shows_published_figures_and_goes_back(
         assert "runtime 60s (published 300s)" in text
         assert "clients 3 (published 1)" in text
         assert "number of clients (ours 3)" in text
-        assert "neither number nor spread is told" in text
+        assert "without their number or spread" in text
         await pilot.press("v")
         await app.settle(pilot)
         assert app.text_of("#result-page") == before

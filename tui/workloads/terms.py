@@ -119,7 +119,7 @@ def check_terms(
         except ValueError as error:
             raise UsageError(f"{tool}: {name}={','.join(values)}: {error}") from None
     if "directory" not in given:
-        raise UsageError(f"{tool}: say where: directory=/mnt/...")
+        raise UsageError(f"{tool}: no target: set directory=/mnt/...")
 
 
 def options_of(text: str) -> list[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
+TARGETS = {"directory", "filename"}
+ANYWHERE = {"directory": ("/",)}  # for terms that are looked at without a target
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
 
@@ -92,7 +94,7 @@ class JobScreen(PlanScreen):
             return None
         if not all(values):
             return "empty value: write V1,V2"
-        place = {} if name in ("directory", "filename") else {"directory": ("/",)}
+        place = {} if name in TARGETS else ANYWHERE
         try:
             self.workload.from_terms().job_of_terms({**place, name: values})
         except UsageError as error:
@@ -110,19 +112,21 @@ class JobScreen(PlanScreen):
         """
         from tui.engine.inputs.terms import made_profile
 
+        self.show_defaults()
         catalogue, selection = self.shell.catalogue, self.shell.selection
         name = catalogue.keep_job(made_profile(self.workload, self.given))
         self.loaded = catalogue.load(name)
         selection.choose_profile(name)
         selection.change_nothing()
         selection.changes += 1
-        self.show_defaults()
         return review_form.plan_of(self.loaded, self.shell)
 
     def show_defaults(self) -> None:
-        """Show the effective values in empty fields."""
-        job = self.workload.from_terms().job_of_terms(self.given)
+        """Show the effective values in empty fields, even before there is a target."""
+        place = {} if self.given.keys() & TARGETS else ANYWHERE
+        job = self.workload.from_terms().job_of_terms({**place, **self.given})
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
+        holds |= dict.fromkeys(place, "")
         for field in self.form.fields:
             field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")
 

@@ -138,7 +138,7 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
     fileless = set(values["ioengine"]) <= FILELESS_ENGINES
     if len(places) != 1 and not fileless:
         where = "directory=/mnt/... or filename=/dev/..."
-        raise UsageError(f"fio: {'only one of' if places else 'say where:'} {where}")
+        raise UsageError(f"fio: {'set only one of' if places else 'no target: set'} {where}")
     for name in places:
         for value in values[name]:
             if not fits("path", [value]):
