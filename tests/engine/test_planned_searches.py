@@ -255,7 +255,7 @@ def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Cata
         "job mix",
         "runtime is ignored",
     ]
-    assert "rate_iops=500 is left out" in found.remarks[0]
+    assert "rate_iops=500 is ignored" in found.remarks[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
     assert (
         plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).remarks

@@ -19,7 +19,7 @@ from tests.lab.sshd import SSHD, SshdLab
 from tests.patience import PATIENCE_S, seen
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
-from tui.remote.connections import Connections
+from tui.remote.connections import Connections, Timeouts
 from tui.remote.transport import HostError
 
 
@@ -55,13 +55,13 @@ def children(mark: Path) -> list[int]:
     return found
 
 
-async def kernel(address: HostAddress, **options: float | Path) -> str:
+async def kernel(address: HostAddress, **options: Timeouts | Path) -> str:
     async with Connections(**options) as connections:  # type: ignore[arg-type]
         transport = await connections.connect(address)
         return str((await Agent(transport, "check").probe()).values["kernel"])
 
 
-async def refusal(address: HostAddress, **options: float | Path) -> HostError:
+async def refusal(address: HostAddress, **options: Timeouts | Path) -> HostError:
     with pytest.raises(HostError) as caught:
         await kernel(address, **options)
     assert caught.value.message.isprintable()
@@ -168,7 +168,7 @@ async def test_last_line_of_a_command_that_fails_is_told(
 async def test_command_that_never_answers_is_named(lab: SshdLab, tmp_path: Path) -> None:
     silent = tmp_path / "silent"
     silent.touch()
-    error = await refusal(host(lab, tmp_path, f"tail -f {silent}"), connect_timeout_s=0.3)
+    error = await refusal(host(lab, tmp_path, f"tail -f {silent}"), timeouts=Timeouts(connect_s=0.3))
     assert error.code == "timeout" and "tail -f" in error.message
     await seen(lambda: children(silent) == [], "its end", 20)
 
