@@ -153,7 +153,7 @@ def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: P
     run_dir = begin(lab, home, tmp_path, "900s")
     refused = benchtui(home, "runs", "recover", run_dir.name)
     assert refused.returncode == 2
-    assert "is going on" in refused.stderr
+    assert "is still running" in refused.stderr
     benchtui(home, "stop", run_dir.name, "--abort")
 
 
