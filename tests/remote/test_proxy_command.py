@@ -168,7 +168,9 @@ async def test_last_line_of_a_command_that_fails_is_told(
 async def test_command_that_never_answers_is_named(lab: SshdLab, tmp_path: Path) -> None:
     silent = tmp_path / "silent"
     silent.touch()
-    error = await refusal(host(lab, tmp_path, f"tail -f {silent}"), timeouts=Timeouts(connect_s=0.3))
+    error = await refusal(
+        host(lab, tmp_path, f"tail -f {silent}"), timeouts=Timeouts(connect_s=0.3)
+    )
     assert error.code == "timeout" and "tail -f" in error.message
     await seen(lambda: children(silent) == [], "its end", 20)
 

@@ -452,8 +452,7 @@ def percentiles(
     """Return the heading and two rows per direction: last interval, measurement so far.
 
     With a cursor on the axis, its second (from `heat`) replaces the last interval. `counted`: these
-    are operations on files, whatever the load generator takes them for; several directions are told
-    apart by their names.
+    are operations on files. With several directions, each row has the name of its direction.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:

@@ -32,8 +32,9 @@ def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
-    """Ask whether to run what is left when hosts lack a load generator. For a worker: waits for the
-    answer.
+    """Ask whether to run the other steps if a load generator is missing on hosts.
+
+    Waits for the answer, so call it from a worker.
     """
     left_out = "\n".join(left.text() for left in plan.left_out)
     return await app.push_screen_wait(Confirm("Skip this and run the rest?", left_out)) == "yes"

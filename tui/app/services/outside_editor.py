@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 
 class EditorError(Exception):
-    """The editor could not be started, or failed."""
+    """The editor did not start or exited with an error."""
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
