@@ -17,7 +17,7 @@ from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
-from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
+from tui.model.step_record import HostTelemetryRecord, TaskRecord, TelemetryColumn
 
 # -- telemetry
 
@@ -122,6 +122,17 @@ def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, 
     assert [each.message for each in result] == (
         [f"client CPU may limit the load: h1: {why}"] if why else []
     )
+
+
+@pytest.mark.parametrize(("sys_cpu", "told"), [(40.0, False), (85.0, True)])
+def test_without_telemetry_the_load_generator_tells_how_busy_its_threads_were(
+    sys_cpu: float, *, told: bool
+) -> None:
+    at = looked()
+    (step,) = at.steps
+    step.telemetry.clear()
+    step.tasks["h1"] = TaskRecord(usr_cpu=14.0, sys_cpu=sys_cpu)
+    assert bool(found("client-cpu", at)) is told
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:

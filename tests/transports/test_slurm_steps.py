@@ -5,8 +5,6 @@ release.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import benchtui, marked_processes, start
+from tests.lab.faults import directories, forget_on_hosts
 from tests.lab.slurm import SlurmLab, missing
 from tests.patience import PATIENCE_S, wait_until
 from tests.transports.slurm_runs import kill, measured, step_daemons, steps_to
@@ -110,7 +109,7 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
     wait_until(lambda: not marked_processes(run_dir.name), "the load is still running")
-    shutil.rmtree(spool_of(run_dir))  # nobody can reach it on nodes that are gone
+    forget_on_hosts(run_dir.name)  # nobody can reach it on nodes that are gone
 
 
 def test_no_second_is_lost_with_srun(slurm: SlurmLab, home: Path) -> None:
@@ -135,7 +134,7 @@ def ends_with_every_second(run_dir: Path) -> None:
     }
     assert {host: sum(ios) for host, ios in measured(run_dir / "journal.jsonl").items()} == told
     assert not marked_processes(run_dir.name)
-    assert not spool_of(run_dir).exists()
+    assert not directories(run_dir.name)
 
 
 def test_a_killed_engine_leaves_no_load_and_no_allocation(slurm: SlurmLab, home: Path) -> None:
@@ -147,9 +146,4 @@ def test_a_killed_engine_leaves_no_load_and_no_allocation(slurm: SlurmLab, home:
     record = record_of(run_dir)
     assert record["state"] == "partial"
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
-    shutil.rmtree(spool_of(run_dir))  # nobody can reach it on nodes that are gone
-
-
-def spool_of(run_dir: Path) -> Path:
-    """Where the nodes, which are this machine, keep what the run has started."""
-    return Path(f"/tmp/.benchtui-{os.geteuid()}/{run_dir.name}")
+    forget_on_hosts(run_dir.name)  # nobody can reach it on nodes that are gone

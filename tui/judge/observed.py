@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tui.model.host_record import HostRecord
-    from tui.model.step_record import HostTelemetryRecord
+    from tui.model.step_record import HostTelemetryRecord, TaskRecord
 
 CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
 # per cent
@@ -192,7 +192,8 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
         f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer:"
         f" while something waits for a CPU more than {WAITED:.0f} % of the time); neither the host"
         f" nor the CPUs the load may use are busy for more than {HOST:.0f} %; no thread of the load"
-        f" uses more than {THREAD:.0f} % of a core, or of what the hypervisor leaves of it; the"
+        f" uses more than {THREAD:.0f} % of a core, or of what the hypervisor leaves of it (without"
+        " telemetry: the threads' mean, as the load generator prints it); the"
         f" hypervisor takes less than {STEAL:.0f} %; the control group is out of CPU time in at"
         f" most {THROTTLED:.0f} % of the periods of its limit"
     ),
@@ -201,13 +202,17 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
         " interrupts, or use a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting"
         " ranks spin)."
     ),
-    source="/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group",
+    source=(
+        "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and sys_cpu of"
+        " fio"
+    ),
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     """A client whose CPU is busy cannot send more I/O, however fast the storage is."""
-    hosts = clients_of(at)
-    if not any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts):
-        raise UnknownError("the clients' CPUs were not monitored")
+    hosts = clients(at)
+    monitored = any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts)
+    if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):
+        raise UnknownError("the clients' CPUs were not monitored" if hosts else "no telemetry")
     if bound := cpu_bound_hosts(at):
         named = told_in_range(bound)
         yield CheckResult(
@@ -230,16 +235,23 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
-    """Return the clients whose CPU may limit the load, and why; hosts without telemetry are
-    omitted."""
-    looked = [
-        host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
-    ]
-    return {
-        host.host: why
-        for host in looked
-        if (why := cpu_bound(host, record_of(at.run, host.host), at.limit))
+    """Return the clients whose CPU may limit the load, and why; of hosts without telemetry, by what
+    the load generator says of its own threads."""
+    looked = {host.host: host for host in clients(at)}
+    reasons = {
+        name: cpu_bound(host, record_of(at.run, name), at.limit) for name, host in looked.items()
     }
+    most = at.limit("client-cpu.thread")
+    for name, task in at.record.tasks.items():
+        used = _cpu_by_tool(task)
+        if name not in looked and used is not None and used > most:
+            reasons[name] = f"threads of the load use {used:.0f} % of a core each"
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _cpu_by_tool(task: TaskRecord) -> float | None:
+    """Return per cent of their time that threads of the load were on a CPU, at the mean."""
+    return None if task.usr_cpu is None or task.sys_cpu is None else task.usr_cpu + task.sys_cpu
 
 
 def cpu_bound(
@@ -517,12 +529,17 @@ def before(host: HostTelemetryRecord, name: str) -> float | None:
 
 def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
     """Return the hosts with load and telemetry. Raises UnknownError without any."""
-    found = [
-        host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
-    ]
+    found = clients(at)
     if not found:
         raise UnknownError("no telemetry")
     return found
+
+
+def clients(at: StepEvidence) -> list[HostTelemetryRecord]:
+    """Return the hosts with load and telemetry, if any."""
+    return [
+        host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
+    ]
 
 
 def record_of(run: RunEvidence, name: str) -> HostRecord | None:
