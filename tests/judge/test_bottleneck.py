@@ -1,0 +1,175 @@
+"""What limited a run, by telemetry and facts of its hosts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.samples.evidence import direction, evidence, said
+from tests.samples.telemetry import limit, looked
+from tui.judge.bottleneck import bottleneck_of
+from tui.judge.check import RunEvidence, StepEvidence
+from tui.model.plan import HostTask, JobLoad
+from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
+
+
+@pytest.mark.parametrize(
+    ("means", "kind"),
+    [
+        ({"cpu_busy": 92.0}, "client-cpu"),
+        ({"cpu_busy": 10.0, "nic_eth0.rx": 120e6}, "network"),
+        (
+            {"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5},
+            "client-device",
+        ),
+        (
+            {"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5},
+            "concurrency",
+        ),
+    ],
+)
+def test_the_bottleneck_is_the_first_that_is_at_its_limit(
+    means: dict[str, float], kind: str
+) -> None:
+    assert (
+        limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0]
+        == kind
+    )
+
+
+@pytest.mark.parametrize(
+    ("allowed", "kind"),
+    [
+        ("read_bps 8:0 104857600", "client-device"),
+        ("8:0 rbps=max wbps=4096 riops=990 wiops=max", "client-device"),
+        ("8:0 rbps=500000000 wbps=max riops=max wiops=max", "concurrency"),
+        ("nonsense", "concurrency"),
+    ],
+)
+def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(
+    allowed: str, kind: str
+) -> None:
+    assert limit(looked({"cgroup_io": [allowed]}, cpu_busy=10.0))[0] == kind
+
+
+def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tell() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
+    assert limit(at) == ("storage", "storage (no client-side bottleneck found)")
+
+
+def test_a_rate_that_was_reached_is_the_bottleneck() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
+    assert limit(at) == ("rate", "the offered rate: read 1.00k IOPS")
+
+
+def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [
+        JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})
+    ]
+    assert limit(at) == ("rate", "the offered rate: read 95.4 MiB/s")
+
+
+def test_a_rate_of_one_direction_does_not_limit_a_load_of_two() -> None:
+    at = looked(cpu_busy=10.0)
+    at.steps[0].results.aggregate["write"] = direction(5000.0, 4e6)
+    paced = JobLoad("r", ("read",), held=32, paced=True, rate_iops={"read": 1000.0})
+    at.plan.steps[0].jobs = [paced, JobLoad("w", ("write",), held=32)]
+    assert limit(at)[0] == "storage"
+
+
+def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -> None:
+    at = looked(cpu_busy=10.0)
+    aggregate = at.steps[0].results.aggregate
+    aggregate.update(write=aggregate["read"], mixed=aggregate["read"])
+    at.plan.steps[0].jobs = [
+        JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})
+    ]
+    assert limit(at) == ("rate", "the offered rate: read 1.00k IOPS, write 1.00k IOPS")
+
+
+def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
+    said = "concurrency: workers spend 75 % of their time in think time; use more workers"
+    assert limit(at) == ("concurrency", said)
+
+
+def test_a_few_requests_of_several_hosts_together_are_few() -> None:
+    at = looked(cpu_busy=10.0)
+    at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))
+    assert limit(at)[1].startswith("concurrency: with 2 I/Os in flight")
+
+
+def with_server(**means: float) -> RunEvidence:
+    at = looked(cpu_busy=10.0)
+    columns = [
+        TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean)
+        for name, mean in means.items()
+    ]
+    server = HostTelemetryRecord(host="s1", role="server", start_s=0.0, end_s=60.0, columns=columns)
+    at.steps[0].telemetry.append(server)
+    return at
+
+
+def test_processes_of_a_server_with_many_threads_say_nothing_of_its_limit() -> None:
+    assert (
+        limit(with_server(group_OSD_procs=4.0, group_OSD_cpu=1200.0, cpu_busy=20.0))[0]
+        == "concurrency"
+    )
+
+
+def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
+    at = with_server(cpu_busy=70.0)
+    assert limit(at)[0] == "concurrency"
+    at.plan.thresholds["client-cpu.host"] = 60.0
+    assert limit(at) == ("server-cpu", "server CPU: s1: CPU 70 % busy")
+
+
+def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
+    at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
+    assert limit(at) == (
+        "server-cpu",
+        "server CPU: s1: OSD uses 99 % of a core in each of 4 processes",
+    )
+
+
+@given(
+    workers=st.integers(1, 64),
+    on_cpu=st.floats(0, 0.9),
+    waiting=st.floats(0, 1),
+    cpus=st.integers(1, 128),
+)
+def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
+    workers: int, on_cpu: float, waiting: float, cpus: int
+) -> None:
+    """Every CPU is busy: with the load, while its workers wait for a CPU, or while they wait for
+    I/O.
+    """
+    used, waited = 100 * workers * on_cpu, 100 * workers * (1 - on_cpu) * waiting
+    at = looked(
+        {"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu
+    )
+    at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=workers, held=16 * workers)]
+    assume(abs(used + waited - 50 * workers) > 1e-6 and abs(used - 50 * cpus) > 1e-6)
+    wants = used + waited > 50 * workers or used > 50 * cpus
+    assert (limit(at)[0] == "client-cpu") == wants
+    assert said("client-cpu", at), "busy CPUs are reported either way"
+
+
+def test_busy_cpus_are_the_bottleneck_where_nobody_knows_whether_the_load_waits_for_them() -> None:
+    assert limit(looked({"cpus": 8}, cpu_busy=100.0, gen_cpu=10.0))[0] == "client-cpu"
+
+
+def test_without_telemetry_nobody_knows_the_bottleneck() -> None:
+    at = evidence()
+    assert bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0])) is None
+
+
+def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
+    at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
+    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor gives it"
+    assert limit(at) == ("server-cpu", told)
