@@ -19,12 +19,14 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import benchtui, start
-from tests.lab.sshd import SshdLab
+from tests.lab.sshd import SSHD_PATH, SshdLab
 from tests.patience import PATIENCE_S
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("elbencho") is None, reason="elbencho is not installed"),
+    pytest.mark.skipif(
+        shutil.which("elbencho", path=SSHD_PATH) is None, reason="elbencho is not installed"
+    ),
 ]
 
 

@@ -22,7 +22,6 @@ import pytest
 from tests.e2e.command import benchtui, only_run, start
 from tests.e2e.test_secrets import command_lines, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab
-from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
 
 
@@ -52,16 +51,6 @@ def keys(store: S3Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     store.again()
     for name, value in store.environ.items():
         monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def two_hosts(tmp_path: Path) -> Iterator[list[str]]:
-    """Two hosts over SSH that have elbencho."""
-    lab = SshdLab(tmp_path / "lab", hosts=2)
-    for host in lab.hosts:
-        host.options = (set_env(host.root, f"PATH={os.environ['PATH']}"),)
-    with lab:
-        yield ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config)]
 
 
 def words(store: S3Lab, preset: str, hosts: list[str], **params: str) -> list[str]:

@@ -20,7 +20,6 @@ import pytest
 from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.e2e.test_secrets import command_lines, spools_of, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab, fio_with_http
-from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
 
 FIO = fio_with_http()
@@ -77,16 +76,6 @@ def run(store: S3Lab, home: Path, preset: str, **params: str) -> tuple[int, dict
 
 def problems(record: dict[str, Any]) -> dict[str, str]:
     return {each["code"]: each["message"] for each in record["hosts"][0]["problems"]}
-
-
-@pytest.fixture
-def two_hosts(tmp_path: Path) -> Iterator[list[str]]:
-    """Two hosts over SSH whose fio has the engine."""
-    lab = SshdLab(tmp_path / "lab", hosts=2)
-    for host in lab.hosts:
-        host.options = (set_env(host.root, f"PATH={os.environ['PATH']}"),)
-    with lab:
-        yield ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config)]
 
 
 def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(

@@ -26,6 +26,7 @@ from tests.patience import PATIENCE_S
 from tui.model.address import HostAddress
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
+SSHD_PATH = "/usr/local/bin:/usr/bin:/bin"  # what every user's PATH has in a session
 
 
 def set_env(root: Path, *more: str) -> str:

@@ -122,3 +122,12 @@ def test_a_word_that_is_one_slip_away_from_a_known_one_is_suggested(
         assert lines, f"{wrong} names hosts"
         meant = re.findall(r"did you mean ([^?]+)\?", lines[0])
         assert meant and word in meant[0], f"{before + wrong + after}: {lines[0]}"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("slurm4711", "'slurm:4711'"), ("slurmio", "")])
+def test_a_number_after_the_name_of_a_source_suggests_its_colon(
+    fleet: Fleet, typed: str, meant: str
+) -> None:
+    (line,) = told(fleet, typed)
+    assert bool(meant) is ("did you mean" in line)
+    assert meant in line

@@ -354,7 +354,6 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
     try:
         await run.start(armed=False)
         ended = await run.follow("collecting")
-        run.output.close()
         if ended.exit_code != 0:
             head.say(
                 "warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}"
@@ -365,6 +364,8 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:
         head.say("warning", f"reports stay in {reports}: {error.message}")
+    finally:
+        run.output.close()
 
 
 async def _identify_again(head: HostSession, folder: str, own: str) -> None:

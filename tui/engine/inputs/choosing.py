@@ -251,8 +251,10 @@ def _as_source(word: str) -> list[str]:
         parted = separator.fullmatch(word)
         if parted and (near := nearest(parted[1], known)):
             return [f"{name}:{parted[2]}" for name in near]
-    begun = [name for name in known if word.startswith(name) and _NO_NAME.search(word)]
-    return [f"{name}:{word.removeprefix(name)}" for name in begun]
+    rests = {name: word.removeprefix(name) for name in known if word.startswith(name)}
+    return [
+        f"{name}:{rest}" for name, rest in rests.items() if rest.isdigit() or _NO_NAME.search(word)
+    ]
 
 
 def typed_address(place: Destination) -> HostAddress:
