@@ -91,7 +91,7 @@ def test_a_bottleneck_is_counted_where_it_was() -> None:
         CLEAN: [Played(limiter="rate")],
     }
     (row,) = confusion(outcome, busy=False)
-    assert (row["it was"], row["client-device"], row["storage"]) == ("client-device", 1, 1)
+    assert (row["true bottleneck"], row["client-device"], row["storage"]) == ("client-device", 1, 1)
 
 
 def test_counts_are_thinned_to_their_share() -> None:

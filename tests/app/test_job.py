@@ -66,17 +66,21 @@ async def test_defaults_are_shown_before_there_is_a_target(home: Path) -> None:
         await user.sees("libaio")
 
 
-async def test_review_shows_the_same_plan(home: Path) -> None:
+async def test_review_shows_the_same_plan_and_labels(home: Path) -> None:
     async with opened(local(home)) as user:
         screen = await form(user)
         await change(user, "iodepth", "1,4")
         await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 2)
-        job = planned(screen)
+        job, labels = planned(screen), {each.spec.name: each.label for each in screen.form.fields}
         await user.press("escape", "3")
         await user.sees("Run plan")
         await user.sees(lambda: getattr(user.app.screen, "plan", None) is not None)
         review = user.app.screen
         assert [step.point for step in review.plan.steps] == [step.point for step in job.steps]  # type: ignore[attr-defined]
+        fields = {each.spec.name: each.label for each in review.form.fields}  # type: ignore[attr-defined]
+        assert {name: fields[name] for name in ("bs", "numjobs", "iodepth")} == {
+            name: labels[name] for name in ("bs", "numjobs", "iodepth")
+        }
 
 
 async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:

@@ -285,9 +285,9 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(30), READS).begin().go()
     maker.pace = {"weka-07": 0.25}
     async with stage(maker.measure(6), SMALL) as (app, pilot):
-        assert "weka-07 lags: 25 % of median" in app.text_of("#live-health")
+        assert "weka-07 at 25 % of median" in app.text_of("#live-health")
         _, head, laggard, others, *_ = app.text_of("#live-hosts").splitlines()
-        assert laggard.startswith("▼ weka-07    -75 %") and laggard.endswith("lags: 25 % of median")
+        assert laggard.startswith("▼ weka-07    -75 %") and laggard.endswith("at 25 % of median")
         assert "29 hosts within ±" in others and "median" in head
         assert others.endswith(("Enter all", "Enter expands")), "the key and what it does"
         await pilot.press("slash", *"weka-1", "enter")

@@ -342,7 +342,7 @@ async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well
     maker = scenes.scene("lag", tmp_path, 8, 20).finish()
     write_record(maker.run_dir)
     async with stage(maker, SMALL) as (app, _):
-        assert "weka-06 lags: 25 % of median" in app.text_of("#live-health")
+        assert "weka-06 at 25 % of median" in app.text_of("#live-health")
 
 
 async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(

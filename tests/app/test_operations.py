@@ -180,7 +180,7 @@ async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None
     async with stage(maker) as (app, _):
         shown = app.text_of("#live-operations")
         assert (
-            "iteration 3 of 3  over, results are taken" in shown
+            "iteration 3 of 3  ended, collecting results" in shown
             and "remove for" not in shown
             and "›" not in shown
         )

@@ -541,7 +541,7 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
         (newest.run_dir / "plan.json").unlink()
         await pilot.press("r")
         await app.settle(pilot)
-        assert any("was not made here" in each.message for each in app._notifications)
+        assert any("has no plan to run again" in each.message for each in app._notifications)
         assert isinstance(app.screen, RunsScreen)
 
 

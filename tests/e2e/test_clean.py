@@ -344,7 +344,7 @@ def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(
     resumed = benchtui(own, "runs", "resume", run_dir.name)
     assert resumed.returncode != 0
     assert (
-        "a file that no run of yours has made would be overwritten"
+        "a file that your runs did not create would be overwritten"
         in resumed.stdout + resumed.stderr
     )
     assert foreign.read_bytes() == b"precious", "neither overwritten nor removed by --cleanup"

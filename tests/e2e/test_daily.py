@@ -143,7 +143,7 @@ def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_i
         screen.wait_until(lambda: true(screen.screen()) if go_on(maker) else False, what)
 
     with terminal(tmp_path, "80x24", "attach", "last") as screen:
-        sees(lambda text: "weka-06 lags: 25 %" in text, "who lags, in the line of health")
+        sees(lambda text: "weka-06 at 25 %" in text, "the straggler in the health line")
         sees(
             lambda text: first_host(text).startswith("▼ weka-06"), "the laggard, first of the hosts"
         )

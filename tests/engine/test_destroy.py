@@ -79,8 +79,8 @@ def test_a_free_disk_must_be_named() -> None:
         (
             "destroy-not-confirmed",
             (
-                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses what is on it; name it to agree:"
-                " Review asks at Enter, run takes --destroy /dev/sdb (--yes is not enough)"
+                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses its data; to confirm,"
+                " type its name on Review or use --destroy /dev/sdb (--yes is not enough)"
             ),
         )
     ]

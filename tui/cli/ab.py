@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--name",
         metavar="NAME",
-        help="name of the experiment; whole runs of it that are there already count",
+        help="name of the experiment; its complete runs so far count",
     )
     parser.epilog = (
         "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable or undecided, 4 runs"
@@ -122,7 +122,7 @@ class AbTest:
 def main(args: argparse.Namespace) -> int:
     """Run both sides in turns and return the exit code."""
     if args.dry_run and args.json:
-        raise UsageError("--json tells what came out, --dry-run runs nothing: one of them")
+        raise UsageError("--json and --dry-run exclude each other")
     experiment = experiment_of(args)
     if args.dry_run:
         from tui.cli.shared.review import review_text

@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check",
         help="run the checks on published results",
         description=(
-            "Puts published figures to the checks that every run is put to, as far as a source"
-            " tells enough. Of a FILE it first says everything that is wrong in it. It is a report:"
-            " what is found does not change the exit code; a file that cannot be read does (2)."
+            "Applies the checks of a run to published figures, where the source has enough data."
+            " For a FILE, first reports every error in it. Findings do not change the exit code;"
+            " an unreadable file does (2)."
         ),
     )
     check.add_argument(

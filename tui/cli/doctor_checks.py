@@ -98,7 +98,7 @@ def python(_: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "python",
             "warn",
-            f"{version}: no saved bytecode, the screens open at half the speed",
+            f"{version}: no saved bytecode: the app starts at half the speed",
             advice,
         )
     return DoctorCheck("python", "ok", version)
@@ -319,7 +319,7 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "inventory",
             "fail",
-            f"{shown} of the settings is no file",
+            f"{shown} of the settings is not a file",
             "benchtui config unset inventory",
         )
     return DoctorCheck(
@@ -353,7 +353,7 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
     return DoctorCheck(
         "shared",
         "ok",
-        ", ".join(map(surroundings.short, found)) or "no directories with runs of others",
+        ", ".join(map(surroundings.short, found)) or "no directories with other people's runs",
     )
 
 

@@ -12,13 +12,13 @@ from tui.cli.shared.common import paths, say
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Reads what a load generator printed elsewhere: JSON, terse lines, logs, tables, or its"
-        " normal output as people paste it into tickets, with text around it; packed or not. The"
-        " run is put to every check that its figures allow, and kept among the saved runs with the"
-        " state 'imported'. Several files are several hosts of one run; files whose names differ"
-        " only by date are one host's, and runs of their own. Several outputs in one file are"
-        " measurements one after the other. A directory or an archive is one run for each directory"
-        " in it that holds outputs, or as the tool that made it lays it out."
+        "Imports output that a load generator printed elsewhere: JSON, terse lines, logs, tables,"
+        " or its normal output, also inside the text of a ticket; compressed or not. Applies every"
+        " check that has data, and saves a run in the state 'imported'. Several files are several"
+        " hosts of one run; files whose names differ only by date are separate runs of one host."
+        " Several outputs in one file are measurements one after the other. A directory or an"
+        " archive becomes one run per directory with outputs, or follows the layout of the tool"
+        " that wrote it."
     )
     parser.add_argument(
         "files",

@@ -47,7 +47,7 @@ EXAMPLES = (
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
 LEASE_HELP = (
-    "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config,"
+    "stop the load on hosts after this long without contact (default: `lease` of benchtui config,"
     " 60s)"
 )
 WITH_HELP = (
@@ -145,7 +145,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="agree that this device or file is overwritten",
+        help="confirm that this device or file may be overwritten",
     )
     add(
         "--prove-bottleneck",

@@ -23,9 +23,9 @@ TREND_SCHEMA = "benchtui.trend/1"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Shows the runs of a profile on a target, oldest first, and from which run on they are"
-        " others. Runs with other parameters, hosts or another tool are histories of their own:"
-        " shown is that of the newest run."
+        "Shows the runs of a profile on a target, oldest first, and the runs at which the figure"
+        " changed. Runs with other parameters, hosts or another tool are separate histories; the"
+        " default is the history of the newest run."
     )
     parser.add_argument("profile", metavar="PROFILE", help="tag of a profile with runs")
     parser.add_argument(

@@ -222,7 +222,7 @@ class MetadataView(Struct):
         if not self.phase:
             return "ranks are starting"
         elapsed = units.duration(max(0.0, now_t - self.since_t))
-        where = "over, results are taken" if self.over else f"{self.phase}, {elapsed}"
+        where = "ended, collecting results" if self.over else f"{self.phase}, {elapsed}"
         head = f"iteration {self.iteration} of {self.iterations}: {where}"
         rates = self.rates(self.iteration) or self.rates(self.iteration - 1)
         counted = "" if any(each.bytes_per_op for each in self.finished) else " ops/s"

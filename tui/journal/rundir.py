@@ -221,7 +221,7 @@ def _advice_without_plan(run_dir: Path) -> str:
     hosts = next((event.hosts for event in events if isinstance(event, RunStarted)), None)
     spec = ",".join(hosts) if hosts else "SPEC"
     return (
-        "; without it the run can be neither recovered nor shown. What its hosts"
-        f"{f' ({spec})' if hosts else ''} still hold of it is ended and removed by: "
+        "; without it the run can be neither recovered nor shown. To stop and remove its"
+        f" leftovers on the hosts{f' ({spec})' if hosts else ''}: "
         f"benchtui hosts sweep {spec} --run {run_dir.name}"
     )

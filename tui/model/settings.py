@@ -155,7 +155,7 @@ KEYS = (
     Key("refresh", "screen updates of Live per second", "1, 2, 4", "1", one_of(RATES_HZ)),
     Key(
         "hosts",
-        "hosts of `run` without --hosts, ticked when the screens open",
+        "hosts of `run` without --hosts, ticked when the app opens",
         "names, @groups, ranges like h[1-4], sources, local, as a list",
         '["@clients"]',
         take_hosts,
@@ -178,14 +178,14 @@ KEYS = (
     Key("ssh_config", "SSH configuration, without --ssh-config", PATHS, "~/.ssh/config", take_path),
     Key(
         "lease",
-        "hosts stop the load this long after they lost contact, without --lease",
+        "stop the load after this long without contact, without --lease",
         "a time such as 60s, 5m",
         DEFAULT_LEASE,
         take_lease,
     ),
     Key(
         "shared",
-        "directories with runs of others, read after those of --shared and the environment",
+        "directories with other people's runs, read after those of --shared and the environment",
         "a list of absolute paths, or paths that begin with ~",
         '["/srv/team/runs"]',
         take_paths,

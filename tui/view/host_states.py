@@ -36,8 +36,8 @@ STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not
 
 
 def lag_text(spread: HostSpread, host: str) -> str:
-    """Return how slow a straggler is: ``lags: 25 % of median``."""
-    return f"lags: {behind_text(spread.shares[host] or 0.0)}"
+    """Return how slow a straggler is: ``at 25 % of median``."""
+    return f"at {behind_text(spread.shares[host] or 0.0)}"
 
 
 def mark_of(

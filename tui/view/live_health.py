@@ -176,7 +176,7 @@ def _lagging(now: list[LiveFinding], hosts: HostSpread) -> list[Run]:
         return []
     known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
     what = f"{slow[0]} {lag_text(hosts, slow[0])}"
-    others = f", {len(slow) - 1} more lag" if len(slow) > 1 else ""
+    others = f", {len(slow) - 1} more" if len(slow) > 1 else ""
     return [("▼ ", BAD), *((f"{each}  ", BAD) for each in known), (what + others, BRIGHT)]
 
 

@@ -398,7 +398,7 @@ def bar_lines(
     }
     titles = [(fit(phase, cell), colour_of(phase, TEXT)) for phase in phases]
     lines = [
-        rule("Rate of each iteration", "beside the best", width),
+        rule("Rate of each iteration", "relative to the best", width),
         Line.of((" " * NAME, TEXT), *titles),
     ]
     if beside.rates:
@@ -552,7 +552,7 @@ def where(view: MetadataView, now: float) -> list[Run]:
     if view.result is not None:
         return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]
     if view.over:
-        return [iteration, ("  over, results are taken", LABEL)]
+        return [iteration, ("  ended, collecting results", LABEL)]
     elapsed = units.duration(max(0.0, now - view.since_t))
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f" of ~{units.duration(before)}" if before else ""

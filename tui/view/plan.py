@@ -497,7 +497,7 @@ def nothing_written(plan: Plan) -> str:
         if step.mpi and not step.mpi.bytes_per_op
     ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
-    return f"makes and removes {made} empty files" if made else "reads only"
+    return f"creates and removes {made} empty files" if made else "reads only"
 
 
 def time_text(seconds: float | None) -> str:

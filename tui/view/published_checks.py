@@ -117,7 +117,7 @@ def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[s
         if name not in told:
             reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
-        yield from _wrapped(f"not made {', '.join(names)}: {reason}", "  ")
+        yield from _wrapped(f"did not run: {', '.join(names)}: {reason}", "  ")
 
 
 def _numbers(those: Sequence[PublishedVerdict], of: Sequence[PublishedVerdict]) -> str:

@@ -34,10 +34,12 @@ class MpiWorkload(Workload):
         title = self.title
         if profile.warmup is not None:
             yield document.problem(
-                ("warmup",), f"{title} has no warm-up: it makes and removes its own files", key=True
+                ("warmup",),
+                f"{title} has no warm-up: it creates and removes its own files",
+                key=True,
             )
         if profile.prepare.precondition is not None:
-            message = f"{title} has no preconditioning: it makes and removes its own files"
+            message = f"{title} has no preconditioning: it creates and removes its own files"
             yield document.problem(("prepare", "precondition"), message, key=True)
         if not isinstance(profile.repeat, int):
             message = f"{title} is repeated a number of times; {self.within_a_run}"

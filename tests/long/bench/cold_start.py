@@ -118,7 +118,7 @@ def row(what: str, program: str, found: Sequence[tuple[float, float]]) -> Row:
         return {
             "what": what,
             "program": program,
-            "time, ms": f"goes on drawing for {LONGEST_S:g} s",
+            "time, ms": f"still drawing after {LONGEST_S:g} s",
         }
     return {"what": what, "program": program, "time, ms": 1000 * wall, "CPU, ms": 1000 * cpu}
 

@@ -185,8 +185,8 @@ def main() -> int:
         " hosts, feeder and"
     )
     note += (
-        f" engine share the cores of this machine; of more than {MANY} hosts, one is real, and the"
-        " others repeat what it answers and spools, each over SSH of its own, on a core that the"
-        " engine does not have."
+        f" engine share the cores of this machine; above {MANY} hosts, one is real and the"
+        " others replay its answers and its spool, each over its own SSH connection, on a core that"
+        " the engine does not use."
     )
     return told("engine_scale", rows, note)

@@ -208,15 +208,15 @@ def rows_of(mine: list[Times], client: list[Times]) -> list[Row]:
             [getattr(t, name)[host] for t in mine if host in getattr(t, name)]
             for name in ("row", "link")
         )
-        rows.append({"what": what, "program": "benchtui", "told after, s": median(row, len(mine)),
-                     "connection said lost after, s": median(link, len(mine))})  # fmt: skip
+        rows.append({"what": what, "program": "benchtui", "reported after, s": median(row, len(mine)),
+                     "connection reported lost after, s": median(link, len(mine))})  # fmt: skip
         if host in SERVERS.values():
             named = [times.named[host] for times in client if host in times.named]
             rows.append(
                 {
                     "what": what,
                     "program": "fio --client",
-                    "told after, s": median(named, len(client)),
+                    "reported after, s": median(named, len(client)),
                 }
             )
     return rows

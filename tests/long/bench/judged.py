@@ -116,7 +116,7 @@ def judged(target: Target, found: Found) -> Row:
     value = number(at, target.column) or 0.0
     row["measured"] = shown(value)
     row["judged"] = (
-        "kept" if value <= target.most else f"missed by {100 * (value / target.most - 1):.0f} %"
+        "met" if value <= target.most else f"missed by {100 * (value / target.most - 1):.0f} %"
     )
     return row
 
@@ -156,13 +156,13 @@ def host_costs(found: Found) -> str:
         load = of_engine.get("CPU, % of a core"), of_screens.get("CPU, % of a core")
         rows.append({
             "hosts": hosts,
-            "engine: CPU of a host's second, ms": share(load[0], hosts / 10),
-            "engine: CPU of a host until GO, ms": share(of_engine.get("engine CPU until GO, s"),
+            "engine: CPU per host and second, ms": share(load[0], hosts / 10),
+            "engine: CPU per host until GO, ms": share(of_engine.get("engine CPU until GO, s"),
                 hosts / 1000),
-            "engine: memory of a further host, MiB": share(more(engine, before, hosts,
+            "engine: memory per additional host, MiB": share(more(engine, before, hosts,
                 "memory, MiB"), hosts - before),
-            "journal of a host's second, kB": share(of_engine.get("journal, kB/s"), hosts),
-            "screens: CPU of a host's second, ms": share(load[1], hosts / 10),
+            "journal per host and second, kB": share(of_engine.get("journal, kB/s"), hosts),
+            "screens: CPU per host and second, ms": share(load[1], hosts / 10),
         })  # fmt: skip
     if not rows:
         return "Not measured yet."
@@ -192,12 +192,9 @@ def growth(rows: Sequence[Row]) -> str:
                 f" {known[0][0]}"
             )
     if len(rows) < 2:
-        return (
-            f"Measured at {rows[0]['hosts']} hosts alone: whether more hosts make each dearer is"
-            " not known."
-        )
+        return f"Measured at {rows[0]['hosts']} hosts only; growth unknown."
     if said:
-        return f"A host costs more where there are more of them. {'; '.join(said)}."
+        return f"A host costs more with more hosts. {'; '.join(said)}."
     return f"A host costs no more at {rows[-1]['hosts']} hosts than at {rows[0]['hosts']}."
 
 
@@ -284,8 +281,8 @@ def first_frame(found: Found) -> str:
         return f"{said}."
     alone = f"{shown(floor['time, ms'])} ms, {shown(floor['CPU, ms'])} of CPU"
     return (
-        f"{said}; an empty app on Textual took {alone}, and no program on it can be faster. The"
-        " rest is ours."
+        f"{said}; an empty app on Textual took {alone}, the minimum for any program that uses it."
+        " The rest is ours."
     )
 
 
@@ -297,8 +294,8 @@ def observed(found: Found) -> str:
     cost = rows["under benchtui"]["against fio alone, %"]
     apart = max(row["between rounds, %"] for row in rows.values())
     said = f"Under benchtui fio did {abs(cost):.1f} % {'less' if cost < 0 else 'more'} than alone"
-    known = "no more than" if abs(cost) <= apart else "more than"
-    return f"{said}: {known} rounds of the same differ ({apart:.1f} %)."
+    known = "within" if abs(cost) <= apart else "beyond"
+    return f"{said}, {known} the spread between rounds ({apart:.1f} %)."
 
 
 WORDS: Mapping[str, Callable[[Found], str]] = {

@@ -134,7 +134,7 @@ def row_of(hosts: int, program: str, found: list[Skews]) -> Row:
     row: Row = {"hosts": hosts, "program": program}
     for name, values in zip(("start", "end"), zip(*found, strict=True), strict=True):
         row[f"{name} skew median, ms"] = float(statistics.median(values))
-        row[f"{name} skew least and most, ms"] = f"{min(values)} to {max(values)}"
+        row[f"{name} skew min and max, ms"] = f"{min(values)} to {max(values)}"
     return row
 
 

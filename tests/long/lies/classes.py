@@ -20,18 +20,17 @@ PRINCIPLES: dict[Kind, str] = {
     "identities": (
         "figures of one result satisfy arithmetic: counts, rates, times, latencies, intervals"
     ),
-    "time": "every host and job measured for all of the time that the figure is about",
-    "place": "the files lie on storage, each host on its own, with room left",
+    "time": "every host and job measured for the whole time",
+    "place": "files are on the storage under test, separate for each host, with space left",
     "cache": (
-        "bytes that the load got came from storage, not from memory, and from more of it than a"
-        " cache holds"
+        "data came from the storage, not from memory, and from more of it than a cache holds"
     ),
-    "content": "what was written cannot be stored as less",
-    "durability": "what was flushed reached a device",
-    "provenance": "record, journal, plan and raw output are of one run and as they were",
-    "load": "the load was the one that is named: rate, depth, engine",
-    "hosts": "all hosts did alike, undisturbed, without a restart",
-    "steadiness": "the rate did not move, stand still, or last too short to tell",
+    "content": "written data cannot be reduced",
+    "durability": "flushed data reached a device",
+    "provenance": "record, journal, plan and raw output are of one run and unchanged",
+    "load": "the load ran as stated: rate, depth, engine",
+    "hosts": "all hosts performed alike, undisturbed, without a restart",
+    "steadiness": "the rate was steady, without stalls, for long enough",
 }
 
 OF_CHECK: dict[Kind, tuple[str, ...]] = {

@@ -33,7 +33,7 @@ def pairs_of_runs(pairs: int) -> list[Row]:
             rows.append({
                 "seconds": name, "run-to-run noise": f"{100 * between:g} %", "pairs": pairs,
                 "A/A called different (95 %)": share_text(round(same * pairs), pairs),
-                "10 % quicker, found (95 %)": share_text(round(other * pairs), pairs),
+                "10 % faster, found (95 %)": share_text(round(other * pairs), pairs),
             })  # fmt: skip
     return rows
 
@@ -56,7 +56,7 @@ def experiments(pairs: int) -> list[Row]:
                 "noise floor": f"{floor} runs" if floor else "none",
                 "experiments": times,
                 "A/A called different (95 %)": share_text(round(wrong * times), times),
-                "5 % quicker, found (95 %)": share_text(round(power * times), times),
-                "runs in the mean": round(cost * ab_budget.FIXED, 1),
+                "5 % faster, found (95 %)": share_text(round(power * times), times),
+                "mean runs": round(cost * ab_budget.FIXED, 1),
             })  # fmt: skip
     return rows

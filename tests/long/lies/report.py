@@ -31,7 +31,7 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
         if name
     )
     back = ", ".join(name for each in played for name in each.retracted)
-    failed += f"  told live and taken back: {back}" if back else ""
+    failed += f"  shown live, then withdrawn: {back}" if back else ""
     return (
         f"{lie.name:<36}{right:>3} of"
         f" {len(played):<4}{lie.finding or lie.limiter:<16}{limits:<20} {others}{failed}"

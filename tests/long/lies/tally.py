@@ -123,9 +123,9 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
             f" {at.load:.1f}"
         ),
         "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
-        "CPU that others used": (
+        "CPU used by other processes": (
             f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
-            "that were to be undisturbed, which count as beside busy CPUs"
+            "meant to be undisturbed; these count as beside busy CPUs"
         ),
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
@@ -162,7 +162,7 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
         )
         count = taken_back(runs).total()
         rows.append({
-            "goal": f"told live and taken back, {where}: none",
+            "goal": f"shown live, then withdrawn, {where}: none",
             "runs": len(runs), "reached": f"{count} findings",
         })  # fmt: skip
     for busy, where, least in ((False, "undisturbed", 90), (True, "beside busy CPUs", 80)):
@@ -235,7 +235,7 @@ def clean(outcome: Outcome) -> list[Row]:
             "profiles": len({lie.name.removesuffix(", busy") for lie, _ in runs}),
             "weakened": share_text(len(wrong), len(runs)),
             "by": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
-            "told live and taken back": ", ".join(
+            "shown live, then withdrawn": ", ".join(
                 f"`{name}` {count}" for name, count in taken_back(runs).most_common()) or "0",
         })  # fmt: skip
     runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
@@ -272,7 +272,12 @@ def confusion(outcome: Outcome, busy: bool) -> list[Row]:
         columns = {name: said.get(name, 0) or "" for name in (*LIMITERS, "none")}
         where = "busy" if busy else "idle"
         rows.append(
-            {"CPUs": where, "it was": truth, **columns, "right (95 %)": share_text(right, len(own))}
+            {
+                "CPUs": where,
+                "true bottleneck": truth,
+                **columns,
+                "right (95 %)": share_text(right, len(own)),
+            }
         )
     return rows
 
@@ -294,9 +299,9 @@ def unseen(doctored: Sequence[JudgedCase]) -> list[Row]:
         rows.append(
             {
                 "reason": reason,
-                "doctored so": len(own),
+                "doctored": len(own),
                 "e.g.": what,
-                "noticed all the same": noticed,
+                "found anyway": noticed,
             }
         )
     return rows

@@ -110,7 +110,7 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
             [mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width
         )
     if len(late) > LEAST_HOSTS:
-        lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more hosts lag", TEXT)))
+        lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more stragglers", TEXT)))
     if near:
         said = (
             f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the"

@@ -236,7 +236,7 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     measures = not searched or searched[0].value == "none"
     own = [
         each
-        for each in field_specs(loaded.profile, selection)
+        for each in field_specs(loaded.profile, selection, job_labels(loaded))
         if measures or each.name not in (REPEAT, SWEEP)
     ]
     params = [each for each in own if each.name in loaded.profile.params]
@@ -277,13 +277,27 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
     ]  # fmt: skip
 
 
-def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
+def job_labels(loaded: LoadedProfile) -> dict[str, str]:
+    """Return the labels of the job form by parameter; empty for other profiles."""
+    from tui import workloads
+    from tui.workloads.terms import command_in
+
+    if not command_in(loaded.text):
+        return {}
+    terms = workloads.get(loaded.profile.tool).from_terms().job_terms()
+    return {term.name: term.label for term in terms if term.label}
+
+
+def field_specs(
+    profile: Profile, selection: Selection, labels: Mapping[str, str]
+) -> list[FieldSpec]:
     """Return the fields of the profile's parameters, then those of the run."""
     swept = swept_texts(profile)
     specs = [
         FieldSpec(name, selection.overrides.get(name,
             default := swept.get(name) or default_text(param)), default,
-                  ("swept; or enter one value; " if name in swept else "") + hint(param),
+                  ("swept; or enter one value; " if name in swept else "")
+                  + hint(param, name if name in labels else ""), labels.get(name, ""),
                   masked=param.kind == "secret", choices=choices_of(param))
         for name, param in profile.params.items()
     ]  # fmt: skip
@@ -448,11 +462,11 @@ def yes_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def hint(param: Param) -> str:
-    """Return a parameter's help and allowed values."""
+def hint(param: Param, name: str = "") -> str:
+    """Return a parameter's help and allowed values; with its name if the label is another one."""
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
-    return f"{text} ({param.kind})".lstrip()
+    return f"{text} ({f'{name}, ' if name else ''}{param.kind})".lstrip()
 
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:

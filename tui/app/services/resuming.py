@@ -70,7 +70,7 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     from tui.workloads.terms import command_in
 
     if not (run_dir / PLAN_FILE).is_file():
-        raise UsageError(f"{run_dir.name} has no plan to run again: it was not made here")
+        raise UsageError(f"{run_dir.name} has no plan to run again: it is not a run of benchtui")
     plan = load_plan(run_dir)
     is_job = bool(command_in(plan.profile.text))
     profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag

@@ -175,7 +175,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
         return
     problems = list(refusals(facts))
     if not problems and facts.path not in named:
-        what = f"{facts.path} ({identity(facts)}) loses what is on it"
+        what = f"{facts.path} ({identity(facts)}) loses its data"
         problems = [("destroy-not-confirmed", f"{what}; {agree(f'--destroy {facts.path}')}")]
     yield from problems
 
@@ -336,9 +336,9 @@ def not_confirmed(paths: Sequence[str]) -> str:
     """Return the problem of unconfirmed files that would be overwritten."""
     shown = some(paths, NAMES_SHOWN)
     files = (
-        "a file that no run of yours has made"
+        "a file that your runs did not create"
         if len(paths) == 1
-        else "files that no run of yours has made"
+        else "files that your runs did not create"
     )
     options = " ".join(f"--destroy {name}" for name in names_for(paths))
     return f"{files} would be overwritten: {shown}; {agree(options)}"
@@ -346,4 +346,4 @@ def not_confirmed(paths: Sequence[str]) -> str:
 
 def agree(options: str) -> str:
     """Return how to confirm the loss of data, on Review and on the command line."""
-    return f"name it to agree: Review asks at Enter, run takes {options} (--yes is not enough)"
+    return f"to confirm, type its name on Review or use {options} (--yes is not enough)"

@@ -74,15 +74,11 @@ class HostTargets:
             yield f"{self.host}: not looked at: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
         for image in self.images:
-            yield (
-                f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from"
-                " here"
-            )
+            yield (f"{self.host}: image {image}: its contents and its users are unknown")
         if self.files:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
             yield (
-                f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is"
-                " overwritten"
+                f"{self.host}: {self.files[0]}{more}: not created by your runs; will be overwritten"
             )
 
 

@@ -224,7 +224,7 @@ def consistent(rng: Random, run_dir: Path, _: RealRun) -> Lied:
     (run_dir / SEAL_FILE).unlink(missing_ok=True)
     _rebuilt(run_dir)
     what = f"hostname of {host}, everything rewritten, seal removed"
-    return Lied(what, (), "without a seal, a consistent forgery is a run")
+    return Lied(what, (), "without a seal, a consistent forgery cannot be detected")
 
 
 LIES: dict[str, Lie] = {

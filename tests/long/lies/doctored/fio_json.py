@@ -181,7 +181,7 @@ def more_done(rng: Random, document: Document, _: Source) -> Lied | None:
     what = f"{direction} of job {job['jobname']}: everything counted x {by:.4g}"
     if over or offered:
         return Lied(what, _aims("above-depth" if over else "above-offered"))
-    return Lied(what, (), "places were left free: this load could have done more")
+    return Lied(what, (), "queue not full: this load could have done more")
 
 
 def _above_rate(document: Document, job: Document) -> bool:
@@ -219,7 +219,9 @@ def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
     )
     if closed and flying < 0.96 * places and between_ns > SPARE_NS * 1.05:
         return Lied(what, _aims("concurrency"))
-    return Lied(what, (), "Little's law has room: a paced, short or quick load leaves places empty")
+    return Lied(
+        what, (), "Little's law allows it: a paced, short or fast load does not fill its queue"
+    )
 
 
 def _scale_latency(latency: Document, by: float) -> None:
@@ -274,7 +276,7 @@ def fewer_places(rng: Random, document: Document, _: Source) -> Lied | None:
     what = f"{name}={less} of a load with {had}"
     if _flying(job) > _places(document, job) * (1 + _edges(job)) * 1.04:
         return Lied(what, _aims("above-depth"))
-    return Lied(what, (), "places were left free: fewer would have done")
+    return Lied(what, (), "queue not full: fewer I/Os would have been enough")
 
 
 def other_rate(rng: Random, document: Document, _: Source) -> Lied | None:

@@ -129,10 +129,10 @@ def stalled(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
         for at in still:
             _scale_sample(now[at], 0.02)
 
-    what = f"{host} stands still for {seconds} s"
+    what = f"{host} stalls for {seconds} s"
     if seconds > 3:
         return Lied(what, ("stall",)), change
-    return Lied(what, (), "a pause of less than 3 s is none"), change
+    return Lied(what, (), "pauses of less than 3 s are allowed"), change
 
 
 def drifting(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | None:
