@@ -10,8 +10,10 @@ from random import Random
 from statistics import fmean
 
 import pytest
+from msgspec.structs import replace
 
 from tests.samples.evidence import direction, evidence
+from tests.samples.telemetry import limit, looked
 from tui.judge.catalogue import BY_ID
 from tui.judge.chance import dispersion, steady_limits
 from tui.metrics.steady import SteadyWindow
@@ -126,3 +128,44 @@ def test_a_host_that_stops_for_longer_than_its_largest_block_takes_has_stalled(r
 
 def test_a_rate_of_equal_blocks_does_not_vary_by_chance() -> None:
     assert dispersion([JobLoad("w", ("write",), rate_iops={"write": 9.0}, block_bytes=4096)]) == 0
+
+
+LOOPING = JobLoad(
+    "w", ("write",), block_bytes=4096, paced=True, rate_iops={"write": 1000.0}, poisson=True
+)
+
+
+@pytest.mark.parametrize(
+    ("pass_bytes", "rate", "severities"),
+    [
+        (None, 850.0, ["warning"]),  # 8,500 draws: three deviations are 3 %
+        (128 << 10, 850.0, []),  # 32 draws, again and again: three deviations are 53 %
+        (128 << 10, 400.0, ["warning"]),
+    ],
+)
+def test_a_load_that_draws_the_same_in_each_loop_is_given_the_chance_of_one(
+    pass_bytes: int | None, rate: float, severities: list[str]
+) -> None:
+    job = replace(LOOPING, redrawn_bytes=pass_bytes)
+    at = evidence({"h1": {"write": direction(rate, 1e6)}}, jobs=[job], measured_s=10.0)
+    assert [each.severity for each in BY_ID["offered-rate"].look(at)] == severities
+
+
+@pytest.mark.parametrize(("same", "found"), [(False, 1), (True, 0)])
+def test_hosts_with_the_same_seeds_are_off_together(same: bool, found: int) -> None:
+    job = replace(LOOPING, rate_iops={"write": 100.0}, same_draws=same)
+    hosts = {f"h{number}": {"write": direction(93.0, 1e6)} for number in range(16)}
+    at = evidence(hosts, jobs=[job], measured_s=10.0)
+    at.steps[0].results.aggregate = {"write": direction(16 * 93.0, 1e6)}
+    assert len(BY_ID["offered-rate"].look(at)) == found
+
+
+def test_the_bottleneck_and_the_finding_mean_the_same_by_a_reached_rate() -> None:
+    job = JobLoad("r", ("read",), paced=True, rate_iops={"read": 100.0}, poisson=True)
+    for rate, kind in ((94.0, "rate"), (60.0, "concurrency")):
+        at = looked(cpu_busy=10.0)
+        at.plan.steps[0].jobs = [job]
+        at.steps[0].results.aggregate["read"].iops = rate
+        at.steps[0].measured_s = 10.0
+        assert limit(at)[0] == kind
+        assert bool(BY_ID["offered-rate"].look(at)) == (kind != "rate")

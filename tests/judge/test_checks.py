@@ -63,6 +63,13 @@ def test_iops_times_latency_is_the_load_that_the_profile_keeps_in_flight(
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
+def test_fewer_in_flight_on_a_host_whose_cpu_nobody_watched_is_no_error() -> None:
+    for share, severity in ((0.75, "warning"), (2.25, "error")):
+        at = evidence({"h1": {"write": direction(1000.0 * share, 4_000_000.0)}})
+        assert said("concurrency", replace(at, foreign=True)) == [(severity, share)]
+        assert said("concurrency", at) == [("error", share)]
+
+
 def test_what_the_load_generator_needs_between_two_quick_ios_is_no_missing_load() -> None:
     assert (
         found("concurrency", evidence({"h1": {"write": direction(100_000.0, 30_000.0)}})) == []

@@ -233,6 +233,36 @@ def test_random_io_that_uses_each_block_once_cuts_split_sizes_to_what_is_left(on
     assert named == ([] if once else ["size-mismatch"])
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_sizes_that_each_loop_draws_again_have_the_chance_of_one_loop(again: bool) -> None:
+    split = (BlockShare(4096, 4096, 0.8), BlockShare(65536, 65536, 0.2))
+    job = replace(JOB, block_bytes=None, blocks={"read": split}, random=True)
+    job = replace(job, workers=1, range_bytes=1 << 20, redrawn_bytes=1 << 20 if again else None)
+    part = measured(range(50_000, 60_000, 50), again=100)
+    size = part.ios * 17_800  # nominally 16,384; one loop draws 64 sizes
+    part = replace(part, bytes=size, bw_bytes_per_s=size / part.runtime_s)
+    named = [each.id for each in violated(at_hosts(part, jobs=[job]))]
+    assert named == ([] if again else ["size-mismatch"])
+
+
+@pytest.mark.parametrize(("slat", "named"), [(100_000, False), (20_000, True)])
+def test_a_latency_is_the_sum_of_submission_and_completion(slat: int, named: bool) -> None:
+    values = range(200_000, 300_000, 500)
+    waited = with_latency(measured(values))
+    submitted = latency_of([slat] * lat(waited).n)
+    completed = latency_of([value - 100_000 for value in values] * (lat(waited).n // len(values)))
+    found = violated(at_hosts(replace(waited, slat=submitted, clat=completed)))
+    assert bool(found) == named
+
+
+def test_no_io_takes_longer_to_complete_than_in_all() -> None:
+    part = measured(range(200_000, 300_000, 500))
+    assert part.clat is not None
+    longer = replace(part.clat, max_ns=400_000, buckets=None, percentiles_ns={})
+    (only,) = violated(at_hosts(replace(part, clat=longer)))
+    assert (only.id, only.measured, only.threshold) == ("latency-mismatch", 299_500.0, 400_000.0)
+
+
 def test_jobs_that_only_read_write_nothing() -> None:
     part = measured(drawn(1))
     at = at_hosts(part)

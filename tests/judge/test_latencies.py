@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tui.judge import latencies
 from tui.judge.latencies import Disagreement, disagreements
@@ -47,3 +48,31 @@ def test_a_glance_finds_what_a_close_look_finds(
         buckets=histogram.buckets,
     )
     assert list(disagreements(latency, 0.0)) == looked_at_closely(latency)
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=2, max_size=60))
+def test_a_deviation_that_was_computed_is_possible_with_its_percentiles(
+    values: Sequence[int],
+) -> None:
+    assert list(disagreements(printed(values), 0.0)) == []
+
+
+def test_a_deviation_below_what_the_percentiles_need_is_named() -> None:
+    values = [100_000] * 90 + [10_000_000] * 10
+    (found,) = disagreements(replace(printed(values), stddev_ns=1000.0), 0.0)
+    assert found[1] == 1000.0 and found[2] < stdev(values)
+
+
+def printed(values: Sequence[int]) -> LatencyResult:
+    """Return a latency as plain JSON has it, with percentiles but without buckets."""
+    histogram = Histogram()
+    for value in values:
+        histogram.record(value)
+    return LatencyResult(
+        n=len(values),
+        min_ns=min(values),
+        max_ns=max(values),
+        mean_ns=fmean(values),
+        stddev_ns=stdev(values),
+        percentiles_ns=histogram.percentiles(at_most=max(values)),
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import StepEvidence, UnknownError, on_objects
 from tui.judge.limits import reached_io_limit
-from tui.judge.load import occupied, offered_rates
+from tui.judge.load import is_reached, occupied, offered_rates
 from tui.judge.observed import (
     carries_load,
     clients_of,
@@ -63,9 +63,11 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     hosts = len(at.step.tasks)
     said: dict[str, str] = {}
     try:
-        for name, each, reached, text in offered_rates(at.step.jobs, at.record):
-            if reached >= at.limit("offered-rate.reached") * each * hosts:
-                said[name] = f"{name} {text(each * hosts)}{' IOPS' if text is units.iops else ''}"
+        for each in offered_rates(at.step.jobs, at.record):
+            name, offered, _reached, text = each
+            if is_reached(at, each):
+                unit = " IOPS" if text is units.iops else ""
+                said[name] = f"{name} {text(offered * hosts)}{unit}"
     except UnknownError:
         return ""
     carried = {name for job in at.step.jobs for name in job.directions}

@@ -36,6 +36,26 @@ def chance_of(jobs: Sequence[JobLoad]) -> Chance:
     return Chance(any(job.poisson for job in jobs), float(flying))
 
 
+def drawn(jobs: Sequence[JobLoad], ios: float, name: str) -> float:
+    """Return how many of the I/Os of a host were drawn independently, at least 1.
+
+    A job that draws the same again with each pass over its files has no more draws than I/Os in a
+    pass; its deviation does not fall with its runtime.
+    """
+    passes = [
+        job.workers * job.redrawn_bytes / max(_mean_size(job, name), 1.0)
+        for job in jobs
+        if job.redrawn_bytes is not None
+    ]
+    return max(min(ios, sum(passes)) if len(passes) == len(jobs) and passes else ios, 1.0)
+
+
+def _mean_size(job: JobLoad, name: str) -> float:
+    parts = job.blocks.get(name, ())
+    sizes = [(part.low + part.high) / 2 * (part.share or 1 / len(parts)) for part in parts]
+    return sum(sizes) or float(job.block_bytes or job.redrawn_bytes or 1)
+
+
 def dispersion(jobs: Sequence[JobLoad], name: str = "") -> float:
     """Return the variance of a count in counts; 0: it does not vary by chance.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.judge.chance import drawn
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.latencies import COUNTED, PRINTED, disagreements
 from tui.metrics import units
@@ -274,7 +275,7 @@ def _names(load: JobLoad, name: str) -> Sequence[str]:
 def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple[float, float]:
     """Return the least and the largest mean size of a job's I/Os in one direction.
 
-    Split sizes are drawn at random for each I/O: the mean of n has a standard error of their
+    Split sizes are drawn at random for each I/O: the mean of n draws has a standard error of their
     deviation by the root of n. A block that does not fit before the end of a file is cut to the
     smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
     I/Os. If every random block is used once, I/Os are cut to what is left between used ones."""
@@ -288,7 +289,7 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     shares = [(float(part.low), part.share or 0.0) for part in parts]
     mean = sum(size * share for size, share in shares)
     spread = sqrt(sum(share * (size - mean) ** 2 for size, share in shares))
-    error = SIGMAS * spread / sqrt(each.figures.ios)
+    error = SIGMAS * spread / sqrt(drawn([load], each.figures.ios, name))
     if load.random and load.each_once:
         return low, min(high, mean + error)
     files = [
@@ -354,8 +355,8 @@ def _above(
     """Yield a rate above the offered one by more than one I/O in flight each and chance.
 
     A load that fell behind in its ramp catches up afterwards, so a ramp may add all of its time.
-    Poisson arrivals in T seconds have a deviation of the root of their number; fio draws them for
-    each worker."""
+    Poisson arrivals in T seconds have a deviation of the root of their independent number; fio
+    draws them for each worker."""
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
         return  # a job that gives up reports a shorter time than it ran
@@ -364,7 +365,11 @@ def _above(
         + sum(load.held for load in each.loads) * unit / seconds
     )
     if any(load.poisson for load in each.loads):
-        most += SIGMAS * sqrt(offered * seconds * unit) / seconds
+        most += (
+            SIGMAS
+            * offered
+            / sqrt(drawn(each.loads, offered * seconds / max(unit, 1.0), each.name))
+        )
     if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
         yield each.error(f"{text(reached)}, but only {text(offered)} offered", reached, offered)
 
@@ -477,7 +482,10 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
-    """Yield a total latency that is not the sum of its parts, if all three cover the same I/Os."""
+    """Yield a total latency that is not the sum of its parts, if all three cover the same I/Os.
+
+    A synchronous engine has no submission of its own: its total may be longer, never shorter. Nor
+    is any I/O complete before the part of it that is counted."""
     slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
     if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
         return
@@ -486,6 +494,13 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     if whole < parts * (1 - CLOCK) - 1000:
         what = f"lat {units.latency(whole)} is below slat + clat, {units.latency(parts)}"
         yield each.error(what, whole, parts)
+    elif waited and whole > parts * (1 + CLOCK) + 1000:
+        what = f"lat {units.latency(whole)} is above slat + clat, {units.latency(parts)}"
+        yield each.error(what, whole, parts)
+    most, part = lat.max_ns, clat.max_ns
+    if most is not None and part is not None and most < part * (1 - CLOCK) - 1000:
+        what = f"the longest lat, {units.latency(most)}, is shorter than the longest clat"
+        yield each.error(f"{what}, {units.latency(part)}", most, part)
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:

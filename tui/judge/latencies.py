@@ -40,6 +40,7 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     yield from _deviation(latency, rounding)
     if latency.buckets is None or not latency.buckets.n or rounding:
         yield from _mean_off(latency, _by_percentiles(latency), rounding)
+        yield from _spread_off(latency, rounding)
         return
     total = sum(latency.buckets.n)
     if total != latency.n:
@@ -247,6 +248,36 @@ def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
         least += max(end - begin - 2, 0) * max(floor * (1 - width), low)
         most += max(end - begin, 0) * min(ceiling * (1 + width), high) + 2 * high
     return least / n, min(most / n, high)
+
+
+def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
+    """Yield a deviation below what minimum, percentiles and maximum need.
+
+    I/Os between two ranks lie between the two percentiles, so their distance from the mean is at
+    least that of the nearer one. The extremes are two I/Os. Ranks and widths as in
+    `_by_percentiles`."""
+    low, high, n, told = latency.min_ns, latency.max_ns, latency.n, latency.stddev_ns
+    if low is None or not high or told is None or isnan(told) or n < 2:
+        return
+    mean, width = latency.mean_ns or 0.0, max(BUCKET, latency.bucket_width or 0.0)
+    marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
+    off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
+    squares = sum(max(abs(end - mean) - end * rounding - off, 0.0) ** 2 for end in (low, high))
+    for (begin, floor), (end, ceiling) in zip([(0, low), *marks], [*marks, (n, high)], strict=True):
+        unit = max(_unit(floor), _unit(ceiling)) if rounding else 1
+        beyond = max(
+            floor * (1 - width - rounding) - unit - mean,
+            mean - ceiling * (1 + width + rounding) - unit,
+            0.0,
+        )
+        squares += max(end - begin - 3, 0) * max(beyond - off, 0.0) ** 2
+    least = sqrt(squares / n)
+    if told < least * (1 - rounding - COUNTED) - off:
+        yield (
+            f"deviation {units.latency(told)}; its percentiles need {units.latency(least)} or more",
+            told,
+            least,
+        )
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:

@@ -9,6 +9,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
+from tui.judge.chance import drawn
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -52,7 +53,8 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     "Concurrency",
     rule=(
         f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond"
-        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it); less is allowed where"
+        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it, or fewer are in flight in"
+        " imported output, where CPUs are unknown); less is allowed where"
         f" the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next"
     ),
     advice=(
@@ -89,7 +91,9 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
         why = "; the client's CPU was busy" if worst[0] in starved else ""
         yield CheckResult(
-            "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]], rounding),
+            "warning"
+            if worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
+            else severity_of_share(doubtful[worst[0]], rounding),
             f"not the {held} I/Os in flight that the profile keeps on each host: {named} of"
             f" them{why}",
             round(doubtful[worst[0]], 4),
@@ -105,6 +109,15 @@ def _starves(at: StepEvidence, host: str, share: float) -> bool:
     )
     explained = cpu_share(at, looked) if looked is not None else None
     return share < 1 and (explained is None or 1 - share <= explained + at.limit("concurrency.off"))
+
+
+def _is_unseen(at: StepEvidence, host: str, share: float) -> bool:
+    """Tell whether I/Os are missing on a host whose CPUs nobody watched: workers that wait for a
+    CPU have none in flight, and are honest."""
+    seen = {each.host for each in at.record.telemetry if each.role == "client"}
+    task = at.record.tasks.get(host)
+    failed = task is not None and bool(task.errors)  # so some of its jobs did not run
+    return share < 1 and at.run.foreign and host not in seen and not failed
 
 
 def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
@@ -209,9 +222,9 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
-    for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        by_chance = _by_chance(at, name, offered * hosts, in_bytes=text is units.bandwidth)
-        if reached < at.limit("offered-rate.reached") * offered * hosts - by_chance:
+    for job, each in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
+        if not is_reached(at, each):
+            name, offered, reached, text = each
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
             message = (
@@ -224,11 +237,19 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
             )
 
 
+def is_reached(at: StepEvidence, each: Offered) -> bool:
+    """Tell whether a load reached its offered rate, give or take chance."""
+    name, offered, reached, text = each
+    offered *= len(at.step.tasks)
+    by_chance = _by_chance(at, name, offered, in_bytes=text is units.bandwidth)
+    return reached >= at.limit("offered-rate.reached") * offered - by_chance
+
+
 def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -> float:
     """Return by how much a rate may fall short without an overload.
 
-    Of Poisson arrivals three deviations, each the root of their number in T; of bytes, the block
-    that each worker waits for.
+    Of Poisson arrivals three deviations, each the root of their independent number; of bytes, the
+    block that each worker waits for.
     """
     seconds = at.record.measured_s
     if not seconds:
@@ -237,7 +258,13 @@ def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -
     if in_bytes:
         waiting = sum(job.workers * _largest_block(job, name) for job in jobs)
         return len(at.step.tasks) * waiting / seconds
-    return 3.0 * sqrt(offered * seconds) / seconds if any(job.poisson for job in jobs) else 0.0
+    if not any(job.poisson for job in jobs):
+        return 0.0
+    hosts = len(at.step.tasks)
+    own = drawn(jobs, offered * seconds / max(hosts, 1), name)
+    # hosts that draw the same arrivals are off together
+    alike = any(job.same_draws for job in jobs)
+    return 3.0 * offered / sqrt(own if alike else own * hosts)
 
 
 def _largest_block(job: JobLoad, name: str) -> float:

@@ -238,6 +238,9 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     # by direction, for mixed sizes
     blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)
     poisson: bool = False  # arrivals of the offered rate are random
+    # bytes of each worker after which it draws the same sizes and arrivals again; None: never
+    redrawn_bytes: int | None = None
+    same_draws: bool = False  # every host draws the same sizes and arrivals
     whole_blocks: bool = False  # no I/O is shorter than its block, not even at the end of a file
     # options without effect: "iodepth has no effect with psync: it is synchronous"
     in_vain: str = ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.workloads.fio.fixtures import names, snapshots
 from tui.metrics.histogram import Histogram, label
 from tui.model.event import HostResult
-from tui.workloads.fio.results import host_result
-from tui.workloads.fio.snapshot import Snapshot, StatusDirection, StatusJob
+from tui.workloads.fio.results import host_result, latency_result
+from tui.workloads.fio.snapshot import Snapshot, StatusDirection, StatusJob, StatusLatency
 
 RESULTS = [name for name in names("stream", "stall", "size") if snapshots(name)]
 
@@ -111,6 +112,14 @@ def test_plain_json_keeps_the_percentiles_that_fio_printed() -> None:
     assert clat is not None
     assert clat.buckets is None
     assert {"1", "50", "99", "99.5"} <= set(clat.percentiles_ns)
+
+
+def test_a_percentile_far_above_the_maximum_is_kept_for_the_checks_to_see() -> None:
+    told = StatusLatency(1, 1000, 500.0, 1.0, n=10, percentile={"50.0": 500, "99.0": 1004})
+    result = latency_result(told)
+    assert result is not None and result.percentiles_ns["99"] == 1000  # middle of the last bucket
+    doctored = latency_result(replace(told, max=900))
+    assert doctored is not None and doctored.percentiles_ns["99"] == 1004
 
 
 def test_start_and_end_are_those_of_the_load_where_fio_tells_them() -> None:

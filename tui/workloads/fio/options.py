@@ -346,6 +346,8 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         block_bytes=_block(job),
         blocks={} if _block(job) else _blocks(job),
         poisson=job.get("rate_process") == "poisson",
+        redrawn_bytes=_redrawn_bytes(job),
+        same_draws=_repeats_draws(job),
         whole_blocks=True,
         in_vain=depth_in_vain(job),
         idle=(f"iodepth={job.get('iodepth')}",)
@@ -353,6 +355,21 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         else (),
         objects=job.on_objects,
     )
+
+
+def _repeats_draws(job: JobOptions) -> bool:
+    """Return whether fio's generators start with the same seeds on every host, as by default."""
+    return job.flag("randrepeat", default=True) or job.flag("allrandrepeat")
+
+
+def _redrawn_bytes(job: JobOptions) -> int | None:
+    """Return the bytes of a pass, where each begins with the same seeds; None: there is one pass.
+
+    fio seeds its generators anew for each of its `loops`; time_based alone does not.
+    """
+    if job.count("loops", 1) <= 1 or not _repeats_draws(job):
+        return None
+    return job.size("io_size") or job.size("size") or 1
 
 
 def _block(job: JobOptions) -> int | None:

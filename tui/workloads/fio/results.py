@@ -27,6 +27,7 @@ from tui.workloads.fio.snapshot import (
 )
 
 MIN_INTERVAL_MS = 50
+HALF_A_BUCKET = 1 / 64  # of a value: its middle from its low edge, with room for rounding
 # stamps that run ahead of the load's own time by more: the clock was set forward
 CLOCK_SET_MS = 10_000
 
@@ -359,14 +360,21 @@ def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
 
 
 def _printed(latency: StatusLatency) -> dict[str, int]:
-    """Return the percentiles that fio printed, in order."""
+    """Return the percentiles that fio printed, in order.
+
+    The middle of the last bucket may be above the maximum; more than that is not fio's.
+    """
     most, told = int(latency.max), latency.percentile or {}
     named = {
         name: value
         for printed, value in told.items()
         if (name := percentile_name(printed)) is not None
     }
-    return {name: min(int(named[name]), most) for name in sorted(named, key=float)}
+    last = most * (1 + HALF_A_BUCKET) + 1
+    return {
+        name: most if most < named[name] <= last else int(named[name])
+        for name in sorted(named, key=float)
+    }
 
 
 def _filled_in(printed: dict[str, int], histogram: Histogram | None, most: int) -> dict[str, int]:
