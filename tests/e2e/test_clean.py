@@ -26,7 +26,7 @@ params:
 prepare: {layout: true}
 fio:
   global:
-    {ioengine: psync, rw: randwrite, bs: 4k, rate_iops: 40, time_based: 1, runtime: 3s, directory: "{directory}/in"}
+    {ioengine: psync, rw: randwrite, bs: 4k, rate_iops: 10, time_based: 1, runtime: 3s, directory: "{directory}/in"}
   jobs:
     data: {filesize: 1M}
 headline: {metric: iops, direction: write}
@@ -42,7 +42,7 @@ params:
 prepare: {layout: true}
 fio:
   global:
-    {ioengine: psync, rw: randread, bs: 4k, rate_iops: 40, time_based: 1, runtime: "{runtime}",
+    {ioengine: psync, rw: randread, bs: 4k, rate_iops: 10, time_based: 1, runtime: "{runtime}",
      directory: "{directory}/{host}/deep"}
   jobs:
     data: {filesize: 1M, nrfiles: 2}

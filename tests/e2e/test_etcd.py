@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 def done(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)]
-    size = ["--set", f"directory={target}"]
+    size = ["--set", f"directory={target}", "--set", "size=4m"]
     ended = benchtui(home, "run", DATA / "etcd.yaml", *hosts, *size, "--json")
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout), next((home / "runs").iterdir())
@@ -63,7 +63,7 @@ def test_over_both_hosts_they_are_those_of_the_merged_histogram(
 def test_what_was_written_is_not_counted_twice(done: tuple[dict[str, Any], Path]) -> None:
     aggregate = done[0]["steps"][0]["results"]["aggregate"]
     assert set(aggregate) == {"sync", "write"}
-    assert aggregate["write"]["ios"] == 2 * (22 * 2**20 // 2300)
+    assert aggregate["write"]["ios"] == 2 * (4 * 2**20 // 2300)
 
 
 def test_the_summary_shows_the_waits_for_the_disk_first(done: tuple[dict[str, Any], Path]) -> None:

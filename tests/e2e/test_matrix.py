@@ -29,7 +29,7 @@ params:
   runtime: {default: 1s, kind: duration}
 fio:
   global: {ioengine: psync, time_based: 1, runtime: "{runtime}", size: 1M, group_reporting: 1,
-    rate_iops: 50}
+    rate_iops: 10}
   jobs: {r: {rw: randread, direct: 0, filename: "{directory}/data", bs: "{bs}", numjobs: "{jobs}"}}
 prepare: {layout: true}
 headline: {metric: bandwidth, direction: read}

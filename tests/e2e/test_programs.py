@@ -13,6 +13,7 @@ from tests.e2e.command import benchtui, only_run
 from tests.lab.sshd import SshdLab
 
 pytestmark = pytest.mark.e2e
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
 
 def test_hosts_use_the_program_that_was_brought_along(
@@ -25,12 +26,8 @@ def test_hosts_use_the_program_that_was_brought_along(
     # runs as before, and has a checksum of its own
     mine.write_bytes(mine.read_bytes() + b"another one")
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config), "--yes"]
-    short = [
-        word
-        for each in (f"directory={target}", "runtime=1s", "size=1M")
-        for word in ("--set", each)
-    ]
-    done = benchtui(home, "run", "demo/quick", *hosts, *short, "--with", folder, "--json")
+    short = [word for each in (f"directory={target}", "runtime=1s") for word in ("--set", each)]
+    done = benchtui(home, "run", LOAD, *hosts, *short, "--with", folder, "--json")
     assert done.returncode == 0, done.stderr
     record, run = json.loads(done.stdout), only_run(home)
     wanted = hashlib.sha256(mine.read_bytes()).hexdigest()

@@ -30,7 +30,7 @@ params:
   runtime: {kind: duration, default: 4s}
 fio:
   global:
-    {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}", size: 64k, rate_iops: 40}
+    {ioengine: psync, time_based: 1, runtime: "{runtime}", directory: "{directory}/{host}", size: 64k, rate_iops: 10}
   jobs:
     data: {rw: randread, description: "{key}"}
 headline: {metric: iops, direction: read}

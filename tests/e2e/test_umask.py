@@ -26,7 +26,7 @@ params:
 prepare: {layout: true}
 fio:
   global:
-    {ioengine: psync, rw: randwrite, bs: 4k, rate_iops: 40, time_based: 1, runtime: 60s,
+    {ioengine: psync, rw: randwrite, bs: 4k, rate_iops: 10, time_based: 1, runtime: 60s,
      directory: "{directory}/{host}"}
   jobs:
     data: {filesize: 64k}

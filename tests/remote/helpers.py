@@ -76,7 +76,7 @@ async def running(agent: Agent, count: int, what: str = "the load's processes") 
 def fio_job(directory: Path, *, jobs: int = 3, runtime_s: int = 60) -> str:
     return (
         f"[global]\nioengine=psync\nrw=randread\nbs=4k\nsize=1m\ndirectory={directory}\ntime_based=1\n"
-        f"runtime={runtime_s}\nnumjobs={jobs}\nrate_iops=50\n[load]\n"
+        f"runtime={runtime_s}\nnumjobs={jobs}\nrate_iops=10\n[load]\n"
     )
 
 

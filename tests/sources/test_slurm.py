@@ -21,6 +21,7 @@ from tui.model.slurm_time import seconds_of
 from tui.sources.base import SourceContext
 from tui.sources.slurm.allocation import parse_wanted
 
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 needs_slurm = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
@@ -151,7 +152,7 @@ def test_an_allocation_lasts_as_long_as_the_engine_and_is_released_when_that_is_
 ) -> None:
     options = ("--ssh-config", str(lab.ssh_config), "--yes", "--detach", "--lease", "10s")
     long = ("--set", "runtime=300", "--set", f"directory={home}", "--hosts", "slurm:@p,nodes=2")
-    done = run(slurm, home, "run", "demo/quick", *long, *options)
+    done = run(slurm, home, "run", str(LOAD), *long, *options)
     assert done.returncode == 0, done.stderr
     run_id = done.stdout.strip()
     engine = int((next(home.rglob(run_id)) / "engine.pid").read_text().split()[0])

@@ -22,6 +22,7 @@ from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 OWN = ("--set", "directory=/tmp")  # of the container
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -109,7 +110,7 @@ def test_a_run_on_containers_is_complete_and_leaves_nothing(
     done = benchtui(
         home,
         "run",
-        "demo/quick",
+        LOAD,
         "--hosts",
         "@pods",
         "--inventory",
@@ -139,7 +140,7 @@ def test_a_load_ends_with_its_lease_when_the_engine_is_killed_and_can_be_recover
         *(
             home,
             "run",
-            "demo/quick",
+            LOAD,
             "--hosts",
             "@pods",
             "--inventory",
