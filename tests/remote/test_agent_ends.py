@@ -18,7 +18,7 @@ import pytest
 
 from tests.lab.faults import kill
 from tests.lab.sshd import parent_of
-from tests.remote.conftest import PRESENT, agent_under
+from tests.remote.conftest import AS_SH, agent_under
 from tests.remote.helpers import running, sh, start, until
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
@@ -199,7 +199,7 @@ def signalled(which: str, number: signal.Signals) -> Callable[[Path], Awaitable[
 
 
 async def test_task_ends_when_its_directory_is_removed_at_any_point() -> None:
-    cases = (ends(shell, point, remove) for shell in PRESENT for point in POINTS)
+    cases = (ends(shell, point, remove) for shell in AS_SH for point in POINTS)
     assert [left for left in await asyncio.gather(*cases) if left] == []
 
 
@@ -207,7 +207,7 @@ async def test_task_ends_when_its_directory_is_removed_at_any_point() -> None:
 async def test_task_ends_when_one_of_its_shells_is(number: signal.Signals) -> None:
     points = (armed, measuring)
     faults = [signalled(which, number) for which in SHELLS]
-    cases = (ends(shell, point, fault) for shell in PRESENT for point in points for fault in faults)
+    cases = (ends(shell, point, fault) for shell in AS_SH for point in points for fault in faults)
     assert [left for left in await asyncio.gather(*cases) if left] == []
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.faults import kill, marked
-from tests.remote.conftest import PRESENT, agent_under, new_run_id
+from tests.lab.faults import forget_on_hosts, kill, marked
+from tests.remote.conftest import UNDER_EACH, agent_under, new_run_id
 from tests.remote.helpers import ended, running, sh, start, until
 from tests.remote.test_agent_ends import LEASE_S, PROCESSES, STUBBORN, of_run, renewed
 from tests.remote.test_agent_watchers import watchers
@@ -24,7 +24,7 @@ from tui.remote.answers import AgentAnswer, Gone, parse_expired
 DAY_S = 86_400
 
 
-@pytest.fixture(params=PRESENT)
+@pytest.fixture(params=UNDER_EACH)
 def other(request: pytest.FixtureRequest) -> Iterator[Agent]:
     """An agent of another run, which leaves what it has; all of it goes with the test."""
     made = agent_under(request.param)
@@ -32,7 +32,7 @@ def other(request: pytest.FixtureRequest) -> Iterator[Agent]:
     PROCESSES.forget()
     for pid in of_run(made.run_id):
         kill(pid)
-    shutil.rmtree(f"/tmp/.benchtui-{os.getuid()}/{made.run_id}", ignore_errors=True)
+    forget_on_hosts(made.run_id)  # one of its shells may write yet
 
 
 def last_changed(directory: Path, days: float) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.faults import marked
-from tests.remote.conftest import PRESENT, SHELLS
+from tests.remote.conftest import SHELLS, UNDER_EACH
 from tests.remote.helpers import until
 from tui.remote.agent import Agent
 from tui.remote.scripts import functions
@@ -26,7 +26,7 @@ def said_by(shell: str, text: str, command: str) -> bytes:
     return subprocess.run(argv, capture_output=True, check=True).stdout
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 @pytest.mark.parametrize(
     "command", ["exec sleep 600", DETACHED], ids=["alone", "with-a-session-of-its-own"]
 )
@@ -42,7 +42,7 @@ def test_command_that_hangs_is_ended_with_all_that_it_started(shell: str, comman
     assert marked(run) == []
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 @pytest.mark.parametrize(
     ("command", "code"), [("echo said", b"said 0\n"), ("echo said; exit 7", b"said 7\n")]
 )

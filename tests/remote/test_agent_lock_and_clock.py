@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.remote.conftest import PRESENT, SHELLS, new_run_id, put_away
+from tests.remote.conftest import SHELLS, UNDER_EACH, new_run_id, put_away
 from tests.remote.helpers import ended, sh, start, until
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
@@ -20,7 +20,7 @@ NewAgent = Callable[[], Agent]
 ANOTHER_USER = 54321
 
 
-@pytest_asyncio.fixture(params=PRESENT)
+@pytest_asyncio.fixture(params=UNDER_EACH)
 async def new_agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[NewAgent]:
     """Makes agents of runs that share one directory of locks."""
     made: list[Agent] = []

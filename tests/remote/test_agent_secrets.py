@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.remote.conftest import PRESENT, SHELLS, new_run_id, put_away
+from tests.remote.conftest import AS_SH, SHELLS, new_run_id, put_away
 from tests.remote.helpers import collect, ended, sh, until
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent, Lease
@@ -27,7 +27,7 @@ LOAD = (
 
 
 @pytest_asyncio.fixture(
-    params=[(shell, AWKS[0]) for shell in PRESENT] + [("dash", awk) for awk in AWKS[1:]]
+    params=[(shell, AWKS[0]) for shell in AS_SH] + [("dash", awk) for awk in AWKS[1:]]
 )
 async def hiding(request: pytest.FixtureRequest) -> AsyncIterator[Agent]:
     """An agent under each shell, and with each awk."""

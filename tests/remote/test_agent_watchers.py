@@ -14,7 +14,7 @@ import pytest
 
 from tests.lab.faults import kill, marked, shells
 from tests.lab.sshd import parent_of
-from tests.remote.conftest import PRESENT, agent_under
+from tests.remote.conftest import AS_SH, agent_under
 from tests.remote.helpers import running, sh, start, until
 from tests.remote.test_agent_ends import LEASE_S, PROCESSES, STUBBORN, gone, of_run, renewed
 from tui.remote.agent import Agent, Lease
@@ -75,7 +75,7 @@ async def left_after(shell: str, who: tuple[str, ...], number: signal.Signals) -
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 async def test_load_ends_without_supervisor_and_guard(number: signal.Signals) -> None:
-    cases = (left_after(shell, ("supervisor", "guard"), number) for shell in PRESENT)
+    cases = (left_after(shell, ("supervisor", "guard"), number) for shell in AS_SH)
     assert [left for found in await asyncio.gather(*cases) for left in found] == []
 
 

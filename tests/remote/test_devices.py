@@ -15,7 +15,7 @@ import pytest
 
 from tests.lab.disks import SIZE, loop_device, mounted, quietly
 from tests.patience import PATIENCE_S
-from tests.remote.conftest import PRESENT, SHELLS
+from tests.remote.conftest import SHELLS, UNDER_EACH
 from tui.engine.preflight.destroy import device_line
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
@@ -49,7 +49,7 @@ async def facts_of(path: str, shell: str = "", **environ: str) -> DeviceFacts:
     return (await read_devices(Agent(transport, "test-devices"), [path]))[path]
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 async def test_an_empty_disk_is_told_from_one_with_a_file_system(shell: str, disk: str) -> None:
     found = await facts_of(disk, shell)
     assert (found.kind, found.name, found.size_bytes) == ("block", Path(disk).name, SIZE)
@@ -72,7 +72,7 @@ async def test_signatures_are_read_without_util_linux(make: tuple[str, ...], dis
     assert found.unread == ()
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 async def test_a_mounted_disk_says_where(shell: str, disk: str, tmp_path: Path) -> None:
     quietly("mkfs.ext4", "-q", disk)
     with mounted(disk, tmp_path / "a place"):
@@ -94,7 +94,7 @@ async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path
     assert use.kind == "mount" and use.detail.startswith("in the mount namespace of process ")
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 async def test_a_disk_that_a_process_holds_open_is_in_use(
     shell: str, disk: str, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.patience import PATIENCE_S
 from tests.remote import machines
-from tests.remote.conftest import PRESENT, SHELLS, new_run_id
+from tests.remote.conftest import PRESENT, SHELLS, UNDER_EACH, new_run_id
 from tui.model.address import HostAddress
 from tui.model.event import HostFactsCollected, decode, encode
 from tui.model.host_tables import (
@@ -59,7 +59,7 @@ def machine_agent(root: Path, shell: str = "dash", path: str = "") -> Agent:
     return Agent(transport, new_run_id())
 
 
-@pytest.fixture(params=PRESENT)
+@pytest.fixture(params=UNDER_EACH)
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

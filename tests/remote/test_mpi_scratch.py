@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.conftest import PRESENT, agent_under, put_away
+from tests.remote.conftest import UNDER_EACH, agent_under, put_away
 from tui.model.address import HostAddress
 from tui.remote import mpi
 from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 async def test_each_host_of_a_run_has_its_own_and_cleaning_takes_it(shell: str) -> None:
     agent = agent_under(shell)
     other = Agent(LocalTransport(HostAddress(name="other", transport="local")), agent.run_id)

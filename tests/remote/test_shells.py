@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 from tests.remote.conftest import new_run_id
 from tests.remote.helpers import until
 from tui.model.address import HostAddress
@@ -25,7 +26,7 @@ from tui.remote.transport import HostError
 BASHRC = 'echo "$$" >>"$HOME/log-ins"\necho Welcome\n'
 
 
-async def answered(transport: SshTransport, call: str, timeout_s: float = 30) -> bytes:
+async def answered(transport: SshTransport, call: str, timeout_s: float = PATIENCE_S) -> bytes:
     """What a call of ours prints between its marks."""
     done = await transport.call(Script("0badc0de", call, ("base",)), timeout_s)
     assert done.exit_status == 0, done

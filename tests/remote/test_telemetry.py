@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.proctree import Files, ProcTree, io, process, schedstat
-from tests.remote.conftest import PRESENT, SHELLS
+from tests.remote.conftest import SHELLS, UNDER_EACH
 from tests.remote.helpers import sh, start, until
 from tui.metrics.telemetry import TELEMETRY, metric_of, parse_column
 from tui.remote.agent import Agent
@@ -124,7 +124,7 @@ def test_the_four_nics_with_most_traffic_are_named_and_the_others_summed(
     assert (row["nic.others.rx"], row["nic.others.bad"]) == (3000, 2)
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 def test_the_time_of_day_belongs_to_the_uptime_though_date_starts_late(
     shell: str, tmp_path: Path
 ) -> None:
@@ -493,7 +493,7 @@ def test_memory_pressure_and_retransmits(awk: str, tmp_path: Path) -> None:
     assert any(isinstance(line, MissingTelemetry) and line.name == "psi" for line in lines)
 
 
-@pytest.mark.parametrize("shell", PRESENT)
+@pytest.mark.parametrize("shell", UNDER_EACH)
 def test_the_devices_below_a_target_are_found_under_every_shell(shell: str, tmp_path: Path) -> None:
     """A directory on dm-0 over a partition of nvme0n1."""
     root = tmp_path / "t" / "root"
