@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -105,7 +105,11 @@ def base_of(config: pytest.Config) -> Path:
 # files that several processes share are handed out in this order: those that take longest first,
 # and last the many that take no time, so that no process has a long one left when the others are
 # done
-FIRST = ("faults", "e2e", "engine", "remote", "app", "profiles", "cli")
+WAIT = ("faults", "e2e", "engine", "remote", "sources", "profiles")
+COMPUTE = ("app", "cli")
+FIRST = (*WAIT, *COMPUTE)
+# so many that wait for hosts leave enough of a processor for one that computes
+BESIDE = 3
 
 
 def turn_of(item: pytest.Item) -> int:
@@ -117,10 +121,25 @@ def turn_of(item: pytest.Item) -> int:
     return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
 
+def mixed(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield tests by file: after every few files that wait for hosts, one that computes."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in sorted(items, key=turn_of):
+        files.setdefault(item.path, []).append(item)
+    wait = [tests for tests in files.values() if turn_of(tests[0]) < len(WAIT)]
+    compute = iter([tests for tests in files.values() if turn_of(tests[0]) >= len(WAIT)])
+    for number, tests in enumerate(wait, 1):
+        yield from tests
+        if number % BESIDE == 0:
+            yield from next(compute, [])
+    for tests in compute:
+        yield from tests
+
+
 @pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the fault tests that are too slow for every change; what takes longest comes first."""
-    items.sort(key=turn_of)
+    items[:] = list(mixed(items))
     for item in items:
         if item.path.parent == FAULTS and item.path.name not in QUICK_FAULTS:
             item.add_marker(pytest.mark.slow)
