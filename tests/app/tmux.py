@@ -14,6 +14,7 @@ from types import TracebackType
 
 from tests.patience import wait_until
 
+OVER = "over"  # the title of the window after the end: tmux reads what is printed in order
 CONF = """
 set -g default-terminal "tmux-256color"
 set -g escape-time 0
@@ -51,7 +52,8 @@ class Terminal:
         # the shell outlives the program, to tell its exit code and to keep what it printed after
         # the screens
         self.command = (
-            f"env {settings} {command}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
+            f"env {settings} {command}; echo $? > {shlex.quote(str(self.code_file))};"
+            rf" printf '\033]2;{OVER}\007'; sleep 60"
         )
 
     def tmux(self, *arguments: str) -> str:
@@ -106,8 +108,6 @@ class Terminal:
         return int(children.read_text().split()[0])
 
     def exit_code(self) -> int:
-        """Wait for the end of the program and return its exit code."""
-        self.wait_until(
-            lambda: self.code_file.exists() and bool(self.code_file.read_text().strip()), "the end"
-        )
+        """Wait until all that the program printed is shown, and return its exit code."""
+        self.wait_until(lambda: self.flag("pane_title") == OVER, "the end")
         return int(self.code_file.read_text())

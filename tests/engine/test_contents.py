@@ -43,7 +43,6 @@ def reported(record: RunRecord) -> list[str]:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
 async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(
     home: Path, lab: SshdLab
 ) -> None:
@@ -60,7 +59,6 @@ async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
 async def test_a_file_of_zeros_is_told_and_one_that_says_so_itself_is_told_once(
     home: Path, lab: SshdLab
 ) -> None:

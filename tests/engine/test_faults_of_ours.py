@@ -20,7 +20,7 @@ from tui.engine.run.run import execute
 from tui.model.event import RunEnded
 from tui.workloads.fio.reader import FioReader
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 FAULTY = "h2"
 
 

@@ -28,7 +28,7 @@ from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(autouse=True)

@@ -117,7 +117,6 @@ def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> 
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("layout", ["true", pytest.param("false", marks=pytest.mark.slow)])
 async def test_one_file_is_told_made_and_counted_once(
     home: Path, lab: SshdLab, fixed: Path, layout: str
@@ -151,7 +150,6 @@ async def test_one_file_is_told_made_and_counted_once(
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(240)
 async def test_one_directory_by_two_names_is_told(home: Path, lab: SshdLab) -> None:
     for host in ("h1", "h2"):
         (home / host).mkdir()

@@ -13,7 +13,7 @@ from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
 from tui.engine.run.run import execute
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 
 def with_engine(folder: Path, engine: str) -> Path:

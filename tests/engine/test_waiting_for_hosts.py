@@ -21,7 +21,7 @@ from tui.remote.agent import Agent, ClockOffset
 from tui.remote.connections import Connections
 from tui.remote.fan_out import agent_on
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
-from tests.patience import seen
+from tests.patience import PATIENCE_S, seen
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.launch import create_run
 from tui.engine.plan.plan import Choices, build_plan
@@ -37,7 +37,7 @@ class Course:
     def codes(self, host: str) -> list[str]:
         return [event["code"] for event in self.events("host_problem", host)]
 
-    async def seen(self, condition: Callable[[], object], timeout_s: float = 100.0) -> None:
+    async def seen(self, condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
         await seen(condition, "what the run must come to", timeout_s)
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from tests.lab.sshd import SshdLab
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 Direction = Literal["to_host", "to_client"]
 PIECE = 65536
-CALL_TIMEOUT_S = 10.0
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s; closing sends RST
 
 
@@ -35,12 +35,12 @@ class ProxyLoop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something in the loop and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(CALL_TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE_S)
 
     def stop(self) -> None:
         self.run(_cancel_all())
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(CALL_TIMEOUT_S)
+        self._thread.join(PATIENCE_S)
         self.loop.close()
 
 

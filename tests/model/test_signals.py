@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tui.model.signals import on_signal
 
 MANY = 5000  # calls from other threads: more than the loop's own socket holds
@@ -30,5 +31,5 @@ async def test_a_signal_comes_although_other_threads_have_called_the_loop_many_t
     for _ in range(MANY):
         loop.call_soon_threadsafe(int)
     os.kill(os.getpid(), usr1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await came.wait()
