@@ -179,12 +179,12 @@ def judge(needs: Graph) -> None:
     assert found == set(), ties(needs, found)
 
 
-def test_the_arrows_of_a_circle_are_told() -> None:
+def test_the_arrows_of_a_circle_are_reported() -> None:
     with pytest.raises(AssertionError, match="a -> b"):
         judge({"a": {"b"}, "b": {"a"}})
 
 
-def test_no_module_of_ours_is_in_a_circle(needs: Graph) -> None:
+def test_no_module_of_benchtui_is_in_a_circle(needs: Graph) -> None:
     assert "tui.engine.run.run" in needs
     judge(needs)
 

@@ -94,7 +94,7 @@ def test_a_name_of_two_modules_is_asked_as_each_of_them_asks() -> None:
 
 
 @pytest.mark.slow
-def test_an_expression_that_backtracks_is_told() -> None:
+def test_an_expression_that_backtracks_is_reported() -> None:
     bad = Used("here", re.compile(r"(?:[\d.]+\s*)+$"), "match")
     square = Used("here", re.compile(r"\s*x"), "search")
     for each in (bad, square):

@@ -64,7 +64,7 @@ def test_a_target_is_judged_at_its_own_size_alone(
     assert TARGETS[0].text in first
 
 
-def test_what_a_host_costs_is_said_to_grow_where_it_does() -> None:
+def test_growing_costs_of_a_host_are_reported() -> None:
     rows = [{"hosts": hosts, "state": "complete", "CPU, % of a core": cpu,
         "memory, MiB": 50.0 + hosts,
              "journal, kB/s": 6.0 * hosts} for hosts, cpu in ((10, 2.0), (100, 60.0))]  # fmt: skip
@@ -99,7 +99,7 @@ def test_every_figure_in_which_another_program_is_better_is_listed_the_worst_fir
     assert losses(found("fan_out", rows[0])) == "Nothing: one command."
 
 
-def test_the_first_frame_stands_beside_what_textual_alone_takes() -> None:
+def test_the_first_frame_is_compared_with_an_empty_textual_app() -> None:
     ours = {"what": "first frame", "program": "benchtui", "time, ms": 500.0, "CPU, ms": 400.0}
     assert first_frame(found("cold_start", ours)) == "The first frame took 500 ms, 400 of CPU."
     floor = {**ours, "program": FLOOR, "time, ms": 250.0, "CPU, ms": 240.0}
@@ -112,7 +112,7 @@ def test_the_first_frame_stands_beside_what_textual_alone_takes() -> None:
     )
 
 
-def test_watching_is_said_to_cost_something_only_when_rounds_differ_by_less() -> None:
+def test_observer_cost_is_compared_with_the_spread_between_rounds() -> None:
     rounds = {"side": "fio alone", "between rounds, %": 3.0}
     ours = {"side": "under benchtui", "between rounds, %": 2.0, "against fio alone, %": -4.0}
     assert (

@@ -204,7 +204,7 @@ def test_a_tree_that_was_moved_is_installed_again(ready: Sandbox, tmp_path: Path
     assert len(moved.pip_log) == 2
 
 
-def test_a_venv_whose_python_is_gone_is_made_anew(ready: Sandbox) -> None:
+def test_a_venv_without_its_python_is_created_again(ready: Sandbox) -> None:
     for name in ("python", "python3"):
         (ready.tree / ".venv" / "bin" / name).unlink()
         (ready.tree / ".venv" / "bin" / name).symlink_to("/nonexistent/python3")

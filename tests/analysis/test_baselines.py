@@ -274,13 +274,13 @@ def test_another_number_of_clients_differs() -> None:
     assert found.badge == "clients differ (not comparable)"
 
 
-def test_an_unknown_number_of_clients_is_said_with_ours() -> None:
+def test_an_unknown_number_of_clients_is_reported_next_to_ours() -> None:
     cluster = [each for each in SHIPPED if each.profile == "weka/read-iops" and each.hosts is None]
     found = compare(run("weka/read-iops", step(figures=result(2, iops=1.0))), cluster)
     assert all("number of clients (ours 2)" in each.unknown for each in found)
 
 
-def test_an_unknown_version_of_the_tool_is_said_with_ours() -> None:
+def test_an_unknown_tool_version_is_reported_next_to_ours() -> None:
     assert (
         "fio version (ours 3.33)"
         in one(compare(run("ceph/randread", step()), SHIPPED), "slow").unknown
@@ -359,7 +359,7 @@ workloads:
 """
 
 
-def test_the_same_parameters_clients_and_tool_with_all_known_is_said_so() -> None:
+def test_the_same_parameters_clients_and_tool_with_all_known_is_reported() -> None:
     (found,) = compare(run("ceph/randread", step()), load_baselines(OWN, "own.yaml"))
     assert (found.badge, found.figures[0].ratio_low) == ("same parameters and clients", 2.0)
 

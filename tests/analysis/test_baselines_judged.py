@@ -92,7 +92,7 @@ def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[PublishedV
     assert "network" not in found(shipped, "ceph/randread", "slow, numjobs=16 bs=1m")
 
 
-def test_ten_seconds_and_four_gib_of_ceph_are_told(shipped: list[PublishedVerdict]) -> None:
+def test_ten_seconds_and_four_gib_of_ceph_are_reported(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "ceph/randread", "slow, numjobs=1 bs=4k")
     assert seen["runtime"][:2] == ("info", 10.0)
     assert (
@@ -148,7 +148,7 @@ def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(
     assert [each.baseline.label for each in shipped if each.unmarked] == []
 
 
-def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
+def test_own_figures_are_checked_and_a_missing_mark_is_reported() -> None:
     lines = judged_text(judged(load_baselines(OWN, "own.yaml")))
     text = " ".join(" ".join(lines).split())
     assert "weka/read-iops (mine): 1 valid with warnings" in text

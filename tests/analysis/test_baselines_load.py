@@ -118,7 +118,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), BROKEN, ids=range(len(BROKEN)))
-def test_what_is_wrong_is_told_with_its_place(old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(old: str, new: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         load(replaced(old, new))
     assert str(caught.value) == message

@@ -104,7 +104,7 @@ def test_the_noise_floor_makes_noisy_runs_no_surer() -> None:
     assert (between.low, between.high, between.p) == (within.low, within.high, within.p)
 
 
-def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() -> None:
+def test_where_reasons_have_no_room_beside_their_words_they_are_below_whole() -> None:
     found = compare([run()], [run(step(IOPS * 1.01, noise=0.001, scale=1.3, seed=2))], quiet())
     reasons = {f"{each.word}: {each.why}" for each in found.changes if each.why}
     assert reasons
@@ -114,7 +114,7 @@ def test_where_reasons_have_no_room_beside_their_words_they_stand_below_whole() 
     assert max(map(len, narrow)) <= 76 and not any(line.endswith("…") for line in narrow)
 
 
-def test_where_words_have_no_room_they_are_short_and_stand_below_whole() -> None:
+def test_where_words_have_no_room_they_are_short_and_are_below_whole() -> None:
     values = [1000.0, 1010.0, 1020.0]
     found = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
     wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 68))
@@ -145,7 +145,7 @@ def test_what_is_inconclusive_leaves_open_whether_it_is_worse_or_only_how_much_b
     assert found.undecided is undecided
 
 
-def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
+def test_single_runs_have_a_within_run_interval_only() -> None:
     found = compare([run()], [run(step(IOPS * 1.1))])
     assert headline(found).effect is not None
     assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
@@ -165,7 +165,9 @@ def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
 @pytest.mark.parametrize(
     ("factor", "said"), [(1.2, "ranges do not overlap"), (1.001, "ranges overlap")]
 )
-def test_three_repetitions_are_too_few_and_the_ranges_are_told(factor: float, said: str) -> None:
+def test_three_repetitions_are_too_few_and_the_ranges_are_reported(
+    factor: float, said: str
+) -> None:
     values = [1000.0, 1010.0, 1020.0]
     found = compare([repeated(values)], [repeated([each * factor for each in values])])
     assert found.word == "too few repetitions to say"
@@ -372,7 +374,7 @@ def test_a_parameter_that_is_meant_to_differ_does_not_hinder() -> None:
     assert "compared        numjobs: A 1, B 4" in text(found)
 
 
-def test_facts_that_differ_are_told() -> None:
+def test_facts_that_differ_are_reported() -> None:
     found = compare([run()], [run(facts={"kernel": "6.18", "fio_version": "fio-3.33"})])
     assert "kernel: A 6.1, B 6.18" in [each.text for each in found.gate]
     assert not found.obstacles

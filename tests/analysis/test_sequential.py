@@ -121,7 +121,7 @@ def test_the_same_is_no_difference_as_large() -> None:
     assert look([100.0, 100.1], [100.1, 100.0], 10, 0.05).answer == "no difference as large"
 
 
-def test_noise_goes_on_and_says_what_it_would_have_found() -> None:
+def test_noise_continues_and_says_what_it_would_have_found() -> None:
     found = look([100.0, 108.0], [104.0, 111.0], 10, 0.05)
     assert found.answer == "go on"
     assert found.detectable > 0.05
@@ -156,7 +156,7 @@ def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: f
     assert found >= 0.88
 
 
-def test_no_change_is_seldom_called_one_by_an_experiment_that_goes_on_again_and_again() -> None:
+def test_a_continued_experiment_keeps_its_false_alarm_rate() -> None:
     """There is time for four runs more each day: with all 5 % spent in the time of each, it would
     err in 6 %.
     """

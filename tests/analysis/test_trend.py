@@ -72,7 +72,7 @@ def test_each_target_has_a_history_of_its_own_and_unfit_runs_are_counted() -> No
     assert [each.target for each in trends_of(runs, "test/p", "/mnt/b")] == ["/mnt/b"]
 
 
-def test_the_change_stands_in_the_table_and_in_the_chart() -> None:
+def test_the_change_is_in_the_table_and_in_the_chart() -> None:
     (found,) = trends_of(history(noisy(1000, 900)), "test/p")
     lines = plain_lines(trend_lines(found, None))
     (changed,) = [line for line in lines if "from here on" in line]
@@ -169,7 +169,7 @@ def test_places_and_words_of_people_are_the_same_history(
     assert measured(head_of(one)) == measured(head_of(other))
 
 
-def test_points_are_told_apart_by_what_is_not_swept(tmp_path: Path) -> None:
+def test_points_are_distinguished_by_what_is_not_swept(tmp_path: Path) -> None:
     record = run(
         *(
             step(index=at, point={"bs": bs}, params={"bs": bs, "numjobs": 4})

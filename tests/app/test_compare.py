@@ -230,7 +230,7 @@ async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_
         )
 
 
-async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:
+async def test_a_record_that_cannot_be_read_is_reported(newest: RunMaker) -> None:
     (newest.run_dir / "run.json").write_text("{")
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")

@@ -256,7 +256,9 @@ async def test_a_host_is_typed_in_field_by_field() -> None:
         assert app.answers == [NewHosts(("weka-09",), "10.0.0.9", "bench", 2222, ("weka", "ssd"))]
 
 
-async def test_a_taken_name_or_a_wrong_port_is_told_while_typing_and_keeps_the_form_open() -> None:
+async def test_a_taken_name_or_a_wrong_port_is_reported_while_typing_and_keeps_the_form_open() -> (
+    None
+):
     app = DialogApp(add_host())
     async with app.run_test() as pilot:
         form = app.screen.query_one("Form")

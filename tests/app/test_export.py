@@ -65,7 +65,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_the_chosen_format_is_told_whole(
+async def test_the_chosen_format_is_reported_whole(
     maker: RunMaker, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with opened(options(tmp_path), size=size) as user:
@@ -97,7 +97,7 @@ async def test_a_path_that_was_typed_stays_when_the_format_changes(
     assert "<testsuite" in (tmp_path / "here" / "mine.xml").read_text()
 
 
-async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -> None:
+async def test_what_cannot_be_written_is_reported(maker: RunMaker, tmp_path: Path) -> None:
     async with opened(options(tmp_path), size=(100, 30)) as user:
         await ask(user, tmp_path)
         await user.press("tab", "ctrl+u")

@@ -152,7 +152,7 @@ def test_review_of_hosts_that_differ(app: BenchtuiApp, snap_compare: Compare) ->
     assert snap_compare(app, terminal_size=WIDE, run_before=look)
 
 
-async def test_names_of_one_machine_are_told_on_hosts_and_on_review(app: BenchtuiApp) -> None:
+async def test_names_of_one_machine_are_reported_on_hosts_and_on_review(app: BenchtuiApp) -> None:
     for name, check in app.selection.checks.items():
         boot = "b2" if name == "weka-05" else "b1"
         app.selection.checks[name] = replace(

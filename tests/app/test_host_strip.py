@@ -29,7 +29,9 @@ def state_of(maker: RunMaker) -> RunState:
 
 
 @pytest.mark.parametrize("columns", [10, 20, 45])
-def test_slow_and_silent_hosts_are_told_from_the_others(tmp_path: Path, columns: int) -> None:
+def test_slow_and_silent_hosts_are_distinguished_from_the_others(
+    tmp_path: Path, columns: int
+) -> None:
     state = state_of(made(tmp_path, 12))
     (begin, end), levels = state.total.span or (0, 0), HostLevels()
     axis = TimeAxis(begin, end - begin)
@@ -88,7 +90,9 @@ async def test_where_there_is_one_line_it_has_it_once_a_host_is_behind(tmp_path:
             assert app.text_of("#live-line").startswith(name)
 
 
-async def test_it_stands_in_place_of_bandwidth_that_is_told_in_large_digits(tmp_path: Path) -> None:
+async def test_it_stands_in_place_of_bandwidth_that_is_reported_in_large_digits(
+    tmp_path: Path,
+) -> None:
     async with stage(made(tmp_path, 40), WIDE) as (app, _):
         assert (
             "weka-02" in app.text_of("#live-strip")

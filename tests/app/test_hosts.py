@@ -31,7 +31,7 @@ async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) 
         assert "1 of 1 ticked" in user.text
 
 
-async def test_hosts_stand_under_their_groups(home: Path) -> None:
+async def test_hosts_are_under_their_groups(home: Path) -> None:
     write_inventory(home)
     async with opened(options(home)) as user:
         lines = [line.strip("│╭╮╰╯ ") for line in user.text.splitlines()]
@@ -190,7 +190,7 @@ async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) ->
         assert "Nothing matches the filter" in user.text
 
 
-async def test_enter_goes_on_to_profiles_with_the_host_under_the_cursor_when_none_is_ticked(
+async def test_enter_continues_to_profiles_with_the_host_under_the_cursor_when_none_is_ticked(
     home: Path,
 ) -> None:
     async with opened(options(home)) as user:
@@ -288,7 +288,7 @@ async def test_the_first_host_makes_the_inventory(home: Path) -> None:
         assert (home / "inventory.yaml").stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_broken_inventory_is_told_with_its_place_and_left_alone(home: Path) -> None:
+async def test_a_broken_inventory_is_reported_with_its_place_and_left_alone(home: Path) -> None:
     path = write_inventory(home, INVENTORY + "hots: {}\n")
     async with opened(options(home), size=(120, 36)) as user:
         await user.sees(f"{path}:6:1")
@@ -315,7 +315,7 @@ async def test_hosts_of_the_command_line_that_only_dns_or_a_pattern_knows_keep_t
         assert "command line  2/2" in user.text and "3 of 3 ticked" in user.text
 
 
-async def test_enter_before_the_hosts_are_read_goes_on_once_they_are(home: Path) -> None:
+async def test_an_early_enter_takes_effect_once_the_hosts_are_read(home: Path) -> None:
     async with opened(options(home)) as user:
         screen = user.app.screen
         assert isinstance(screen, HostsScreen)
@@ -466,13 +466,13 @@ def checked_hosts(facts: Mapping[str, Fact]) -> HostList:
     return host_list
 
 
-def test_a_host_that_differs_from_its_peers_is_told_in_the_list() -> None:
+def test_a_host_that_differs_from_its_peers_is_reported_in_the_list() -> None:
     host_list = checked_hosts({"cpus": 8, "kernel": "6.1"})
     host_list.selection.checks["h3"].facts["kernel"] = "5.4"
     assert [*map(host_list.differs, host_list.hosts)] == ["", "", "kernel"]
 
 
-def test_parts_of_a_fact_that_differ_are_told_behind_it_once() -> None:
+def test_parts_of_a_fact_that_differ_are_reported_behind_it_once() -> None:
     host_list = checked_hosts(facts_of("weka-01"))
     host_list.selection.checks["h3"].facts.update(facts_of("weka-05"))
     assert host_list.differs(host_list.hosts[2]) == "kernel, governor, links: mtu, speed"

@@ -87,7 +87,7 @@ async def test_the_latency_of_hosts_is_that_of_the_headline(tmp_path: Path) -> N
         assert latency(sync) in host_row(app) and latency(write) not in host_row(app)
 
 
-async def test_sorting_by_a_latency_goes_on_when_another_job_is_shown(tmp_path: Path) -> None:
+async def test_sorting_by_a_latency_continues_when_another_job_is_shown(tmp_path: Path) -> None:
     async with stage(running(tmp_path), WIDE) as (app, pilot):
         for _ in range(4):
             await pilot.press("s")  # host, IOPS, BW, p99

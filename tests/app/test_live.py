@@ -148,7 +148,7 @@ async def test_a_tick_without_news_paints_nothing(maker: RunMaker) -> None:
         assert damaged == []
 
 
-async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run_goes_on(
+async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run_continues(
     maker: RunMaker,
 ) -> None:
     maker.go().measure(3)
@@ -281,7 +281,7 @@ async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
         assert "node-000" in app.text_of("#live-hosts")
 
 
-async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_path: Path) -> None:
+async def test_a_straggler_is_named_at_once_and_the_others_fold_into_a_line(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(30), READS).begin().go()
     maker.pace = {"weka-07": 0.25}
     async with stage(maker.measure(6), SMALL) as (app, pilot):
@@ -308,7 +308,7 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         )
 
 
-async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_path: Path) -> None:
+async def test_stragglers_and_bottleneck_follow_the_thresholds_of_the_run(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go()
     file = maker.run_dir / PLAN_FILE
     plan = msgspec.json.decode(file.read_bytes(), type=Plan)
@@ -548,7 +548,7 @@ def level_of(app: Stage) -> int:
     return sum(len(text) for row in rows for text, role in row.runs if role.startswith("bright"))
 
 
-async def test_an_earlier_run_of_the_same_load_stands_behind_the_graphs(maker: RunMaker) -> None:
+async def test_an_earlier_run_of_the_same_load_is_behind_the_graphs(maker: RunMaker) -> None:
     folder = maker.run_dir.parent
     earlier = (
         RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", maker.hosts)

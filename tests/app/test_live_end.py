@@ -92,7 +92,7 @@ async def test_5_leads_to_the_run_that_ended_last_whatever_was_open_before_and_w
         assert await result_by_5(app, pilot) == earlier.run_dir, "that was asked for"
 
 
-async def test_a_run_that_is_taken_over_on_live_is_shown_there_anew(maker: RunMaker) -> None:
+async def test_a_run_taken_over_on_live_is_followed_there(maker: RunMaker) -> None:
     async with stage(maker.go().measure(3)) as (app, pilot):
         before = app.live
         app.open_live(maker.run_dir)
@@ -101,7 +101,7 @@ async def test_a_run_that_is_taken_over_on_live_is_shown_there_anew(maker: RunMa
         assert "RUNNING" in app.text_of("#live-header")
 
 
-async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker) -> None:
+async def test_a_key_after_the_end_is_respected(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         maker.finish()
@@ -242,7 +242,7 @@ async def test_keys_pass_between_the_panels_of_a_paint(
         assert in_slices == [widget.painted for widget in app.live.query(Lines)]
 
 
-async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(
+async def test_leaving_while_a_long_journal_is_read_causes_no_error(
     maker: RunMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_watching, "CATCH_UP_PAINT_S", 0.0)
@@ -252,7 +252,7 @@ async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(
         app.live.catch_up()
 
 
-async def test_a_dead_engine_is_told_with_what_to_do(maker: RunMaker) -> None:
+async def test_a_dead_engine_is_reported_with_what_to_do(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         app.engine_lives = False
@@ -336,7 +336,7 @@ async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scal
         assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"
 
 
-async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well(
+async def test_the_straggler_is_named_above_the_graphs_of_a_finished_run_too(
     tmp_path: Path,
 ) -> None:
     maker = scenes.scene("lag", tmp_path, 8, 20).finish()
@@ -345,7 +345,7 @@ async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well
         assert "weka-06 at 25 % of median" in app.text_of("#live-health")
 
 
-async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(
+async def test_the_heat_map_title_has_the_percentiles_of_the_table_during_the_load(
     tmp_path: Path,
 ) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(9)

@@ -40,7 +40,7 @@ async def test_of_a_mixed_load_the_sum_is_shown_with_its_average(tmp_path: Path)
         )
 
 
-async def test_before_the_load_the_layout_is_told(tmp_path: Path) -> None:
+async def test_before_the_load_the_layout_is_reported(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin()
     async with stage(maker, WIDE) as (app, pilot):
         assert not figures(app) and not app.live.query_one(FigureTiles).size.height

@@ -49,7 +49,7 @@ async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(
         assert app.live.feed.replay, "there is no run that 4 could lead to"
 
 
-async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker) -> None:
+async def test_a_replay_leaves_the_running_run_where_it_was(maker: RunMaker) -> None:
     going = (
         RunMaker(maker.run_dir.with_name("20261121T101530Z-weka-read-iops-0002"), host_names(2))
         .begin()

@@ -108,7 +108,7 @@ async def test_the_footer_goes_with_the_panel_that_has_all_room(tmp_path: Path) 
         assert "Esc hosts" in bar.render().plain
 
 
-async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(
+async def test_requests_in_flight_are_next_to_disk_and_network_at_120_columns(
     tmp_path: Path,
 ) -> None:
     maker = maker_of(tmp_path).begin().go()
@@ -120,7 +120,7 @@ async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(
         assert first.split()[titles.split().index("flight") - len(titles.split())] == "31"
 
 
-async def test_two_lines_beside_a_laggard_do_not_stay_empty_while_others_are_folded(
+async def test_two_lines_beside_a_straggler_do_not_stay_empty_while_others_are_folded(
     tmp_path: Path,
 ) -> None:
     maker = maker_of(tmp_path, 64).begin().go()

@@ -25,7 +25,7 @@ from tui.text.plot import TimeAxis, axis_of, spread_over
 from tui.view.live_health import apart_text
 
 
-def test_directions_in_the_table_of_latencies_are_told_apart_where_there_is_room() -> None:
+def test_directions_in_the_table_of_latencies_are_distinguished_where_there_is_room() -> None:
     table = PercentileTable()
     names = ("read", "read-objects")
     table.given = tuple(PercentileRow(name, "read", "last 1 s", {}) for name in names)
@@ -139,7 +139,7 @@ def test_a_row_that_gets_the_cursor_is_repainted_whole() -> None:
         ("governor, l…", "governor, l~"),
     ],
 )
-def test_spreads_ranges_and_bounds_are_told_apart_from_estimates_in_ascii(
+def test_spreads_ranges_and_bounds_are_distinguished_from_estimates_in_ascii(
     text: str, shown: str
 ) -> None:
     assert shown_as(text, LACKING["ascii"]) == shown

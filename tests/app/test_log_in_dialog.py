@@ -122,7 +122,7 @@ async def test_what_is_masked_never_reaches_the_clipboard(home: Path) -> None:
         await user.sees(lambda: worker.is_finished)
 
 
-async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(
+async def test_launch_asks_on_the_live_screen_and_the_run_continues(
     home: Path, walled: SshdLab, tmp_path: Path
 ) -> None:
     overrides = {"directory": str(tmp_path), "runtime": "1s"}

@@ -230,7 +230,7 @@ async def test_i_b_and_l_put_another_figure_into_the_cells(tmp_path: Path) -> No
         assert "214k IOPS" in app.text_of("#result-page")
 
 
-async def test_repetitions_of_a_cell_stand_together(tmp_path: Path) -> None:
+async def test_repetitions_of_a_cell_are_together(tmp_path: Path) -> None:
     figures = [value * factor for value in figures_of(["4k"]) for factor in (0.9, 1.0, 1.1)]
     maker = finished(sweep(tmp_path, ["4k"], times=3), figures)
     async with stage(maker, step="result") as (app, pilot):

@@ -102,7 +102,7 @@ async def test_a_search_that_knows_lacks_nothing(home: Path) -> None:
         await user.is_told("nothing to resume")
 
 
-async def test_a_disk_that_takes_no_plan_is_told_and_the_run_stays_as_it_was(
+async def test_a_disk_that_takes_no_plan_is_reported_and_the_run_stays_as_it_was(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: int) -> None:

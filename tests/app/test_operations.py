@@ -143,7 +143,7 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
         )
 
 
-def test_the_phase_of_now_is_told_in_large_digits_as_a_bound_that_comes_down() -> None:
+def test_the_current_phase_is_an_upper_bound_in_large_digits() -> None:
     launch = MpiLaunch("/mnt", 10, 100, 3)  # 2000 operations a phase on two hosts
     step = Step(0, "mdtest", "mdtest", {}, [], None, directions=["create", "stat"], mpi=launch)
     view = MetadataView(step=0)
@@ -173,7 +173,7 @@ def test_the_phase_of_now_is_told_in_large_digits_as_a_bound_that_comes_down() -
     assert [tile.number for tile in operation_tiles(view, step, 2, 9.0)] == ["444", "333"]
 
 
-async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None:
+async def test_no_phase_is_running_after_the_last_line_of_mdtest(maker: RunMaker) -> None:
     maker.add(phase("remove", iteration=3), phase(ALL_OVER, iteration=3, ended="remove"))
     maker.t += 19
     maker.say("nineteen seconds later")
@@ -263,7 +263,7 @@ async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_
         )
 
 
-async def test_a_run_before_stands_beside_the_rates(maker: RunMaker) -> None:
+async def test_the_previous_run_is_next_to_the_rates(maker: RunMaker) -> None:
     async with stage(iterations(maker, 10.0)) as (app, _):
         app.live.behind.shown = Behind(
             "before", "a run", rates={0: {"create": 50_000.0, "stat": 200_000.0}}
@@ -326,7 +326,7 @@ def test_the_name_of_the_last_phase_is_whole_where_there_is_room() -> None:
     assert [len(text) for text, _ in ahead] == [6, 40]
 
 
-def test_bandwidths_of_iterations_stand_apart() -> None:
+def test_bandwidths_of_iterations_are_separate() -> None:
     view = MetadataView(0)
     for number in (1, 2, 3):
         view.enter(phase("write", number, t=float(number)))
@@ -338,7 +338,7 @@ def test_bandwidths_of_iterations_stand_apart() -> None:
     assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.00", "%"]
 
 
-def test_bandwidths_and_counts_of_one_benchmark_stand_apart() -> None:
+def test_bandwidths_and_counts_of_one_benchmark_are_separate() -> None:
     view = MetadataView(0, iterations=2)
     for name, moved in (("easy-write", 1 << 20), ("easy-stat", 0)):
         for number in (1, 2):

@@ -123,7 +123,7 @@ def test_both_say_how_many_repetitions_compare_needs() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 2, 5, 6])
-def test_as_many_repetitions_as_are_said_decide_and_one_less_does_not(points: int) -> None:
+def test_the_stated_number_of_repetitions_decides_and_one_less_does_not(points: int) -> None:
     needed = repetitions_needed(points)
     for times, word in ((needed, "worse"), (needed - 1, "too few repetitions to say")):
         a, b = (

@@ -108,7 +108,7 @@ def test_a_device_is_warned_of_by_name() -> None:
     assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: existing data is lost"]
 
 
-def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() -> None:
+def test_all_devices_are_named_and_no_files() -> None:
     given = plan(directions=("write",))
     luns = [FileSpec("/dev/mapper/a", GIB), FileSpec("/dev/mapper/b", GIB)]
     tasks = [
@@ -151,7 +151,7 @@ def test_wrapped_values_stay_under_their_values() -> None:
     assert lines[index + 1].startswith(" " * review_plan.INDENT)
 
 
-def test_what_happens_to_the_files_is_said() -> None:
+def test_what_happens_to_the_files_is_reported() -> None:
     assert "test files stay" in shown(plan())
     assert "test files are removed" in shown(replace(plan(), cleanup=True))
 

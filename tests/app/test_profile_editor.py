@@ -130,7 +130,7 @@ def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
         ("- weka/read-iops", [("-", "sign")]),
     ],
 )  # fmt: skip
-def test_a_line_is_coloured_by_what_stands_in_it(line: str, found: list[tuple[str, str]]) -> None:
+def test_a_line_is_coloured_by_what_is_in_it(line: str, found: list[tuple[str, str]]) -> None:
     assert [(line[start:end], kind) for start, end, kind in spans(line)] == found
 
 
@@ -156,7 +156,7 @@ def test_a_character_has_a_line_and_a_column() -> None:
     ]
 
 
-async def test_what_is_asked_for_in_vain_is_told_as_one_types_and_can_be_run(home: Path) -> None:
+async def test_an_option_without_effect_is_hinted_while_typing_and_can_be_run(home: Path) -> None:
     async with editing(home) as at:
         await at.write("params:", "fio: {global: {ioengine: psync, iodepth: 4}}\nparams:")
         assert at.problems == []
@@ -245,7 +245,7 @@ async def test_the_line_with_a_problem_is_marked(home: Path) -> None:
         assert "✗" not in user.user.text
 
 
-async def test_broken_yaml_is_told_at_its_place(home: Path) -> None:
+async def test_broken_yaml_is_reported_at_its_place(home: Path) -> None:
     async with editing(home) as user:
         await user.write("title: Mine", "title: [a")
         assert "broken YAML" in user.problems[0]
@@ -372,7 +372,7 @@ async def test_what_is_saved_is_whole_and_the_schema_lies_beside(home: Path) -> 
         assert [path.name for path in user.path.parent.iterdir()] == ["reads.yaml"]
 
 
-async def test_a_file_that_cannot_be_written_is_told_and_the_text_stays(home: Path) -> None:
+async def test_a_file_that_cannot_be_written_is_reported_and_the_text_stays(home: Path) -> None:
     async with editing(home) as user:
         await user.write("30s", "20s")
         user.screen.file.path = Path("/proc/nothing/here.yaml")
@@ -451,7 +451,7 @@ async def test_what_is_typed_wins_over_the_file_only_after_a_question(home: Path
         await user.sees(lambda: "20s" in user.path.read_text())
 
 
-async def test_one_can_go_on_in_another_editor(home: Path) -> None:
+async def test_the_file_can_be_edited_in_another_editor(home: Path) -> None:
     script = home / "editor.py"
     script.write_text(
         "import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('latency: x\\n')\n"

@@ -149,7 +149,7 @@ async def test_the_filter_narrows_by_tag_and_title(home: Path) -> None:
         assert user.scope == "profiles"
 
 
-async def test_enter_chooses_and_goes_on_to_review(home: Path) -> None:
+async def test_enter_chooses_and_continues_to_review(home: Path) -> None:
     async with opened(options(home, hosts=("local",))) as user:
         await go_to(user, "demo/quick")
         await user.press("enter")
@@ -194,7 +194,9 @@ async def test_a_mistake_made_in_the_editor_is_shown_on_return(home: Path) -> No
 @pytest.mark.parametrize(
     ("command", "said"), [("no-such-editor", "not found"), ("false", "exited with code 1")]
 )
-async def test_an_editor_that_does_not_work_is_told(home: Path, command: str, said: str) -> None:
+async def test_an_editor_that_does_not_work_is_reported(
+    home: Path, command: str, said: str
+) -> None:
     own_profile(home)
     environ = {"TERM": "xterm-256color", "EDITOR": command}
     async with opened(options(home, environ=environ), size=(120, 36)) as user:

@@ -63,7 +63,7 @@ async def test_a_run_whose_hosts_were_not_looked_at_has_nothing_to_prove(maker: 
         assert any("its hosts have no telemetry" in note.message for note in app._notifications)
 
 
-async def test_what_was_shown_stands_below_the_bottleneck(maker: RunMaker) -> None:
+async def test_what_was_shown_is_below_the_bottleneck(maker: RunMaker) -> None:
     change(maker, limiter={**LIMITER, "proof": PROOF})
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())
@@ -89,7 +89,9 @@ async def test_a_counter_experiment_begins_with_what_it_showed(
 
 
 @pytest.mark.e2e
-async def test_it_is_asked_about_run_and_told(maker: RunMaker, tmp_path: Path) -> None:
+async def test_the_experiment_is_confirmed_run_and_reported(
+    maker: RunMaker, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
     overrides = {

@@ -119,7 +119,7 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.sees("Inconclusive: ")
 
 
-async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
+async def test_why_there_is_no_report_is_reported(tmp_path: Path) -> None:
     for where, why in ((f"{tmp_path}/", "not a run"),
         ("~no-such-user/r.md", "unknown user 'no-such-user'"),
                        (f"{tmp_path}/{'x' * 300}", "File name too long")):  # fmt: skip

@@ -64,7 +64,7 @@ async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) 
         assert "read IOPS" in page and "valid with warnings: " in page
 
 
-def test_phases_stand_in_the_order_in_which_they_began(maker: RunMaker) -> None:
+def test_phases_are_in_the_order_in_which_they_began(maker: RunMaker) -> None:
     record = record_of(maker)
     record.phases = [
         PhaseRecord(name=name, start_s=at, end_s=at + 1)
@@ -87,7 +87,7 @@ def test_a_command_of_many_hosts_counts_those_that_find_no_room(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("width", "broad"), [(78, True), (60, False)])
-def test_charts_of_latencies_stand_beside_the_percentiles_where_there_is_room(
+def test_charts_of_latencies_are_next_to_the_percentiles_where_there_is_room(
     tmp_path: Path, width: int, broad: bool
 ) -> None:
     maker = (
@@ -132,7 +132,7 @@ async def test_i_b_and_l_switch_the_chart(maker: RunMaker) -> None:
         assert "\nmean latency  " in app.text_of("#result-page")
 
 
-async def test_changed_parameters_files_left_and_the_path_are_told(maker: RunMaker) -> None:
+async def test_changed_parameters_files_left_and_the_path_are_reported(maker: RunMaker) -> None:
     async with stage(maker, step="result") as (app, pilot):
         page = await tab(app, pilot, "facts")
         assert "Changed  runtime=60s" in page
@@ -275,7 +275,7 @@ async def test_y_asks_what_to_copy_and_copies_it(maker: RunMaker) -> None:
             )
 
 
-async def test_what_would_be_copied_stands_below_whole_lines_wrapped_and_tables_cut(
+async def test_what_would_be_copied_is_below_whole_lines_wrapped_and_tables_cut(
     maker: RunMaker,
 ) -> None:
     async with stage(maker, SMALL, step="result") as (app, pilot):
@@ -335,7 +335,7 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(
+async def test_a_problem_that_several_hosts_have_is_reported_once_with_their_names(
     tmp_path: Path,
 ) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(9)).begin()
@@ -368,7 +368,7 @@ async def test_a_run_whose_engine_died_gets_a_record_from_its_journal(tmp_path: 
     assert json.loads((maker.run_dir / "run.json").read_bytes())["state"] == "partial"
 
 
-async def test_a_damaged_record_is_told_not_thrown(maker: RunMaker) -> None:
+async def test_a_damaged_record_is_reported_not_thrown(maker: RunMaker) -> None:
     (maker.run_dir / "run.json").write_text('{"schema": "benchtui.run/1"}')
     async with stage(maker, step="result") as (app, _):
         assert "not a run record" in " ".join(app.text_of("#result-page").split())
@@ -459,7 +459,7 @@ async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(
         )
 
 
-def test_an_answer_without_a_number_is_said_in_words_on_every_tab(maker: RunMaker) -> None:
+def test_an_answer_without_a_number_is_reported_in_words_on_every_tab(maker: RunMaker) -> None:
     record = load_record(maker.run_dir)
     assert record.headline is not None
     answer = record.headline.model_copy(update={"value": None, "text": "no load meets p99 < 3 ms"})

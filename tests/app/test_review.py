@@ -101,7 +101,7 @@ def run_of(home: Path, run_id: str, hosts: list[str]) -> list[str]:
     return hosts
 
 
-async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path) -> None:
+async def test_servers_are_looked_at_and_it_is_reported_before_the_start(home: Path) -> None:
     write_inventory(home, "hosts:\n  osd-[1-2]: {role: server}\n")
     async with opened(review(home, servers=("osd-1", "osd-2"))) as user:
         await user.sees("osd-1, osd-2 (monitored, no")
@@ -184,7 +184,7 @@ async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps
         assert user.app.selection.overrides == {"runtime": "90m"}
 
 
-async def test_a_wrong_value_is_told_under_its_field_and_nothing_can_start(home: Path) -> None:
+async def test_a_wrong_value_is_reported_under_its_field_and_nothing_can_start(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "numjobs", "many")
         await user.sees("is not a count")

@@ -130,11 +130,11 @@ async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home
     ("age_s", "said"),
     [(0.0, "just now"), (4.9, "just now"), (12.0, "0:10 ago"), (3720.0, "1h 02m ago")],
 )
-def test_an_age_is_told_in_steps(age_s: float, said: str) -> None:
+def test_an_age_is_reported_in_steps(age_s: float, said: str) -> None:
     assert age_text(age_s) == said
 
 
-async def test_a_size_that_cannot_be_planned_is_told_at_its_field_until_it_is_right(
+async def test_a_size_that_cannot_be_planned_is_reported_at_its_field_until_it_is_right(
     home: Path,
 ) -> None:
     async with opened(review(home)) as user:

@@ -174,7 +174,7 @@ async def test_deleting_asks_and_no_is_the_default(newest: RunMaker) -> None:
         assert not newest.run_dir.exists() and len(rows(app)) == 2
 
 
-async def test_a_run_that_goes_on_cannot_be_deleted(newest: RunMaker) -> None:
+async def test_a_running_run_cannot_be_deleted(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("D")
         assert not isinstance(app.screen, Confirm) and newest.run_dir.exists()
@@ -193,7 +193,7 @@ async def test_the_filter_is_the_language_of_runs_list(newest: RunMaker) -> None
         assert len(rows(app)) == 1 and "weka/read-iops" in rows(app)[0]
 
 
-async def test_a_filter_that_means_nothing_is_told(newest: RunMaker) -> None:
+async def test_a_filter_that_means_nothing_is_reported(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("slash", *"hots:x")
         assert "unknown filter key 'hots:' (did you mean 'host'?)" in str(
@@ -375,7 +375,7 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
         assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team
 
 
-async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(
+async def test_a_list_of_shared_directories_that_cannot_be_read_is_reported(
     newest: RunMaker, tmp_path: Path
 ) -> None:
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
@@ -437,7 +437,7 @@ async def test_i_imports_what_was_measured_elsewhere_and_opens_it(newest: RunMak
         assert isinstance(app.screen, ResultScreen) and "imported-fio" in app.screen.run_dir.name
 
 
-async def test_what_cannot_be_imported_is_told_with_its_place(
+async def test_what_cannot_be_imported_is_reported_with_its_place(
     newest: RunMaker, tmp_path: Path
 ) -> None:
     kept = tmp_path / "letter.txt"
@@ -545,7 +545,7 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
         assert isinstance(app.screen, RunsScreen)
 
 
-async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(newest: RunMaker) -> None:
+async def test_a_click_on_a_heading_sorts_and_again_turns_round(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         at = text_of(app.screen.query_one(PickList)).splitlines()[0].index("hosts") + 3
         for first, symbol in (("weka/read-iops", "▾"), ("weka/write-iops", "▴")):

@@ -278,7 +278,7 @@ async def ask_to_leave(user: User, run_dir: Path) -> None:
     await user.sees(lambda: isinstance(user.app.screen, Confirm))
 
 
-async def test_a_run_that_goes_on_is_offered_and_4_watches_it(home: Path, running: Path) -> None:
+async def test_a_running_run_is_offered_and_4_watches_it(home: Path, running: Path) -> None:
     async with opened(options(home)) as user:
         await user.sees(f"run {running.name} is still running; press 4 to watch")
         await user.press("4")

@@ -48,7 +48,7 @@ def test_interval_holds_the_capacity_where_slow_seconds_come_one_after_another(s
     assert len(points) <= 15
 
 
-def test_how_much_seconds_differ_is_told_by_the_points_that_met_a_slow_spell() -> None:
+def test_how_much_seconds_differ_is_reported_by_the_points_that_met_a_slow_spell() -> None:
     limit = p99_limit(20)
     found = [(0.2, 0.2), (2.0, 1.0)]  # I/Os above the limit, and how surely by what the point met
     points = [

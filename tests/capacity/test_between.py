@@ -111,7 +111,7 @@ def test_points_whose_latency_falls_while_load_grows_scatter_and_widen_the_inter
     assert torn.ratio.low < 1 and torn.ratio.high > 1.1
 
 
-def test_points_that_scatter_by_half_say_nothing_and_it_is_said() -> None:
+def test_points_that_scatter_by_half_say_nothing_and_this_is_reported() -> None:
     wild = [UncertainPoint(rate, 1e6 * factor, ERROR, 20)
             for rate, factor in ((300.0, 3.0), (500.0, 0.5), (700.0, 2.5), (930.0,
                 0.7))]  # fmt: skip

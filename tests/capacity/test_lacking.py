@@ -21,7 +21,7 @@ def test_a_search_of_known_points_lacks_all_of_them_at_first_and_none_at_its_end
     assert lacking_text(search, went(search, queue(7_000))) == ""
 
 
-def test_what_is_lacking_is_what_is_measured_next_and_is_told_in_words() -> None:
+def test_what_is_lacking_is_what_is_measured_next_and_is_reported_in_words() -> None:
     points = went(CURVE, queue(7_000), most=3)
     offer = next_offer(CURVE, points)
     assert offer is not None and lacking(CURVE, points)[0].rate_iops == offer.rate_iops
@@ -36,7 +36,7 @@ def test_what_is_lacking_is_what_is_measured_next_and_is_told_in_words() -> None
     assert lacking(Search("capacity", limits=(LIMIT,)), ()) == []
 
 
-def test_why_a_search_went_no_further_is_said() -> None:
+def test_why_a_search_went_no_further_is_reported() -> None:
     few = Search("curve", points=2)
     assert why_over(few, went(few, queue(7_000))) == "all 2 points used"
     short = Search("curve", within_s=25.0, points=13)

@@ -91,7 +91,7 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
     assert found.not_tried == ["more load than this generator produced: more jobs, depth or hosts"]
 
 
-def test_what_makes_more_load_is_told_as_the_options_of_the_next_search() -> None:
+def test_what_makes_more_load_is_reported_as_the_options_of_the_next_search() -> None:
     search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
     (said,) = answer(search, went(search, lambda rate: 2e6)).not_tried
     assert (
@@ -411,7 +411,7 @@ def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blame
     assert answer(search, [*points, fast, over]).binding == LIMIT.text
 
 
-def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
+def test_points_that_contradict_each_other_are_reported_as_a_doubt() -> None:
     search = capacity_search()
     rates = (None, 5_000.0, 8_000.0, 6_000.0)
     points = [point(search, Offer(rate, 10.0), at, queue(7_000)) for at, rate in enumerate(rates)]

@@ -83,7 +83,7 @@ def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(
     assert RunRecord.model_validate_json(record.to_json()).search == record.search
 
 
-def test_capacity_stands_with_its_interval_in_headline_list_and_summary(
+def test_capacity_is_shown_with_its_interval_in_headline_list_and_summary(
     found: SearchMaker, record: RunRecord
 ) -> None:
     assert record.headline is not None
@@ -283,7 +283,7 @@ def test_points_are_exported_as_rows_and_capacity_as_a_gauge(record: RunRecord) 
     assert 'unit="iops",limits="p99.9 < 2ms",state="found",bound="low"} 4' in gauges
 
 
-def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Path) -> None:
+def test_a_running_search_has_the_same_record_from_its_points_so_far(tmp_path: Path) -> None:
     maker = search_in(tmp_path).measure_points(3)
     maker.offer(3, offers()[3]).load(2, offers()[3].rate_iops)
     from tui.journal.reader import read_events

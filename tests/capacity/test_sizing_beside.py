@@ -196,7 +196,7 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
     assert drawn.count("◆") == without.count("◆") + 1
 
 
-def test_of_two_limits_on_one_latency_the_strictest_is_told_and_drawn(tmp_path: Path) -> None:
+def test_of_two_limits_on_one_latency_the_strictest_is_reported_and_drawn(tmp_path: Path) -> None:
     limits = (
         Limit("p99 < 1ms", "", "latency", 99.0, 1e6),
         Limit("read.p99 < 9ms", "read", "latency", 99.0, 9e6),

@@ -38,7 +38,7 @@ def measured(home: Path, spread: tuple[float, ...]) -> None:
     NoiseFloors(home / "noise.json").keep(measure([run(step(IOPS * factor)) for factor in spread]))
 
 
-def test_a_noise_floor_sizes_the_experiment_and_it_is_said(
+def test_a_noise_floor_sizes_the_experiment_and_this_is_reported(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured(home, SPREAD)
@@ -53,9 +53,7 @@ def test_a_noise_floor_sizes_the_experiment_and_it_is_said(
     assert capsys.readouterr().err == "", "it is said once"
 
 
-def test_where_time_is_short_for_that_it_is_said(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_short_time_limit_is_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured(home, SPREAD)
     tell_budget(experiment(12))
     assert "at most 30 runs" in (said := capsys.readouterr().err)

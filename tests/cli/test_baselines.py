@@ -125,7 +125,7 @@ def test_a_run_of_another_profile_has_nothing_beside_it(home: Path, capsys: Capt
     assert "published results" not in run(capsys, "runs", "show", "last")[1]
 
 
-def test_own_baselines_stand_beside_the_shipped_ones(
+def test_own_baselines_are_next_to_the_shipped_ones(
     finished: Path, home: Path, capsys: Captured
 ) -> None:
     (home / "baselines").mkdir()

@@ -120,7 +120,7 @@ UNDECIDED = [
 @pytest.mark.parametrize(
     ("a", "b"), [case[1:] for case in UNDECIDED], ids=[case[0] for case in UNDECIDED]
 )
-def test_what_nobody_can_tell_is_no_pass(
+def test_an_undecided_result_is_no_pass(
     home: Path, a: RunRecord, b: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(home / "runs", a)
@@ -173,7 +173,7 @@ def test_several_are_each_held_against_the_first(
     ([SAME, FOREIGN, "--fail-if", "p99 > 100us"], 1),  # of B alone
     ([SAME, FOREIGN, "--fail-if", "p99 > 1s"], 3),
 ])  # fmt: skip
-def test_what_is_worse_is_not_hidden_by_what_nobody_can_tell(
+def test_what_is_worse_is_not_hidden_by_an_undecided_result(
     runs: Path, words: list[str], code: int
 ) -> None:
     assert main(["compare", *words]) == code

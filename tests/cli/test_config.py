@@ -56,7 +56,7 @@ def test_a_new_file_says_nothing_and_every_line_of_it_counts_without_its_mark() 
         ("theme: [\n", "f:", "broken YAML"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(
+def test_what_is_wrong_is_reported_with_its_place_and_what_is_allowed(
     text: str, place: str, said: str
 ) -> None:
     with pytest.raises(UsageError) as caught:

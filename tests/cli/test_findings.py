@@ -25,7 +25,7 @@ def test_one_check_is_explained(
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_it_is_said_when_a_check_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_when_a_check_runs_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for name, when in (("client-cpu", "during a run"), ("repetitions", "at the end of a run")):
         assert main(["findings", name]) == 0
         assert f"Made        {when}" in capsys.readouterr().out

@@ -203,7 +203,7 @@ def test_bad_input_is_one_line_with_its_place(
     assert line.startswith(f"benchtui: {file}") and said in line
 
 
-def test_a_file_that_is_not_there_and_files_that_do_not_fit_are_told(
+def test_a_file_that_is_not_there_and_files_that_do_not_fit_are_reported(
     home: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     assert main(["import", str(tmp_path / "none.txt")]) == 2

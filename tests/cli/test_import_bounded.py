@@ -212,7 +212,7 @@ def test_impossible_numbers_are_refused_with_file_and_key(
     assert said.startswith(f"benchtui: {path}") and key in said and said.count("\n") == 1
 
 
-def test_an_error_number_that_no_system_has_is_said_as_it_is(
+def test_an_error_number_that_no_system_has_is_reported_as_it_is(
     home: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     assert main(["import", str(with_number(tmp_path, {"error": 2**31 - 1}))]) == 0

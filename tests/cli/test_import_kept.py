@@ -216,7 +216,7 @@ def test_logs_in_the_names_of_bench_fio_are_of_its_results(
 @pytest.mark.parametrize(
     "row", ["1000, much, 0, 0", "1000, 1, 0, " + "9" * 400], ids=["word", "no-size"]
 )
-def test_a_broken_row_of_a_log_is_told_with_its_place(row: str, tmp_path: Path) -> None:
+def test_a_broken_row_of_a_log_is_reported_with_its_place(row: str, tmp_path: Path) -> None:
     path = tmp_path / "logs"
     path.mkdir()
     (path / "a_clat.1.log").write_text(f"500, 12, 0, 4096\n{row}\n")
@@ -335,7 +335,7 @@ def test_terse_lines_are_the_jobs_of_one_fio(home: Path, capsys: Captured) -> No
     assert "lat" in jobs["fastnull"]["read"]["rounded"]
 
 
-def test_a_terse_line_that_is_cut_is_told_with_its_line(
+def test_a_terse_line_that_is_cut_is_reported_with_its_line(
     tmp_path: Path, home: Path, capsys: Captured
 ) -> None:
     path = tmp_path / "cut.txt"

@@ -38,7 +38,7 @@ def maker_in(tmp_path: Path) -> RunMaker:
     return maker.go()
 
 
-def test_a_new_finding_is_said_once_in_one_line(tmp_path: Path) -> None:
+def test_a_new_finding_is_reported_once_in_one_line(tmp_path: Path) -> None:
     maker = maker_in(tmp_path)
     maker.look_at("weka-01", BUSY)
     lines = said(maker, 90)

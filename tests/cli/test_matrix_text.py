@@ -41,7 +41,7 @@ def test_a_suite_is_a_line_a_profile_with_its_time(tmp_path: Path) -> None:
     assert not any("--dry-run --json" in line for line in lines)  # three steps are shown whole
 
 
-def test_bytes_are_told_in_all(tmp_path: Path) -> None:
+def test_bytes_are_reported_in_all(tmp_path: Path) -> None:
     maker = sweep(tmp_path, ["4k"])
     for step in maker.plan.steps:
         for task in step.tasks:
@@ -59,7 +59,7 @@ def test_every_step_is_announced_with_its_place_and_name(tmp_path: Path) -> None
     assert not any(line.startswith("measure") for line in lines)
 
 
-def test_what_failed_was_stopped_or_not_needed_is_said(tmp_path: Path) -> None:
+def test_what_failed_was_stopped_or_not_needed_is_reported(tmp_path: Path) -> None:
     maker = sweep(tmp_path, ["4k"], ["1", "2", "4"])
     maker.start_step(0).end_step(0, 0.0, broken=True)
     maker.start_step(1).add(StepEnded(t=maker.t, step=1, ok=False, cut=True))

@@ -80,7 +80,7 @@ def test_a_trend_names_the_run_from_which_on_it_is_worse(
     assert [each["run_id"] for each in told["changes"]] == [NAMES[4]]
 
 
-def test_the_history_of_a_sweep_is_told_point_by_point(
+def test_the_history_of_a_sweep_is_reported_point_by_point(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [*NAMES[:4], *(name.replace("202601", "202602") for name in NAMES)]
@@ -173,7 +173,7 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     assert "a run of test/p, not of test/q" in capsys.readouterr().err
 
 
-def test_a_profile_that_nobody_ran_is_wrong_usage(
+def test_a_profile_without_runs_is_wrong_usage(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["trend", "test/q"]) == 2

@@ -176,7 +176,7 @@ def test_new_from_a_profile_changes_it_in_a_few_lines(home: Path, capsys: Captur
     ]
 
 
-def test_what_may_be_changed_stands_there_as_comments(home: Path, capsys: Captured) -> None:
+def test_what_may_be_changed_is_there_as_comments(home: Path, capsys: Captured) -> None:
     run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops")
     path = home / "profiles/my/reads.yaml"
     path.write_text(

@@ -11,7 +11,7 @@ from tui.cli.shared import experiments
 from tui.library.build import write_record
 
 
-def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
+def test_ctrl_c_before_it_has_begun_is_reported_and_the_run_continues_to_be_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     maker = RunMaker(tmp_path / RUN_ID, ["h1"], READS).begin().go().measure(6).finish()

@@ -49,7 +49,7 @@ def runs(home: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", ["x.md", "x.html"])
-def test_a_report_says_first_that_it_goes_on_and_nothing_of_an_end(
+def test_a_report_of_a_running_run_says_so_first_and_has_no_end(
     runs: Path, tmp_path: Path, name: str
 ) -> None:
     assert main(["report", GOES_ON, "-o", str(tmp_path / name)]) == 0
@@ -61,7 +61,7 @@ def test_a_report_says_first_that_it_goes_on_and_nothing_of_an_end(
         assert wrong not in said, wrong
 
 
-def test_an_export_says_that_it_goes_on(
+def test_an_export_says_that_the_run_is_running(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", GOES_ON, "csv", "-o", f"{tmp_path}/"]) == 0
@@ -90,7 +90,7 @@ def test_show_and_compare_call_it_running_too(
     assert f"B {GOES_ON} is running" in capsys.readouterr().out
 
 
-def test_a_run_whose_engine_died_is_told_as_before(
+def test_a_run_whose_engine_died_is_reported_as_before(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (runs / GOES_ON / "engine.pid").write_text("1 1 elsewhere\n")

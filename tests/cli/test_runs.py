@@ -272,7 +272,7 @@ def test_who_asks_a_run_to_stop_that_does_not_go_on_is_told_which_do(
     assert f"run {OLD} is not running; {NEW} goes on" in capsys.readouterr().err
 
 
-def test_removing_needs_a_word_when_nobody_can_be_asked(
+def test_removing_needs_yes_without_a_terminal(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Path(os.devnull).open() as nobody:

@@ -227,7 +227,7 @@ def test_a_shared_directory_that_is_not_there_is_named_and_hides_nothing(
     assert len(captured.out.splitlines()) == 3
 
 
-def test_shared_directories_stand_in_a_file_too(runs: Path, others: Path, home: Path,
+def test_shared_directories_are_in_a_file_too(runs: Path, others: Path, home: Path,
     monkeypatch: pytest.MonkeyPatch,
                                                 capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.delenv("BENCHTUI_SHARED_RUNS")

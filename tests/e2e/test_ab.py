@@ -137,7 +137,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     )
 
 
-def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
+def test_what_looks_have_spent_counts_when_the_experiment_continues(
     home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = [*profile, "--set-b", "rate=200", "--name", "mine", "--json"]
@@ -189,7 +189,9 @@ def test_how_many_runs_there_is_time_for_is_true(
 
 
 @pytest.mark.e2e
-def test_ctrl_c_keeps_what_is_whole_and_says_how_to_go_on(home: Path, profile: list[str]) -> None:
+def test_ctrl_c_keeps_what_is_whole_and_says_how_to_continue(
+    home: Path, profile: list[str]
+) -> None:
     asked = [*profile, "--set-b", "rate=200", "--set", "runtime=60s", "--name", "mine", "--json"]
     keep_runs(home, asked, "AB")
     process = start(home, *asked)
@@ -211,7 +213,7 @@ SWEPT = PROFILE.replace("lab/paced", "lab/swept").replace(
 )
 
 
-def test_of_a_sweep_it_is_said_what_to_do(
+def test_a_sweep_is_refused_with_an_alternative(
     home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "profiles" / "lab" / "swept.yaml").write_text(SWEPT)

@@ -107,7 +107,7 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
 
 
 @pytest.mark.slow
-def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(
+def test_run_continues_when_the_app_is_killed_and_is_shown_again(
     lab: SshdLab, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -139,7 +139,7 @@ def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> No
         terminal.wait_for("FAILED")
 
 
-def test_wrong_value_is_told_at_its_field_and_blocks_the_launch(
+def test_wrong_value_is_reported_at_its_field_and_blocks_the_launch(
     lab: SshdLab, tmp_path: Path
 ) -> None:
     with Terminal(tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review") as terminal:

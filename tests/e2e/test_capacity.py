@@ -52,7 +52,7 @@ def profile(where: Path) -> Path:
     return path
 
 
-def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_keeps_the_limit(
+def test_a_search_that_is_stopped_continues_from_its_points_and_says_that_nothing_keeps_the_limit(
     home: Path, tmp_path: Path
 ) -> None:
     options = ("--hosts", "local", "--no-telemetry", "--detach")
@@ -93,7 +93,7 @@ def begun(home: Path, tmp_path: Path, point_s: int) -> Path:
     return home / "runs" / benchtui(home, "capacity", path, *options).stdout.strip()
 
 
-def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(
+def test_a_search_whose_engine_is_killed_keeps_its_points_and_continues(
     home: Path, tmp_path: Path
 ) -> None:
     run_dir = begun(home, tmp_path, point_s=2)
@@ -185,7 +185,7 @@ async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(
 
 
 @pytest.mark.slow
-def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_on_with_more(
+def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_continues_with_more(
     home: Path, tmp_path: Path
 ) -> None:
     path = profile(tmp_path)

@@ -288,7 +288,7 @@ async def test_a_key_in_the_app_does_the_same_after_a_question(
 
 
 @pytest.mark.e2e
-def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
+def test_a_running_run_is_not_cleaned(own: Path, target: Path) -> None:
     words = (
         "run",
         "own/files",
@@ -314,7 +314,7 @@ def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(
+def test_what_is_where_a_removed_file_was_is_not_overwritten_by_a_resume(
     own: Path, target: Path
 ) -> None:
     words = (
@@ -370,7 +370,7 @@ headline: {metric: ops, direction: DIRECTION}
 @pytest.mark.parametrize(
     ("engine", "direction"), [("filecreate", "create"), ("filedelete", "remove")]
 )
-def test_numbered_files_of_somebody_else_are_neither_used_nor_removed(
+def test_numbered_files_of_another_user_are_neither_used_nor_removed(
     own: Path, target: Path, engine: str, direction: str
 ) -> None:
     text = NUMBERED.replace("ENGINE", engine).replace("DIRECTION", direction)
@@ -427,5 +427,5 @@ def test_a_file_goes_when_it_is_what_the_run_made(
     assert (bool(found.goes), bool(found.stays), found.absent) == (goes, not goes, [])
 
 
-def test_a_file_that_is_gone_is_told() -> None:
+def test_a_file_that_is_gone_is_reported() -> None:
     assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: not there any more"]

@@ -104,7 +104,7 @@ def test_a_run_again_takes_three_keys(tmp_path: Path) -> None:
     assert json.loads((after / "run.json").read_text())["state"] == "complete"
 
 
-def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) -> None:
+def test_a_profile_is_edited_and_its_new_value_is_on_review(tmp_path: Path) -> None:
     own = tmp_path / "home" / "profiles" / "my" / "reads.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("profile: my/reads\nextends: demo/quick  # mine\nparams:\n  runtime: 30s\n")
@@ -134,7 +134,7 @@ def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) 
         screen.wait_for("Enter runs on local, 0:45")
 
 
-def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_its_result(
+def test_a_straggler_is_seen_while_the_run_continues_looked_into_and_found_again_in_its_result(
     tmp_path: Path,
 ) -> None:
     maker = lagging(tmp_path / "home")
@@ -192,7 +192,7 @@ def test_two_runs_are_compared_and_the_slower_one_exported(
     assert exported.read_text().splitlines()[1].startswith(after)
 
 
-def test_a_run_outlives_the_terminal_and_whoever_comes_back_ends_it(tmp_path: Path) -> None:
+def test_a_run_outlives_the_terminal_and_can_be_stopped_later(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     before = kept_run(tmp_path / "home", tmp_path / "target", "60s")
     with terminal(tmp_path) as screen:

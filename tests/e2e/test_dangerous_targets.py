@@ -135,7 +135,7 @@ def test_each_host_is_looked_at(lab: SshdLab, own: Path, disk: str) -> None:
 
 
 @pytest.mark.e2e
-def test_files_of_somebody_else_need_their_name_and_our_own_do_not(
+def test_files_of_another_user_need_their_name_and_our_own_do_not(
     own: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -161,9 +161,7 @@ def test_files_of_somebody_else_need_their_name_and_our_own_do_not(
 
 
 @pytest.mark.e2e
-def test_a_short_file_of_somebody_else_is_not_laid_out_to_be_read(
-    own: Path, tmp_path: Path
-) -> None:
+def test_a_short_file_of_another_user_is_not_laid_out_to_be_read(own: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
     (own / "profiles" / "reads.yaml").write_text(READS)
@@ -267,7 +265,7 @@ async def test_the_app_has_the_name_typed(own: Path, disk: str) -> None:
 
 
 @pytest.mark.e2e
-async def test_the_app_asks_for_files_of_somebody_else(own: Path, tmp_path: Path) -> None:
+async def test_the_app_asks_for_files_of_another_user(own: Path, tmp_path: Path) -> None:
     target = tmp_path / "t"
     target.mkdir()
     (target / "db.img").write_bytes(b"precious")

@@ -350,7 +350,7 @@ def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(
 
 
 @needs_hydra
-def test_a_missing_mdtest_and_a_missing_directory_are_told_in_the_same_try(
+def test_a_missing_mdtest_and_a_missing_directory_are_reported_in_the_same_try(
     lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:
     program, target = tmp_path / "missing", tmp_path / "nowhere"

@@ -439,7 +439,7 @@ async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_en
 
 
 @pytest.mark.slow
-async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_start(
+async def test_an_image_that_was_left_half_filled_is_reported_and_filled_from_its_start(
     home: Path, tmp_path: Path
 ) -> None:
     """Engine and load die together, as when the machine of both goes down."""

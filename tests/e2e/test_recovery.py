@@ -69,7 +69,7 @@ def last_total(run_dir: Path, host: str, step: int = 0) -> int:
     return total
 
 
-def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
+def test_run_is_taken_over_while_its_load_continues_and_nothing_is_lost(
     lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:
     run_dir = begin(lab, home, tmp_path, "8s")
@@ -82,7 +82,7 @@ def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
         assert results["read"]["ios"] == last_total(run_dir, host)
 
 
-async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_theirs(
+async def test_an_internal_error_on_one_host_does_not_affect_the_takeover_of_others(
     lab: SshdLab, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_dir = begin(lab, home, tmp_path, "5s")
@@ -136,7 +136,9 @@ def test_what_a_dead_engine_left_is_collected_after_the_lease(
 
 
 @pytest.mark.slow
-def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_later_repetitions_continue_after_a_takeover(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     run_dir = begin(lab, home, tmp_path, "20s", "--repeat", "2")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
@@ -149,7 +151,7 @@ def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_
 
 
 @pytest.mark.slow
-def test_run_that_goes_on_is_not_recovered(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_running_run_is_not_recovered(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     run_dir = begin(lab, home, tmp_path, "900s")
     refused = benchtui(home, "runs", "recover", run_dir.name)
     assert refused.returncode == 2

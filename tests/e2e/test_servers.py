@@ -121,7 +121,7 @@ def test_a_server_generates_no_load_and_is_no_host_of_the_run(
     assert not [column for column in server(record)["columns"] if column["name"].startswith("gen.")]
 
 
-def test_what_a_server_is_stands_in_the_record_and_the_summary(
+def test_facts_of_servers_are_in_the_record_and_the_summary(
     shown: tuple[dict[str, Any], str],
 ) -> None:
     reached, gone = sorted(shown[0]["servers"], key=lambda each: not each["facts"])

@@ -14,7 +14,7 @@ LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 
 
 @pytest.mark.e2e
-def test_a_run_is_streamed_while_it_goes_on(home: Path, tmp_path: Path) -> None:
+def test_a_run_is_streamed_while_it_is_running(home: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [
         "run",
         LOAD,

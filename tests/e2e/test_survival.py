@@ -96,7 +96,7 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_one_host_is_stopped_alone_and_the_others_go_on(
+def test_one_host_is_stopped_alone_and_the_others_continue(
     lab: SshdLab, home: Path, tmp_path: Path
 ) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "12s", "--detach"))

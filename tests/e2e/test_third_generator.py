@@ -129,7 +129,7 @@ def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> 
         ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
     ],
 )
-def test_what_is_wrong_in_its_profile_is_told_where_it_stands(
+def test_what_is_wrong_in_its_profile_is_reported_where_it_stands(
     installed: Path, tmp_path: Path, right: str, wrong: str, message: str
 ) -> None:
     path = tmp_path / "bad.yaml"

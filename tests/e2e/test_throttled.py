@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROFILE = Path(__file__).parents[1] / "faults" / "throttled.yaml"
 
 
-def test_a_load_at_the_limit_of_its_control_group_is_told_and_one_below_is_not(
+def test_a_load_at_the_limit_of_its_control_group_is_reported_and_one_below_is_not(
     home: Path, tmp_path: Path
 ) -> None:
     if why := missing(tmp_path):

@@ -102,7 +102,7 @@ def test_the_choices_of_a_plan_lead_to_it_again(
     )
 
 
-def test_what_cannot_be_the_same_is_said(catalogue: Catalogue) -> None:
+def test_what_cannot_be_the_same_is_reported(catalogue: Catalogue) -> None:
     plan = build_plan(
         catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"})
     )

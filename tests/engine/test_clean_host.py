@@ -46,7 +46,7 @@ async def made(agent: Agent, *paths: Path, target: str = "", mount: str = "") ->
     return Created(HOST, names, files, complete=False, target=target, mount=mount, known=known)
 
 
-async def test_what_could_not_be_removed_is_told_and_not_settled(
+async def test_what_could_not_be_removed_is_reported_and_not_settled(
     agent: Agent, tmp_path: Path
 ) -> None:
     ours, others = tmp_path / "d" / "f.0", tmp_path / "d" / "theirs"
@@ -160,9 +160,7 @@ async def test_nothing_goes_while_a_process_of_the_run_is_alive(
     ]
 
 
-async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(
-    agent: Agent, tmp_path: Path
-) -> None:
+async def test_no_engine_resumes_a_run_that_is_being_cleaned(agent: Agent, tmp_path: Path) -> None:
     run_dir = tmp_path / "runs" / "r1"
     run_dir.mkdir(parents=True)
 
@@ -218,7 +216,7 @@ async def test_a_tree_goes_whole_unless_it_was_replaced_or_something_is_mounted_
     assert not tree.exists()
 
 
-async def test_a_directory_of_mpi_that_goes_whole_is_told_as_removed(
+async def test_a_directory_of_mpi_that_goes_whole_is_reported_as_removed(
     agent: Agent, tmp_path: Path
 ) -> None:
     own = tmp_path / f"benchtui-{agent.run_id}"

@@ -59,7 +59,7 @@ async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(
 
 
 @pytest.mark.e2e
-async def test_a_file_of_zeros_is_told_and_one_that_says_so_itself_is_told_once(
+async def test_a_file_of_zeros_is_reported_and_one_that_says_so_itself_is_reported_once(
     home: Path, lab: SshdLab
 ) -> None:
     (home / "h1").mkdir()
@@ -93,7 +93,7 @@ async def test_a_file_of_zeros_is_told_and_one_that_says_so_itself_is_told_once(
         ({"kind": "written", "distinct": 16, "packed": 0.3}, 1),
     ],
 )
-def test_zeros_copies_and_what_gzip_packs_are_told(row: dict[str, object], said: int) -> None:
+def test_zeros_copies_and_what_gzip_packs_are_reported(row: dict[str, object], said: int) -> None:
     job = JobLoad("j", ("read", "write"))
     facts = {"content": [{"step": 0, "blocks": 16, **row}]}
     assert len(found("content", evidence(jobs=[job], facts=facts))) == said
@@ -101,7 +101,7 @@ def test_zeros_copies_and_what_gzip_packs_are_told(row: dict[str, object], said:
     assert len(found("content", named)) == (said if row["kind"] == "read" else 0)
 
 
-def test_zeros_of_holes_are_told_as_holes_alone() -> None:
+def test_zeros_of_holes_are_reported_as_holes_alone() -> None:
     facts = {
         "content": [{"step": 0, "kind": "read", "blocks": 16, "zero": 16}],
         "written": [{"step": 0, "files": 1, "size_bytes": MIB, "never_written_bytes": MIB}],
@@ -110,6 +110,6 @@ def test_zeros_of_holes_are_told_as_holes_alone() -> None:
     assert (len(found("content", at)), len(found("unwritten-data", at))) == (0, 1)
 
 
-def test_without_a_sample_nothing_is_said() -> None:
+def test_without_a_sample_nothing_is_reported() -> None:
     with pytest.raises(UnknownError):
         found("content", evidence())

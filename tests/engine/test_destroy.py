@@ -163,7 +163,7 @@ def test_a_disk_that_others_jobs_only_read_needs_no_name() -> None:
     assert unnamed_devices(only_sdc) == ["/dev/sdc"]
 
 
-def test_files_of_somebody_else_must_be_named() -> None:
+def test_files_of_another_user_must_be_named() -> None:
     full = FileInfo(1 << 20, 1 << 20)
     ((code, message),) = judged(writes_to("/data/db.img"), {"/data/db.img": full})
     assert (code, "--destroy /data/db.img " in message) == ("destroy-not-confirmed", True)

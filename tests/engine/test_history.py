@@ -132,7 +132,7 @@ def test_a_warm_up_is_made_again_with_its_point(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_goes_on_forgets_a_stop_and_what_kept_it_from_starting() -> None:
+def test_a_running_run_forgets_a_stop_and_what_kept_it_from_starting() -> None:
     end = RunEnded(t=0.0, state="partial", exit_code=4)
     past = history(
         problem(),

@@ -131,7 +131,7 @@ fio: {global: {ioengine: "null"}}
     assert plan(fileless, sweep={"bs": ["4k", "8k"]}).axes == ["bs"]
 
 
-def test_no_preset_asks_for_anything_in_vain(tmp_path: Path) -> None:
+def test_no_preset_asks_for_anything_without_effect(tmp_path: Path) -> None:
     presets = Catalogue(tmp_path)
     assert {tag: found for tag in presets.names() if (found := presets.load(tag).hints)} == {}
 
@@ -152,7 +152,9 @@ def test_a_plan_says_that_a_depth_does_not_act(own: Catalogue) -> None:
     assert plan(offloaded, overrides={"depth": "4"}).remarks == []
 
 
-def test_a_sweep_over_a_depth_that_does_not_act_is_said_to_measure_one_load(own: Catalogue) -> None:
+def test_a_sweep_over_a_depth_that_does_not_act_is_reported_to_measure_one_load(
+    own: Catalogue,
+) -> None:
     values = {"bs": ["4k", "8k"], "depth": ["1", "4"]}
     assert plan(loaded(own, ""), sweep=values).remarks == [VAIN, SWEEP]
     assert plan(loaded(own, QUEUES), sweep=values).remarks == []

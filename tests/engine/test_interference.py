@@ -18,7 +18,7 @@ READ = ("dd", "bs=1M", "count=4", "iflag=direct", "of=/dev/null")
 
 
 @pytest.mark.e2e
-async def test_what_others_read_beside_the_load_is_told(home: Path, lab: SshdLab) -> None:
+async def test_what_others_read_beside_the_load_is_reported(home: Path, lab: SshdLab) -> None:
     profile, other, over = home / "direct.yaml", home / "other", threading.Event()
     profile.write_text(LOAD.read_text().replace("global: {", "global: {direct: 1, "))
     other.write_bytes(os.urandom(4 << 20))

@@ -70,7 +70,7 @@ async def left_behind(lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch)
     return run
 
 
-async def test_what_a_busy_host_keeps_is_said_in_the_record(
+async def test_what_a_busy_host_keeps_is_reported_in_the_record(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await left_behind(lab, home, monkeypatch)

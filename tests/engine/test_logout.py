@@ -38,11 +38,11 @@ def machine(root: Path, *, kills: str = "yes", cgroup: str = SESSION, linger: bo
     return root
 
 
-def test_nothing_is_said_without_systemd(tmp_path: Path) -> None:
+def test_nothing_is_reported_without_systemd(tmp_path: Path) -> None:
     assert logout.logout_warning(NO_BUS, tmp_path) is None
 
 
-def test_nothing_is_said_where_processes_are_kept(tmp_path: Path) -> None:
+def test_nothing_is_reported_where_processes_are_kept(tmp_path: Path) -> None:
     assert logout.logout_warning(NO_BUS, machine(tmp_path, kills="no")) is None
 
 
@@ -152,13 +152,13 @@ async def test_hosts_that_take_a_key_of_a_forwarded_agent_are_named(
     assert lab.host("h2").log.count("Accepted publickey") == before  # one host of a kind is enough
 
 
-async def test_nothing_is_said_when_a_key_file_lets_us_in(
+async def test_nothing_is_reported_when_a_key_file_lets_us_in(
     lab: SshdLab, forwarded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await warning(lab, forwarded, lab.addresses(), monkeypatch) is None
 
 
-async def test_nothing_is_said_of_an_agent_of_this_machine(
+async def test_nothing_is_reported_of_an_agent_of_this_machine(
     lab: SshdLab, own_agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await warning(lab, own_agent, by_agent_alone(lab, tmp_path), monkeypatch) is None

@@ -219,7 +219,9 @@ def test_a_suite_sets_parameters_of_its_profiles(tmp_path: Path) -> None:
     assert [step.runtime_s for step in suite(tmp_path, text, overrides={"t": "9s"}).steps] == [9.0]
 
 
-def test_a_profile_that_a_suite_names_twice_is_told_apart_by_what_differs(tmp_path: Path) -> None:
+def test_a_profile_that_a_suite_names_twice_is_distinguished_by_what_differs(
+    tmp_path: Path,
+) -> None:
     members = ", ".join(f"{{profile: demo/quick, set: {{numjobs: {n}, size: 1M}}}}" for n in (1, 2))
     made = suite(tmp_path, f"suite: [{members}]")
     assert [step.cell for step in made.steps] == ["demo/quick numjobs=1", "demo/quick numjobs=2"]

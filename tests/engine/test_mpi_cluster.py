@@ -152,7 +152,7 @@ def test_of_steps_that_differ_in_ranks_alone_the_largest_is_looked_at() -> None:
     assert list(launches_of([*steps, other]).values()) == [steps[1], other]
 
 
-def test_one_machine_is_known_by_a_boot_that_is_told() -> None:
+def test_hosts_with_one_boot_id_are_one_machine() -> None:
     assert judge(cluster(facts(1, boot_id="b"), facts(2, hostname="node1", boot_id="b"))) == {}
     unknown = judge(
         cluster(facts(1, boot_id="unknown"), facts(2, hostname="node1", boot_id="unknown"))
@@ -167,7 +167,7 @@ def test_a_head_without_mpiexec_says_what_there_is() -> None:
     assert found["mpi-missing"] == "mpiexec of MPICH is not found; there is Open MPI 4.1.4"
 
 
-def test_a_missing_mpi_is_told_with_the_package_of_the_distribution() -> None:
+def test_a_missing_mpi_is_reported_with_the_package_of_the_distribution() -> None:
     debian = "Debian GNU/Linux 12 (bookworm)"
     head = openmpi(1, os=debian, **{"launcher.mpirun.openmpi": ""})
     found = judge(cluster(head, openmpi(2, os=debian, orted="")))
@@ -182,7 +182,7 @@ def test_intel_mpi_is_for_the_plain_way_only() -> None:
     assert "launcher: plain" in found["mpi-family"]
 
 
-def test_too_few_cpus_and_leftovers_are_told_and_hinder_nobody() -> None:
+def test_too_few_cpus_and_leftovers_are_reported_and_hinder_nobody() -> None:
     told = doubts(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
     assert told == {
         "h1": [
@@ -365,7 +365,7 @@ def test_where_open_mpi_logs_in_itself_its_daemons_are_told_that_directory() -> 
 
 
 @pytest.mark.parametrize("wanted", ["auto", "127.0.0.0/8"])
-def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_told_apart(
+def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_distinguished(
     wanted: str,
 ) -> None:
     """Interfaces show 127.0.0.1/8 alone; every host has all of it."""

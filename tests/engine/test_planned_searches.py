@@ -249,7 +249,7 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
     assert wide.remarks == ["hosts 8 of the profile: left out, 4 are chosen"]
 
 
-def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Catalogue) -> None:
+def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: Catalogue) -> None:
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
     assert [remark.partition(":")[0] for remark in found.remarks] == [
         "job mix",

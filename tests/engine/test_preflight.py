@@ -135,7 +135,7 @@ def test_files_that_are_there_whole_need_no_room() -> None:
     assert judge_space(plan(), only_first) == {}
 
 
-def test_what_ended_runs_left_is_told_but_not_the_ended_steps_of_one_that_goes_on() -> None:
+def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_continues() -> None:
     said: list[str] = []
     session = cast(Any, SimpleNamespace(run_id="own", say=lambda _, text: said.append(text)))
     dirs = {"own": (False,), "goes-on": (False, True), "is-over": (False, False)}

@@ -70,7 +70,7 @@ def test_a_real_program_is_read_as_what_it_is() -> None:
     assert found.dynamic  # as distributions build it
 
 
-def test_a_program_that_is_not_static_is_told(tmp_path: Path) -> None:
+def test_a_program_that_is_not_static_is_reported(tmp_path: Path) -> None:
     program(tmp_path / "fio", dynamic=True)
     assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).remarks[-1]
 

@@ -31,7 +31,7 @@ async def test_the_pause_lasts_until_every_host_has_told_of_a_quiet_second(tmp_p
     journal.close()
 
 
-async def test_telemetry_that_ends_with_no_words_is_told_once(tmp_path: Path) -> None:
+async def test_telemetry_that_ends_with_no_words_is_reported_once(tmp_path: Path) -> None:
     class Stream:
         """What a host prints when it ends: a blank that is no ASCII."""
 

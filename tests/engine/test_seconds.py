@@ -39,7 +39,7 @@ def test_a_second_is_there_once_all_hosts_have_told_it() -> None:
     assert told(seconds) == [(40, {100: 29, 101: 9, 900: 2}), (60, {101: 39, 102: 19, 900: 2})]
 
 
-def test_what_a_host_did_before_it_began_anew_counts_for_nothing() -> None:
+def test_what_a_host_did_before_it_began_again_counts_for_nothing() -> None:
     seconds = Seconds(2, 2)
     for host, ios in (("h1", 10), ("h2", 30), ("h1", 11), ("h2", 31)):
         seconds.add(sample(host, ios))

@@ -58,5 +58,5 @@ def test_a_run_without_secrets_is_not_touched() -> None:
     assert Secrets().mask(TASK) is None
 
 
-def test_values_do_not_stand_in_a_repr() -> None:
+def test_secrets_are_not_in_a_repr() -> None:
     assert "geheim" not in repr(Secrets(("KEY",), {"KEY": "geheim"}))

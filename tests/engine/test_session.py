@@ -52,7 +52,7 @@ async def test_question_to_a_host_that_stays_away_ends_with_why(
     assert session.state == "connecting"
 
 
-async def test_refusal_is_told_though_the_last_attempt_timed_out(
+async def test_refusal_is_reported_though_the_last_attempt_timed_out(
     session: HostSession, proxied: ProxiedLab
 ) -> None:
     await session.connect()

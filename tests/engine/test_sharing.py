@@ -96,7 +96,7 @@ def fixed(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> None:
+def test_it_is_reported_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> None:
     words = (
         "run",
         fixed,
@@ -150,7 +150,7 @@ async def test_one_file_is_told_made_and_counted_once(
 
 
 @pytest.mark.e2e
-async def test_one_directory_by_two_names_is_told(home: Path, lab: SshdLab) -> None:
+async def test_one_directory_by_two_names_is_reported(home: Path, lab: SshdLab) -> None:
     for host in ("h1", "h2"):
         (home / host).mkdir()
     if subprocess.run(
@@ -198,7 +198,7 @@ def test_a_file_is_what_it_is_and_not_what_it_is_called(
         )
 
 
-def test_a_path_that_hosts_are_known_to_share_is_told_once() -> None:
+def test_a_path_that_hosts_are_known_to_share_is_reported_once() -> None:
     facts: dict[str, Fact] = {"files": [{"path": "/a/f"} | FILE], "shares_files_with": "h1 h2"}
     assert same_files({"h1": facts, "h2": facts}) == []
 

@@ -34,7 +34,7 @@ def test_a_new_file_is_for_its_user_alone(tmp_path: Path) -> None:
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").mkdir()
     with pytest.raises(UsageError, match=r"config\.yaml: cannot be written: Is a directory"):
         save(tmp_path / "config.yaml", "x")

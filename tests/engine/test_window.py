@@ -21,7 +21,7 @@ def ctx(tmp_path: Path) -> RunContext:
     )
 
 
-async def test_nobody_goes_on_before_the_last_is_there(ctx: RunContext) -> None:
+async def test_no_step_continues_before_the_last_has_arrived(ctx: RunContext) -> None:
     window, order = Window(2), list[str]()
 
     async def first() -> None:

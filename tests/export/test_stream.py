@@ -52,7 +52,7 @@ def test_seconds_are_those_of_the_record(run: str, request: pytest.FixtureReques
 
 
 @pytest.mark.parametrize("size", [300, 5000, 40_000])
-def test_a_second_is_told_once_and_the_same_however_the_journal_grows(
+def test_a_second_is_reported_once_and_the_same_however_the_journal_grows(
     tmp_path: Path, size: int
 ) -> None:
     shutil.copytree(RUNS / "plain", tmp_path / "run")

@@ -74,7 +74,7 @@ def test_all_connections_break_at_once_in_a_phase(
     assert violations(run, record) == []
 
 
-def test_go_that_is_lost_with_its_connection_is_said_again(
+def test_go_that_is_lost_with_its_connection_is_reported_again(
     begin: Begin, proxied_lab: ProxiedLab
 ) -> None:
     proxy = proxied_lab.proxies["h1"]

@@ -63,7 +63,7 @@ def test_flood_is_cut_off_by_name(flooded: LiveRun, name: str) -> None:
     assert len(spooled.collected_out) + len(spooled.collected_err) < MOST_SPOOLED
 
 
-def test_run_goes_on_without_the_hosts_that_flood(flooded: LiveRun) -> None:
+def test_run_continues_without_the_hosts_that_flood(flooded: LiveRun) -> None:
     record, others = flooded.record(), f"h{len(FLOODS) + 1}"
     assert record["state"] == "partial"
     assert problem_codes(record, others) == set()
@@ -101,7 +101,7 @@ def test_login_shell_that_floods_is_named(
         assert problem_codes(run.record(), "h1") == {"flooded"}
 
 
-def test_telemetry_that_floods_is_told_once_and_the_load_goes_on(
+def test_telemetry_that_floods_is_reported_once_and_the_load_continues(
     home: Path, tmp_path: Path, target: Path
 ) -> None:
     lab = SshdLab(tmp_path / "lab", hosts=1)

@@ -74,7 +74,7 @@ def test_the_first_that_measures_is_shown_with_its_hosts_alone() -> None:
     )
 
 
-def test_when_the_one_shown_is_over_another_that_goes_on_is_shown() -> None:
+def test_when_the_one_shown_is_over_another_that_continues_is_shown() -> None:
     state = fold_all(begun(), [ended("h1", 0, 12.0), PhaseEnded(t=12.0, phase="measure", step=0),
                                PhaseStarted(t=12.0, phase="collect", step=0),
                                StepEnded(t=12.1, step=0)])  # fmt: skip
@@ -90,7 +90,7 @@ def test_a_problem_is_of_the_step_of_its_host(host: str, step: int) -> None:
     ]
 
 
-def test_the_loss_of_a_host_is_told_for_its_own_step() -> None:
+def test_the_loss_of_a_host_is_reported_for_its_own_step() -> None:
     state = fold_all(begun(), [second("h2", 1, 700), second("h3", 1, 800)])
     fold(state, HostState(t=5.0, host="h3", state="lost"))
     assert {step: list(each.dropped) for step, each in state.measuring.items()} == {
@@ -115,7 +115,7 @@ def test_the_next_step_alone_has_all_hosts_again() -> None:
     assert (state.step, list(state.hosts_shown), state.measuring) == (2, [*WRITERS, *READERS], {})
 
 
-def test_steps_that_are_made_again_together_begin_anew() -> None:
+def test_steps_that_are_made_again_together_begin_again() -> None:
     state = fold_all(
         begun(), [HostState(t=3.0, host=host, state="armed") for host in (*WRITERS, *READERS)]
     )

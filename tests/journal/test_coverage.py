@@ -99,7 +99,7 @@ def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> N
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_losses_one_after_the_other_are_told_one_by_one_and_those_at_once_together(
+def test_losses_one_after_the_other_are_reported_one_by_one_and_those_at_once_together(
     tmp_path: Path,
 ) -> None:
     gone = (("h2", 50.0), ("h3", 51.0), ("h4", 200.0))
@@ -239,7 +239,7 @@ def test_many_missing_hosts_are_counted_and_some_named() -> None:
     assert text == "3 of 8 hosts from 12 s on (without a, b, c and 2 more)"
 
 
-def test_shares_of_many_hosts_are_told_as_a_range() -> None:
+def test_shares_of_many_hosts_are_reported_as_a_range() -> None:
     busy = {f"h{number}": f"{90 + number % 6} % busy" for number in range(1, 9)}
     assert told_in_range(busy) == "h1, h2, h3 and 5 more: 90 to 95 % busy"
     assert told_in_range(busy | {"h9": "core 3 is 97 % busy"}).endswith(

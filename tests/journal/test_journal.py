@@ -90,7 +90,7 @@ def test_the_highest_bucket_of_fio_can_be_read(tmp_path: Path) -> None:
     assert list(read_events(path)) == [seen]
 
 
-def test_damage_is_told_once(tmp_path: Path) -> None:
+def test_damage_is_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(line_of(1.0) + b"garbage\n" * 3 + line_of(2.0))
     state = fold_all(RunState(), read_events(path))
@@ -177,7 +177,7 @@ def test_a_tail_can_read_a_long_journal_in_portions(tmp_path: Path) -> None:
     assert encoded(events) == written_today(MIX)
 
 
-def test_a_tail_goes_on_behind_a_damaged_line(tmp_path: Path) -> None:
+def test_a_tail_continues_behind_a_damaged_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(line_of(1.0) + b"garbage\n" + line_of(2.0))
     tail = JournalTail(path)

@@ -374,7 +374,7 @@ def test_rates_of_a_recorded_run_are_finite_at_every_event(case: str) -> None:
             assert all(rate is None or (math.isfinite(rate) and rate >= 0) for rate in rates)
 
 
-def test_another_engine_goes_on_with_the_same_measurement() -> None:
+def test_another_engine_continues_with_the_same_measurement() -> None:
     state = state_after(
         *started("h1"),
         *(sample(float(t), "h1", [1000] * 10) for t in range(1, 6)),
@@ -389,7 +389,7 @@ def test_another_engine_goes_on_with_the_same_measurement() -> None:
     assert state.messages.newest[0].text == "taken over after 10.0 s without an engine"
 
 
-def test_without_a_takeover_a_phase_of_the_same_step_begins_anew() -> None:
+def test_without_a_takeover_a_phase_of_the_same_step_begins_again() -> None:
     again = PhaseStarted(t=15.2, phase="measure", step=0, expected_s=60.0)
     state = state_after(
         *started("h1"), sample(1.0, "h1", [1000] * 10), again, sample(16.0, "h1", [1000] * 7)

@@ -127,7 +127,7 @@ def test_a_load_that_is_not_always_the_same_is_not_judged(
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(2000.0, False), (1981.0, False), (1900.0, True)])
-def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None:
+def test_a_rate_that_is_not_reached_is_reported(reached: float, doubt: bool) -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     result = found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
     said = ["write: 1.90k of the 2.00k that were offered (95 %)"] if doubt else []
@@ -161,7 +161,7 @@ def test_a_rate_in_bytes_of_few_large_blocks_may_fall_short_by_one_of_them(
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])
-def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_none(
+def test_a_job_that_misses_its_rate_is_reported_though_others_of_its_direction_have_none(
     reached: float, doubt: bool
 ) -> None:
     jobs = [
@@ -204,7 +204,7 @@ def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
     assert [each.scope for each in found("runtime", twice)] == [{"steps": "0 1"}]
 
 
-def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> None:
+def test_what_weakens_several_points_of_a_search_is_reported_once_at_its_worst() -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     at = evidence({"h1": {"write": direction(1900.0, 1e6)}}, jobs=[job])
     other = at.steps[0].model_copy(update={"index": 1}, deep=True)
@@ -317,7 +317,7 @@ GIB = 1 << 30
     ("direct", "size", "doubt"),
     [(False, 4 * GIB, True), (False, 32 * GIB, False), (True, 4 * GIB, False)],
 )
-def test_files_that_fit_into_memory_are_told_without_direct_io(
+def test_files_that_fit_into_memory_are_reported_without_direct_io(
     direct: bool, size: int, doubt: bool
 ) -> None:
     job = JobLoad("w", ("write",), direct=direct)
@@ -352,7 +352,7 @@ def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
         ({"same_offsets": True}, {}, False),  # the same paths, each on a disk of its own
     ],
 )
-def test_hosts_that_ask_for_the_same_blocks_of_one_file_are_told(
+def test_hosts_that_ask_for_the_same_blocks_of_one_file_are_reported(
     job: dict[str, bool], facts: dict[str, str], doubt: bool
 ) -> None:
     hosts = {name: {"read": direction(1.0, 1.0)} for name in ("h1", "h2")}
@@ -384,7 +384,7 @@ def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
     )
 
 
-def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -> None:
+def test_a_depth_that_the_engine_does_not_keep_is_reported_and_that_it_was_swept() -> None:
     vain = JobLoad("r", ("read",), in_vain="iodepth has no effect with psync", idle=("iodepth=4",))
     assert [each.message for each in found("depth", evidence(jobs=[vain]))] == [vain.in_vain]
     assert found("depth", evidence(jobs=[WRITER])) == []
@@ -400,7 +400,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -
     assert (only.severity, only.message) == ("warning", vain.in_vain + told)
 
 
-def test_data_that_an_array_can_reduce_is_told() -> None:
+def test_data_that_an_array_can_reduce_is_reported() -> None:
     job = JobLoad("w", ("write",), reducible="zero_buffers=1")
     assert said("reducible-data", evidence(jobs=[job])) == [("warning", "zero_buffers=1")]
     assert said("reducible-data", evidence(jobs=[WRITER])) == []
@@ -412,7 +412,7 @@ def test_writes_that_are_never_flushed_are_a_remark() -> None:
 
 
 @pytest.mark.parametrize(("never", "severity"), [(0, None), (4, "warning"), (60, "error")])
-def test_what_is_read_and_was_never_written_is_told(never: int, severity: str | None) -> None:
+def test_what_is_read_and_was_never_written_is_reported(never: int, severity: str | None) -> None:
     row = {
         "step": 0,
         "files": 1,
@@ -461,7 +461,7 @@ def test_a_short_series_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("first", "doubt"), [(100.0, False), (95.0, False), (40.0, True), (250.0, True)]
 )
-def test_a_warm_up_that_is_in_the_figure_is_told(first: float, doubt: bool) -> None:
+def test_a_warm_up_that_is_in_the_figure_is_reported(first: float, doubt: bool) -> None:
     values: Sequence[float | None] = [first] * 6 + [100.0, 101.0, 99.0] * 18
     assert bool(found("warm-up", evidence(series=series(values)))) is doubt
 
@@ -474,7 +474,7 @@ def test_seconds_without_samples_are_counted() -> None:
 # -- hosts and repetitions
 
 
-def test_hosts_that_share_unfairly_are_told_though_none_is_a_straggler() -> None:
+def test_hosts_that_share_unfairly_are_reported_though_none_is_a_straggler() -> None:
     rates = {"h1": 84.0, "h2": 100.0, "h3": 118.0}
     hosts = {name: {"write": direction(rate, 1e6)} for name, rate in rates.items()}
     (only,) = found("straggler", evidence(hosts))
@@ -541,7 +541,7 @@ def test_a_flush_that_no_device_could_have_answered_is_a_doubt(median_ns: int, d
     assert bool(found("flush-no-op", synced(median_ns))) is doubt
 
 
-def test_without_flushes_nothing_is_said_of_them() -> None:
+def test_without_flushes_nothing_is_reported_of_them() -> None:
     with pytest.raises(UnknownError):
         found("flush-no-op", synced(900, "rw,nobarrier", WRITER))
 

@@ -53,7 +53,7 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
     assert found("storage-traffic", at) == []
 
 
-def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> None:
+def test_a_host_that_did_not_continue_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0
     with pytest.raises(UnknownError, match="bytes moved below"):
@@ -83,7 +83,7 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
         ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
     ],
 )
-def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
+def test_a_busy_client_cpu_is_reported(means: dict[str, float], cpus: int, why: str) -> None:
     result = found("client-cpu", looked({"cpus": cpus}, **means))
     assert [each.message for each in result] == (
         [f"client CPU may limit the load: h1: {why}"] if why else []
@@ -113,18 +113,20 @@ def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
 
 
 @pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
-def test_a_load_that_uses_up_what_its_control_group_allows_is_told(used: float, told: bool) -> None:
+def test_a_load_that_uses_up_what_its_control_group_allows_is_reported(
+    used: float, told: bool
+) -> None:
     at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
     said = "client CPU may limit the load: h1: the load uses 96 % of the 2 allowed CPUs"
     assert [each.message for each in found("client-cpu", at)] == ([said] if told else [])
 
 
-def test_cpu_that_the_hypervisor_took_is_told() -> None:
+def test_cpu_that_the_hypervisor_took_is_reported() -> None:
     assert said("client-cpu", looked(cpu_busy=10.0, cpu_steal=4.0)) == [("warning", 4.0)]
 
 
 @pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
-def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(
+def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
     thread: float, doubt: bool
 ) -> None:
     # a fifth of what is wanted is taken
@@ -200,7 +202,7 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(
             found("network", at)
 
 
-def test_segments_that_were_sent_again_are_told() -> None:
+def test_segments_that_were_sent_again_are_reported() -> None:
     result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
     assert [each.message for each in result] == [
         "the network loses packets: h1: 1.0 % of TCP segments were retransmitted"
@@ -219,7 +221,7 @@ def test_segments_that_were_sent_again_though_they_had_arrived_were_not_lost() -
     ("column", "value", "doubt"),
     [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)],
 )
-def test_a_host_that_was_not_quiet_before_the_load_is_told(
+def test_a_host_that_was_not_quiet_before_the_load_is_reported(
     column: str, value: float, doubt: bool
 ) -> None:
     assert bool(found("background-load", looked(quiet={column: value}))) is doubt
@@ -299,7 +301,7 @@ def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_grou
         (1 << 40, 4 << 30, False, None),  # next to nothing would be cached either way
     ],
 )
-def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_told(
+def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_reported(
     size: int, limited: int | None, direct: bool, severity: str | None
 ) -> None:
     facts = {"cgroup_version": "v2", "mem_bytes": 64 << 30, "cgroup_mem_bytes": limited}
@@ -354,7 +356,7 @@ def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> 
 
 
 @pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
-def test_a_target_that_is_nearly_full_is_told(share: float, doubt: bool) -> None:
+def test_a_target_that_is_nearly_full_is_reported(share: float, doubt: bool) -> None:
     assert bool(found("target-full", machines(target_full=(0.1, share)))) is doubt
 
 
@@ -388,7 +390,7 @@ def test_another_load_generator_on_a_host_is_named() -> None:
         ({"fio_package": "fio", "fio_packaged": "changed"}, "warning"),
     ],
 )
-def test_a_program_that_differs_from_its_package_is_told(
+def test_a_program_that_differs_from_its_package_is_reported(
     facts: dict[str, str], severity: str | None
 ) -> None:
     assert [each.severity for each in found("changed-program", looked(facts))] == (

@@ -125,7 +125,7 @@ def of_roles(one: tuple[float, float], other: tuple[float, float]) -> list[Findi
     )
 
 
-def test_a_role_that_measured_half_of_its_time_alone_is_told_with_that_share() -> None:
+def test_a_role_that_measured_half_of_its_time_alone_is_reported_with_that_share() -> None:
     (one,) = of_roles((5.0, 65.0), (5.0, 35.0))
     assert (one.severity, one.scope, one.measured) == ("warning", {"step": 0, "hosts": "h1"}, 0.5)
 

@@ -106,7 +106,9 @@ def test_a_clock_that_was_never_compared_is_not_judged(tmp_path: Path) -> None:
     assert doubts(build_record(run_of(tmp_path, ["h1"], events))) == []
 
 
-def test_a_clock_that_was_set_back_before_the_load_is_told_and_allowed_for(tmp_path: Path) -> None:
+def test_a_clock_that_was_set_back_before_the_load_is_reported_and_allowed_for(
+    tmp_path: Path,
+) -> None:
     events = [compared("h1", 0.0), compared("h2", 0.0), *host_run("h1", 5.0, 25.0), closed(27.0)]
     events += host_run("h2", 5.0, 25.0, clock_s=-12.0)
     record = build_record(run_of(tmp_path, ["h1", "h2"], events))
@@ -190,7 +192,7 @@ def test_a_run_that_is_not_complete_is_never_plainly_valid(tmp_path: Path) -> No
         (0.1, None, "measured 0.1 s"),
     ],
 )
-def test_a_measurement_that_ended_before_its_time_is_told(
+def test_a_measurement_that_ended_before_its_time_is_reported(
     tmp_path: Path, measured_s: float, planned_s: float | None, message: str
 ) -> None:
     events = [*host_run("h1", 5.0, 5.0 + measured_s, iops=1000.0), closed(60.0)]

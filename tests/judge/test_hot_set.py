@@ -89,7 +89,7 @@ def test_caches_that_a_person_attested_to_be_off_serve_nothing() -> None:
         assert len(found("hot-set", reads(MIB, plan={"attested": attested}))) == expected
 
 
-def test_without_sizes_nothing_is_said() -> None:
+def test_without_sizes_nothing_is_reported() -> None:
     for files in ([], [FileSpec("/dev/sdb", 0)], [FileSpec("/mnt/f", MIB), FileSpec("/mnt/g", 0)]):
         with pytest.raises(UnknownError):
             found("hot-set", evidence(jobs=[READS], task={"files": files}))

@@ -129,7 +129,7 @@ def test_storage_nodes_do_what_a_load_that_only_reads_asks_of_them(
         (READS, {"mixed": 100 * MB}, {"dev.sda.rd": 70 * MB, "dev.sda.wr": 30 * MB}),
     ],
 )
-def test_without_evidence_nothing_is_said(
+def test_without_evidence_nothing_is_reported(
     job: JobLoad, own: dict[str, float], moved: dict[str, float]
 ) -> None:
     with pytest.raises(UnknownError):

@@ -99,7 +99,7 @@ def change_step(maker: RunMaker, **changes: object) -> None:
     path.write_bytes(msgspec.json.encode(plan))
 
 
-def test_the_bytes_of_very_many_processes_count_while_the_load_goes_on(tmp_path: Path) -> None:
+def test_the_bytes_of_very_many_processes_count_while_the_load_continues(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=1)
     at.maker.measure(2)
     moved = at.take().state.cluster["read"].bw_bytes_per_s or 0.0
@@ -108,7 +108,7 @@ def test_the_bytes_of_very_many_processes_count_while_the_load_goes_on(tmp_path:
     assert "storage-traffic" in at.seconds(40).now  # a neighbour moves what the device counts
 
 
-def test_what_weakens_point_after_point_of_a_search_is_told_once(tmp_path: Path) -> None:
+def test_what_weakens_point_after_point_of_a_search_is_reported_once(tmp_path: Path) -> None:
     maker = search_in(tmp_path, hosts=1)
     at = Watch(maker)
     for place, offer in enumerate(offers()[:3]):
@@ -126,7 +126,7 @@ def test_what_weakens_point_after_point_of_a_search_is_told_once(tmp_path: Path)
     assert "3 points, since" in "\n".join(plain_lines(live_lines(at.findings, 80)))
 
 
-def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path: Path) -> None:
+def test_a_running_step_has_the_figures_of_its_record(tmp_path: Path) -> None:
     at = watched(tmp_path)
     for number, host in enumerate(at.maker.hosts):
         at.maker.look_at(host, {"cpu.busy": 10.0 * number, "core.number": 2.0, "tcp.retrans": 3.0})
@@ -186,7 +186,7 @@ def test_what_was_measured_before_the_ramp_ended_is_in_no_series(tmp_path: Path)
     assert found.series.columns[0].iops == kept.series.columns[0].iops
 
 
-def test_a_finding_is_told_once_when_it_was_seen_in_two_looks_in_a_row(tmp_path: Path) -> None:
+def test_a_finding_is_reported_once_when_it_was_seen_in_two_looks_in_a_row(tmp_path: Path) -> None:
     at = watched(tmp_path)
     for host in at.maker.hosts:
         at.maker.look_at(host, BUSY)
@@ -249,7 +249,7 @@ def test_what_only_the_end_can_tell_is_not_told_before(tmp_path: Path) -> None:
     assert not {*at.now, *at.was} & only_at_the_end
 
 
-def test_concurrency_is_checked_while_the_run_goes_on(tmp_path: Path) -> None:
+def test_concurrency_is_checked_while_the_run_continues(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=1)
     job = JobLoad("read_iops", ("read",), workers=50, held=50, direct=True, bound_s=600.0)
     change_step(at.maker, jobs=[job], in_flight=50)
@@ -269,7 +269,7 @@ def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
     assert "host-differences" in at.now
 
 
-def test_noise_before_the_load_is_found_while_the_load_goes_on(tmp_path: Path) -> None:
+def test_noise_before_the_load_is_found_while_the_load_continues(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(1), READS, runtime_s=600.0).begin()
     maker.look_at("weka-01", BUSY)
     for _ in range(3):
@@ -301,7 +301,7 @@ def test_before_ten_seconds_of_load_nothing_is_judged(tmp_path: Path) -> None:
     assert not at.findings.made
 
 
-def test_a_host_that_goes_missing_is_told_while_the_others_go_on(tmp_path: Path) -> None:
+def test_a_missing_host_is_reported_while_the_others_continue(tmp_path: Path) -> None:
     at = watched(tmp_path)
     at.seconds(12)
     at.maker.fail("weka-02", "host-lost", "no connection")

@@ -62,7 +62,7 @@ def test_links_of_a_host_are_added_up() -> None:
         (JobLoad("r", ("read",)), {"nic.eth0.rx": 0.0}),
     ],
 )
-def test_without_objects_that_move_or_without_links_nothing_is_said(
+def test_without_objects_that_move_or_without_links_nothing_is_reported(
     job: JobLoad, links: dict[str, float]
 ) -> None:
     with pytest.raises(UnknownError):

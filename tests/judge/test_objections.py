@@ -68,7 +68,7 @@ def test_an_objection_stands_by_the_findings_about_it(severity: str | None, stan
     assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
 
 
-def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
+def test_what_was_not_looked_at_is_not_known_and_the_reason_is_reported() -> None:
     not_made = {"storage-traffic": "no telemetry"}
     answer = against(
         record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache"
@@ -126,7 +126,7 @@ def test_what_a_person_attested_counts_as_it_was_answered() -> None:
 
 
 @pytest.mark.parametrize(("method", "told"), [("exchange", True), ("samples", False)])
-def test_an_offset_is_told_of_clocks_that_were_compared(method: str, told: bool) -> None:
+def test_an_offset_is_reported_of_clocks_that_were_compared(method: str, told: bool) -> None:
     run = record()
     run.hosts[0].clock = ClockRecord(offset_s=0.002, uncertainty_s=0.001, method=method)
     for host in run.hosts[1:]:

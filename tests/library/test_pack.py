@@ -175,7 +175,7 @@ def test_a_run_that_was_packed_before_there_was_a_sum_of_the_file_is_read(
     assert read_pack(old) == read_pack(packed)
 
 
-def test_a_byte_that_was_changed_on_the_way_is_told_and_no_file_before_it_is_blamed(
+def test_a_byte_that_was_changed_on_the_way_is_reported_and_no_file_before_it_is_blamed(
     packed: Path, tmp_path: Path
 ) -> None:
     data, file, told = packed.read_bytes(), tmp_path / "changed", []

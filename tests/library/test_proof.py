@@ -109,7 +109,7 @@ def test_half_of_the_hosts_are_compared_host_by_host(
     assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == said
 
 
-def test_everything_is_said_with_its_figures() -> None:
+def test_everything_is_reported_with_its_figures() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900))
     gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
     assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"

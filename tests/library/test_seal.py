@@ -39,7 +39,7 @@ def run_dir(tmp_path: Path, key: Path) -> Path:
     return place
 
 
-def test_a_run_that_nobody_touched_is_as_it_was_sealed(run_dir: Path, key: Path) -> None:
+def test_an_unchanged_run_is_as_it_was_sealed(run_dir: Path, key: Path) -> None:
     who, differs = broken(run_dir, key)
     assert differs == [] and who.startswith("SHA256:") and who.endswith(" of this machine")
 
@@ -50,7 +50,7 @@ def test_the_key_is_for_its_owner_alone_and_made_once(run_dir: Path, key: Path) 
     assert key.read_bytes() == first and stat.S_IMODE(key.stat().st_mode) == 0o600
 
 
-def test_a_seal_of_another_machine_is_told_as_such(run_dir: Path, tmp_path: Path) -> None:
+def test_a_seal_of_another_machine_is_reported_as_such(run_dir: Path, tmp_path: Path) -> None:
     seal(run_dir, tmp_path / "other" / "seal_key")
     who, differs = broken(run_dir, tmp_path / "home" / "seal_key")
     assert differs == [] and who.endswith("not one of this machine")

@@ -36,7 +36,7 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
     assert "changed: runtime=3s" in lines
 
 
-def test_figures_stand_in_aligned_columns_all_hosts_first() -> None:
+def test_figures_are_in_aligned_columns_all_hosts_first() -> None:
     lines = lines_of("mix")
     start = next(index for index, line in enumerate(lines) if line.startswith("read (clat)"))
     assert (
@@ -57,13 +57,13 @@ def test_a_lost_host_is_marked_and_explained() -> None:
     assert "problems:\n  h2: measure: no connection to the end" in text
 
 
-def test_a_rate_that_differs_in_the_common_window_is_told() -> None:
+def test_a_rate_that_differs_in_the_common_window_is_reported() -> None:
     text = summary_text(build_record(DATA / "lost"))
     assert "read: 39.2k IOPS (-3.9 %) in the 2 s in which all hosts measured" in text
     assert "all hosts measured" not in summary_text(build_record(DATA / "mix"))
 
 
-def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_uncertainty(
+def test_how_far_hosts_started_apart_and_measured_together_is_reported_with_its_uncertainty(
     tmp_path: Path,
 ) -> None:
     events = [
@@ -85,7 +85,7 @@ def test_one_host_has_no_line_about_skew(tmp_path: Path) -> None:
     assert "skew" not in text
 
 
-def test_findings_stand_below_the_verdict(tmp_path: Path) -> None:
+def test_findings_are_below_the_verdict(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
     assert "INVALID: 1 error, 2 notes; " in text
@@ -115,7 +115,7 @@ def test_the_place_of_the_record_is_named_when_there_is_one() -> None:
     assert "record:" not in summary_text(record)
 
 
-def test_a_run_that_goes_on_is_not_called_partial() -> None:
+def test_a_running_run_is_not_called_partial() -> None:
     text = summary_text(build_record(DATA / "mix"), running=True)
     assert "state: running" in text
     assert "complete" not in text

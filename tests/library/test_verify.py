@@ -56,7 +56,7 @@ def change_events(run_dir: Path, kind: str, change: Callable[[dict[str, object]]
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
-def test_a_run_that_nobody_touched_is_verified(run_dir: Path) -> None:
+def test_an_unchanged_run_is_verified(run_dir: Path) -> None:
     found = verify_run(run_dir)
     assert (found.differs, found.remarks, found.exit_code) == ([], [], 0)
     assert found.files == 4 and found.results >= 3 and found.values > 1000

@@ -21,21 +21,21 @@ def test_a_host_at_a_quarter_of_the_others_lags_and_they_do_not() -> None:
     assert within_text(spread.widest(list(EVEN))) == "within ±1 %"
 
 
-def test_the_slowest_laggard_comes_first_and_silent_hosts_are_unlike_the_others() -> None:
+def test_the_slowest_straggler_comes_first_and_silent_hosts_are_unlike_the_others() -> None:
     spread = spread_of({**EVEN, "a": 500.0, "b": 100.0, "silent": None})
     assert spread.laggards == ["b", "a"]
     assert spread.is_far("silent")
     assert not spread.lags("silent")
 
 
-def test_hosts_that_spread_widely_have_a_wide_band_but_never_hide_a_laggard() -> None:
+def test_hosts_that_spread_widely_have_a_wide_band_but_never_hide_a_straggler() -> None:
     spread = spread_of({f"h{number}": 100.0 + 15 * number for number in range(9)})
     assert 0.1 < spread.band <= 0.2
     assert all(spread.is_far(host) for host in spread.laggards)
 
 
 @pytest.mark.parametrize("values", [{}, {"a": 5.0}, {"a": None}, {"a": 0.0, "b": 0.0, "c": 0.0}])
-def test_without_a_median_nothing_is_said(values: dict[str, float | None]) -> None:
+def test_without_a_median_nothing_is_reported(values: dict[str, float | None]) -> None:
     spread = spread_of(values)
     assert not spread.laggards
     assert set(spread.shares.values()) <= {None}

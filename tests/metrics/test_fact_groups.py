@@ -131,7 +131,7 @@ def test_no_limit_is_a_value_and_unknown_is_none() -> None:
     assert limit.text == "CPU limit: 2.5 on limited; none on free"
 
 
-def test_usable_cpus_are_told_where_they_are_fewer() -> None:
+def test_usable_cpus_are_reported_where_they_are_fewer() -> None:
     found = compare(alike(2, {"cpus_usable": 4}, cpus=64, cpus_usable=64))
     assert [each.text for each in found.differing] == ["usable CPUs: 64 on h1, h2; 4 on odd"]
     assert "cpus_usable" not in compare({"h": {"cpus": 64, "cpus_usable": 64}}).common
@@ -142,7 +142,7 @@ def test_a_checksum_matters_and_is_shown_short() -> None:
     assert tool.matters and tool.text == "SHA-256 of fio: abababababab on a; cdcdcdcdcdcd on b"
 
 
-def test_hosts_of_which_nothing_is_known_are_left_out() -> None:
+def test_hosts_without_facts_are_left_out() -> None:
     assert compare({"a": {"kernel": "x"}, "gone": {}}).hosts == ("a",)
 
 

@@ -28,7 +28,7 @@ def test_a_gap_is_blank_and_zero_is_not() -> None:
     assert spark([8, None, 0], 3, "block") == "█ ▁"
 
 
-def test_fewer_values_than_columns_stand_on_the_right() -> None:
+def test_fewer_values_than_columns_are_on_the_right() -> None:
     assert spark([1], 4, "block") == "   █"
 
 

@@ -78,7 +78,7 @@ def test_too_few_rounds_are_no_window() -> None:
     assert not is_steady(RULE, rounds(1.0, 1.0, 1.0, 1.0))
 
 
-def test_a_round_without_a_figure_begins_the_window_anew() -> None:
+def test_a_round_without_a_figure_begins_the_window_again() -> None:
     assert window_over(RULE, rounds(1.0, 1.0, 1.0, None, 1.0, 1.0)) is None
 
 

@@ -99,7 +99,7 @@ def test_profiles_that_extend_each_other_are_an_error() -> None:
     assert "never ends" in str(caught.value)
 
 
-def test_what_else_is_wrong_is_told_when_the_extended_profile_is_not_there() -> None:
+def test_what_else_is_wrong_is_reported_when_the_extended_profile_is_not_there() -> None:
     text = """\
 profile: my/x
 extends: no/such

@@ -10,7 +10,7 @@ from tui.model.plain import some, some_in
 NAMES = [f"weka-{number:02}" for number in range(1, 9)]
 
 
-def test_as_many_names_as_fit_are_told_and_how_many_more_there_are() -> None:
+def test_as_many_names_as_fit_are_reported_and_how_many_more_there_are() -> None:
     assert some_in(NAMES, 70) == ", ".join(NAMES)
     assert some_in(NAMES, 66) == "weka-01, weka-02, weka-03, weka-04, weka-05, weka-06 and 2 more"
     # two lines, as six names and the rest of the sentence need

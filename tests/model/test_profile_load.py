@@ -409,7 +409,7 @@ def test_a_job_is_checked(new: str, message: str) -> None:
     assert any(line.startswith(message) for line in refusal(replaced(JOB, new)).splitlines())
 
 
-def test_a_placeholder_over_two_lines_is_told_in_one() -> None:
+def test_a_placeholder_over_two_lines_is_reported_in_one() -> None:
     assert (
         refusal(with_option('comm: "{si\\nze}"'))
         == "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "

@@ -97,7 +97,7 @@ def test_a_duration_is_written_in_one_unit(seconds: float, text: str) -> None:
     ("seconds", "text"),
     [(3600, "1h"), (5400, "90m"), (1800, "30m"), (90, "90s"), (2.5, "2.5s"), (0, "0s")],
 )
-def test_a_duration_is_told_as_people_type_it(seconds: float, text: str) -> None:
+def test_a_duration_is_reported_as_people_type_it(seconds: float, text: str) -> None:
     assert short_duration(seconds) == text
     assert parse_duration(text) == seconds
 

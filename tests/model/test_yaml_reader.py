@@ -78,7 +78,7 @@ def test_a_plain_scalar_is_what_ruamel_takes_it_for(scalar: str, form: str) -> N
 
 
 @given(st.text(alphabet="0123456789.eE+-_xobinfNaNull~yYtrueTRUEfalsn:", min_size=1, max_size=8))
-def test_words_and_numbers_are_told_apart_as_ruamel_does(scalar: str) -> None:
+def test_words_and_numbers_are_distinguished_as_ruamel_does(scalar: str) -> None:
     text = f"[{scalar} ]"
     assume(not scalar.startswith("- ") and ":" not in (scalar[0], scalar[-1]) and scalar != "-")
     assert of_ours(text) == of_ruamel(text)

@@ -154,7 +154,7 @@ def test_seconds_at_the_edges_that_were_seen_in_part_are_left_out(tmp_path: Path
     assert column_of(series, "h1").iops == [100.0, 100.0, 100.0]
 
 
-def test_a_lost_host_ends_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_lost_host_ends_and_the_others_continue(tmp_path: Path) -> None:
     events = started("h1", "h2")
     for t in range(1, 7):
         events.append(sample(float(t), "h1", [1000] * 10))

@@ -41,7 +41,7 @@ def test_less_than_a_second_is_short_whatever_was_asked_for() -> None:
     assert not is_short(step(None, 1.0, measured_s=1.1))
 
 
-def test_a_wait_in_the_submission_is_told() -> None:
+def test_a_wait_in_the_submission_is_reported() -> None:
     hidden = step(198_000, 200_030)
     assert submission_text(hidden, "clat") == (
         "clat excludes the submission wait: write slat mean 198 µs of 200 µs"

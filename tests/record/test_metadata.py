@@ -220,7 +220,7 @@ def test_a_shift_to_the_same_client_is_a_warning(
     assert all(finding.severity == "warning" for finding in found)
 
 
-def test_operations_that_move_bytes_are_told_as_bandwidth() -> None:
+def test_operations_that_move_bytes_are_reported_as_bandwidth() -> None:
     view = running()
     view.end_iteration(
         MetadataIteration(

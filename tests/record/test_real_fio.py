@@ -176,7 +176,7 @@ async def test_two_fio_processes_that_start_2_s_apart_have_the_skew_of_their_fir
     assert await holds_on_a_machine_that_is_not_held_up(tmp_path, skew_is_exact)
 
 
-async def test_without_clocks_the_skew_is_told_without_an_uncertainty(tmp_path: Path) -> None:
+async def test_without_clocks_the_skew_is_reported_without_an_uncertainty(tmp_path: Path) -> None:
     record, _ = await run_fio(tmp_path, {"h1": 0.0, "h2": 2.0}, clocks=False)
 
     timing = record.steps[0].timing

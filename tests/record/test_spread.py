@@ -37,7 +37,7 @@ def table(cells: list[Cell]) -> MatrixTable:
     return found
 
 
-def test_points_whose_repetitions_overlap_cannot_be_told_apart() -> None:
+def test_points_whose_repetitions_overlap_cannot_be_distinguished() -> None:
     low, high, far = repeated((100, 104, 108), (107, 110, 112), (120, 121, 122))
     assert same(low, high) and not same(low, far)
 
@@ -123,7 +123,7 @@ def swept(tmp_path: Path, *figures: float) -> RunRecord:
     return build_record(line_sweep(tmp_path).steps_done(dict(enumerate(figures))).finish().run_dir)
 
 
-def test_a_sweep_whose_best_is_not_told_apart_has_a_remark(tmp_path: Path) -> None:
+def test_a_sweep_whose_best_is_not_distinguished_has_a_remark(tmp_path: Path) -> None:
     record = swept(tmp_path, 100, 200, 400, 800, 810)
     (found,) = [each for each in record.findings if each.id == "sweep"]
     assert found.severity == "info"
@@ -183,7 +183,7 @@ def test_an_error_of_the_run_whole_marks_every_point(tmp_path: Path) -> None:
     assert all(each.invalid for each in cells_of_record(record))
 
 
-def test_the_verdict_stands_beside_the_headline(tmp_path: Path) -> None:
+def test_the_verdict_is_next_to_the_headline(tmp_path: Path) -> None:
     record = spoilt(swept(tmp_path, 100, 200, 400, 800, 1600), step=3)
     (line,) = [line for line in summary_text(record).splitlines() if line.startswith("headline: ")]
     assert line.endswith("; INVALID")

@@ -268,7 +268,7 @@ def test_the_common_window_lies_in_the_interval_of_every_host(
         assert own.end_s <= start_t + length_s + own.end_uncertainty_s + 0.004
 
 
-def test_the_rate_in_the_window_is_that_of_all_hosts_and_its_difference_is_told(
+def test_the_rate_in_the_window_is_that_of_all_hosts_and_its_difference_is_reported(
     tmp_path: Path,
 ) -> None:
     """The second host is alone for 10 s, in which it is twice as fast."""

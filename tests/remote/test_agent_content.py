@@ -36,7 +36,7 @@ BLOCK, COUNT = 4096, 8
     ],
     ids=["random", "zeros", "copies", "some zeros", "compressible"],
 )
-async def test_blocks_are_told_by_what_they_hold(
+async def test_blocks_are_reported_by_what_they_hold(
     shell_agent: Agent, tmp_path: Path, content: bytes, zero: int, distinct: int, packs: bool | None
 ) -> None:
     path = tmp_path / "a file; with $(odd) name"
@@ -72,7 +72,7 @@ def test_blocks_are_few_and_lie_within_the_files(sizes: list[int], device: int) 
     assert all((number + 1) * BLOCK <= room[path] for path, number in places)
 
 
-def test_nothing_is_said_of_no_answer() -> None:
+def test_nothing_is_reported_of_no_answer() -> None:
     from tui.remote.answers import AgentAnswer, parse_content
 
     assert parse_content(AgentAnswer({}, [])) == BlockSample(0, 0, 0, None)

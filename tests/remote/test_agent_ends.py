@@ -224,7 +224,7 @@ async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(
     await until(lambda: gone(shell_agent.run_id), "the end of every process")
 
 
-async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_ended(
+async def test_shells_that_are_all_stopped_and_without_a_directory_are_reported_and_ended(
     shell_agent: Agent,
 ) -> None:
     """What a task waits for may be gone while nobody of it can notice: the sweeps know the shells

@@ -70,7 +70,7 @@ async def expired_by(agent: Agent) -> tuple[list[str], list[str]]:
     return of[0], of[1]
 
 
-async def test_spool_that_nobody_fetched_goes_after_its_days(other: Agent) -> None:
+async def test_uncollected_spool_goes_after_its_days(other: Agent) -> None:
     directory = await spooled(other, KEPT_DAYS + 1)
     await expired_by(other)
     assert not directory.exists()
@@ -112,7 +112,7 @@ async def test_link_is_not_followed(other: Agent, tmp_path: Path) -> None:
     assert (tmp_path / "precious" / "t" / "out").exists()
 
 
-def test_what_was_taken_away_is_told_with_its_run() -> None:
+def test_what_was_removed_is_reported_with_its_run() -> None:
     lines = ["ended=3 run-1/h1/0.measure", "removed=12 run-2/h1", "removed=? run-3/h1"]
     expired = parse_expired(AgentAnswer(lines=lines))
     assert (expired.ended, expired.removed) == (

@@ -146,7 +146,7 @@ async def test_sweep_ends_a_load_that_waits_for_go(agent: Agent) -> None:
     assert not directory.exists()
 
 
-async def test_base_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+async def test_base_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     """Another user could lie in wait under the name that we use; a link is as bad."""
     (tmp_path / "bin").mkdir()
     fake_id = tmp_path / "bin" / "id"

@@ -75,7 +75,7 @@ async def test_probe_that_hangs_is_found_and_ended_by_the_sweep_of_its_run(
     assert marked(shell_agent.run_id) == []
 
 
-async def test_look_that_goes_on_is_no_leftover(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_look_that_continues_is_no_leftover(shell_agent: Agent, tmp_path: Path) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\nexec sleep 600\n")
     tool.chmod(0o755)

@@ -126,7 +126,7 @@ async def test_locks_that_are_a_link_are_refused(new_agent: NewAgent, tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what somebody else owns")
-async def test_locks_that_somebody_else_made_first_are_refused(
+async def test_locks_that_another_user_made_first_are_refused(
     new_agent: NewAgent, tmp_path: Path
 ) -> None:
     locks = tmp_path / f"locks-{os.getuid()}"
@@ -176,7 +176,7 @@ def hostile(marker: Path) -> list[str]:
     ]
 
 
-async def test_lock_of_somebody_else_is_data_and_no_code(
+async def test_lock_of_another_user_is_data_and_no_code(
     new_agent: NewAgent, tmp_path: Path
 ) -> None:
     marker, others = tmp_path / "executed", tmp_path / f"locks-{ANOTHER_USER}"

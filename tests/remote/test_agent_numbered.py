@@ -49,7 +49,7 @@ async def test_a_directory_goes_with_its_numbered_files(shell_agent: Agent, tmp_
     assert await removed(shell_agent, [str(directory), path], {path: 1}) == [str(directory), path]
 
 
-async def test_what_holds_something_is_told(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_what_holds_something_is_reported(shell_agent: Agent, tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"f.{number}").write_bytes(b"precious" if number == 10 else b"")
     found = await count_numbered(shell_agent, str(tmp_path / f"f.{FILE_NUMBER}"), 12)

@@ -237,7 +237,7 @@ async def whole_round(agent: Agent) -> None:
         ),
     ],
 )
-async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -> None:
+async def test_forced_command_is_reported(tmp_path: Path, command: str, said: str) -> None:
     with SshdLab(tmp_path / "lab", hosts=1, extra_config=(f"ForceCommand {command}",)) as forced:
         async with Connections(ssh_config=forced.ssh_config) as connections:
             agent = Agent(await connections.connect(forced.address("h1")), new_run_id())
@@ -250,7 +250,7 @@ async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -
 
 
 @pytest.mark.parametrize("start_by", ["_start", "_start_patiently"], ids=["call", "stream"])
-async def test_forced_command_that_is_over_before_it_was_sent_anything_is_told(
+async def test_forced_command_that_is_over_before_it_was_sent_anything_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_by: str
 ) -> None:
     with SshdLab(
@@ -273,7 +273,7 @@ async def test_forced_command_that_is_over_before_it_was_sent_anything_is_told(
     assert caught.value.code == "forced-command"
 
 
-async def test_more_channels_than_the_server_allows_are_told(tmp_path: Path) -> None:
+async def test_more_channels_than_the_server_allows_are_reported(tmp_path: Path) -> None:
     with SshdLab(tmp_path / "lab", hosts=1, extra_config=("MaxSessions 1",)) as narrow:
         async with Connections(ssh_config=narrow.ssh_config) as connections:
             transport = await connections.connect(narrow.address("h1"))
@@ -284,7 +284,9 @@ async def test_more_channels_than_the_server_allows_are_told(tmp_path: Path) -> 
             await channel.close()
 
 
-async def test_script_that_takes_too_long_is_told(lab: SshdLab, connections: Connections) -> None:
+async def test_script_that_takes_too_long_is_reported(
+    lab: SshdLab, connections: Connections
+) -> None:
     transport = await connections.connect(lab.address("h1"))
     with pytest.raises(HostError) as caught:
         await transport.run(b"sleep 30", 0.5)

@@ -80,7 +80,7 @@ async def test_abort_ends_what_ignores_every_polite_signal(shell_agent: Agent) -
     assert await shell_agent.sweep(kill=False) == []
 
 
-async def test_lease_that_nobody_renews_ends_the_load(shell_agent: Agent) -> None:
+async def test_lease_that_is_not_renewed_ends_the_load(shell_agent: Agent) -> None:
     await start(shell_agent, sh("sleep 300 & exec setsid sleep 300"), lease_s=2)
     await running(shell_agent, 2)
     status = await ended(shell_agent)

@@ -50,7 +50,9 @@ async def facts_of(path: str, shell: str = "", **environ: str) -> DeviceFacts:
 
 
 @pytest.mark.parametrize("shell", UNDER_EACH)
-async def test_an_empty_disk_is_told_from_one_with_a_file_system(shell: str, disk: str) -> None:
+async def test_an_empty_disk_is_distinguished_from_one_with_a_file_system(
+    shell: str, disk: str
+) -> None:
     found = await facts_of(disk, shell)
     assert (found.kind, found.name, found.size_bytes) == ("block", Path(disk).name, SIZE)
     assert (found.uses, found.signatures, found.unread) == ((), (), ())
@@ -156,7 +158,7 @@ async def test_a_perl_that_cannot_run_leaves_the_check_to_python(
 @pytest.mark.skipif(
     Path("/usr/libexec/platform-python").exists(), reason="this machine has a third way"
 )
-async def test_a_check_that_nothing_can_make_is_said(disk: str, tmp_path: Path) -> None:
+async def test_a_check_that_nothing_can_make_is_reported(disk: str, tmp_path: Path) -> None:
     assert (await facts_of(disk)).unsure == ()
     found = await facts_of(disk, PATH=broken(tmp_path / "bin", "perl", "python3", "find"))
     assert found.uses == () and len(found.unsure) == 2

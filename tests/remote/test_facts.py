@@ -287,7 +287,7 @@ async def test_nfs_with_its_server_version_and_the_link_that_leads_there(
     assert rows(facts, BlockLayer) == []
 
 
-async def test_a_bond_its_links_and_what_stands_on_it(tmp_path: Path, shell: str) -> None:
+async def test_a_bond_its_links_and_what_is_on_it(tmp_path: Path, shell: str) -> None:
     links = {
         each.name: each
         for each in rows(await facts_of(machines.plant(tmp_path, machines.BOND), shell), Nic)

@@ -137,7 +137,9 @@ async def test_command_is_run_by_the_shell_of_the_user(
     assert log.read_text() == f"-c exec {inetd}\n"
 
 
-async def test_command_that_does_not_exist_is_told_at_once(lab: SshdLab, tmp_path: Path) -> None:
+async def test_command_that_does_not_exist_is_reported_at_once(
+    lab: SshdLab, tmp_path: Path
+) -> None:
     error = await refusal(host(lab, tmp_path, "no-such-proxy %h %p"))
     assert error.code == "unreachable"
     assert (
@@ -147,7 +149,7 @@ async def test_command_that_does_not_exist_is_told_at_once(lab: SshdLab, tmp_pat
     )
 
 
-async def test_last_line_of_a_command_that_fails_is_told(
+async def test_last_line_of_a_command_that_fails_is_reported(
     lab: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.remote.connections.FIRST_PAUSE_S", 0.01)

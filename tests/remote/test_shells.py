@@ -96,7 +96,7 @@ async def test_call_that_is_cancelled_costs_its_shell_alone(
     assert await answered(transport, "echo still here") == b"still here\n"
 
 
-async def test_shell_that_was_killed_while_nobody_called_is_replaced(
+async def test_shell_that_was_killed_between_calls_is_replaced(
     transport: SshTransport,
 ) -> None:
     pid = int(await answered(transport, "echo $$"))
@@ -104,7 +104,9 @@ async def test_shell_that_was_killed_while_nobody_called_is_replaced(
     assert int(await answered(transport, "echo $$")) != pid
 
 
-async def test_shell_that_is_killed_in_a_call_is_told_and_replaced(transport: SshTransport) -> None:
+async def test_shell_that_is_killed_in_a_call_is_reported_and_replaced(
+    transport: SshTransport,
+) -> None:
     done = await transport.call(Script("0badc0de", "kill -KILL $$; exit 1", ("base",)), 30)
     assert done.exit_status is None and b"BT-END" not in done.stdout
     assert await answered(transport, "echo again") == b"again\n"
@@ -155,7 +157,7 @@ async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(
     assert await answered(transport, "echo $$") == pid
 
 
-async def test_clock_is_asked_when_the_shell_was_killed_while_nobody_called(
+async def test_clock_is_asked_when_the_shell_was_killed_between_calls(
     transport: SshTransport,
 ) -> None:
     os.kill(int(await answered(transport, "echo $$")), signal.SIGKILL)

@@ -135,7 +135,7 @@ async def test_short_penalty_is_waited_out(strict: SshdLab) -> None:
 
 
 @newer
-async def test_penalty_that_lasts_is_told_with_its_length(
+async def test_penalty_that_lasts_is_reported_with_its_length(
     usual: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.remote.connections.PENALTY_WAIT_S", 0.5)

@@ -337,7 +337,7 @@ def test_each_file_is_read_once_for_all_hosts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["Include {path}", "Include {folder}/*"], ids=["by-name", "by-pattern"]
 )
-def test_file_that_includes_itself_is_told(tmp_path: Path, text: str) -> None:
+def test_file_that_includes_itself_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text.format(path=path, folder=tmp_path))
     with pytest.raises(HostError, match="includes itself"):
@@ -345,7 +345,7 @@ def test_file_that_includes_itself_is_told(tmp_path: Path, text: str) -> None:
     assert list(words_in(path)) == []
 
 
-def test_files_that_multiply_are_told(tmp_path: Path) -> None:
+def test_files_that_multiply_are_reported(tmp_path: Path) -> None:
     for number in range(13):
         again = f"{tmp_path}/{number + 1}"
         (tmp_path / str(number)).write_text(f"Include {again} {again}\nHost h{number}\n")

@@ -85,7 +85,7 @@ async def test_unknown_host_key_is_refused_with_its_fingerprint_and_what_to_do(
     assert "benchtui hosts trust h1" in error.message
 
 
-async def test_key_of_a_name_that_is_not_known_is_told_as_at_log_in() -> None:
+async def test_key_of_a_name_that_is_not_known_is_reported_as_at_log_in() -> None:
     async with Connections() as connections:
         with pytest.raises(HostError, match=r"host name nothing\.invalid is not known"):
             await connections.presented(HostAddress(name="nothing.invalid"))
@@ -155,7 +155,7 @@ async def test_host_key_alias_is_what_the_key_is_filed_under(lab: SshdLab, tmp_p
         assert (await connections.presented(HostAddress(name="box"))).pattern == "the-box"
 
 
-async def test_wrong_key_is_told(lab: SshdLab, tmp_path: Path, alone: Path) -> None:
+async def test_wrong_key_is_reported(lab: SshdLab, tmp_path: Path, alone: Path) -> None:
     key = tmp_path / "other"
     key.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
     path = config(tmp_path / "config", lab.host("h1"), lab, f"IdentityFile {key}")
@@ -225,7 +225,7 @@ async def test_agent_stands_in_for_an_encrypted_key(
     assert len(kernels) == 4
 
 
-async def test_refused_connection_is_told(lab: SshdLab) -> None:
+async def test_refused_connection_is_reported(lab: SshdLab) -> None:
     with refusing_port() as port:
         error = await refusal(HostAddress(name="gone", address="127.0.0.1", port=port))
     assert (error.code, error.message) == (
@@ -234,7 +234,7 @@ async def test_refused_connection_is_told(lab: SshdLab) -> None:
     )
 
 
-async def test_unknown_name_is_told() -> None:
+async def test_unknown_name_is_reported() -> None:
     error = await refusal(HostAddress(name="no-such-host.invalid"))
     assert error.code == "unreachable"
     assert "no-such-host.invalid" in error.message
@@ -249,7 +249,7 @@ async def test_server_that_says_nothing_times_out() -> None:
     assert error.code == "timeout"
 
 
-async def test_server_that_always_hangs_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_that_always_hangs_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.remote.connections.FIRST_PAUSE_S", 0.01)
     calls = 0
 
@@ -266,7 +266,7 @@ async def test_server_that_always_hangs_up_is_told(monkeypatch: pytest.MonkeyPat
     assert calls == 6
 
 
-async def test_broken_configuration_is_told_with_file_and_line(tmp_path: Path) -> None:
+async def test_broken_configuration_is_reported_with_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("Host box\n  Port twenty\n")
     error = await refusal(HostAddress(name="box", ssh_config=str(path)))
@@ -316,14 +316,14 @@ async def test_bastion_that_cannot_be_reached_is_named(lab: SshdLab, tmp_path: P
     assert error.message.startswith("bastion jump: connection refused")
 
 
-async def test_bastion_loop_is_told(lab: SshdLab, tmp_path: Path) -> None:
+async def test_bastion_loop_is_reported(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
     error = await refusal(HostAddress(name="a", ssh_config=str(path)))
     assert error.code == "config" and "leads back to itself" in error.message
 
 
-async def test_target_behind_bastion_that_is_down_is_told(lab: SshdLab, tmp_path: Path) -> None:
+async def test_target_behind_bastion_that_is_down_is_reported(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
     with refusing_port() as port:
         box = f"Host box\n  ProxyJump h1\n  HostName 127.0.0.1\n  Port {port}\n"

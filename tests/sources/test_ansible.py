@@ -315,7 +315,7 @@ def test_an_unknown_group_has_the_nearest_name(context: SourceContext) -> None:
     )
 
 
-def test_options_of_ssh_that_are_not_applied_are_told(context: SourceContext) -> None:
+def test_options_of_ssh_that_are_not_applied_are_reported(context: SourceContext) -> None:
     (context.directory / "inv").write_text("h1 ansible_ssh_common_args='-J gate'\n")
     assert "ansible_ssh_common_args is not applied" in AnsibleSource().find("inv", context).notes[0]
 

@@ -154,7 +154,7 @@ def test_a_mistyped_source_is_one_line_with_what_is_allowed(
     ("spec", "program"),
     [("slurm:4711", "squeue"), ("slurm:@io", "salloc"), ("k8s:storage/app=bench", "kubectl")],
 )
-def test_a_source_without_its_program_is_told_in_one_line(
+def test_a_source_without_its_program_is_reported_in_one_line(
     fleet: Fleet, spec: str, program: str
 ) -> None:
     fleet.context = fleet.context._replace(environ={"PATH": "/nonexistent"}, may_allocate=True)

@@ -72,7 +72,7 @@ def test_without_a_context_kubectl_knows_the_cluster_by_itself(context: SourceCo
     assert "localhost:8080" in refusal(context, "storage/app=bench")  # what kubectl falls back to
 
 
-def test_an_api_server_that_does_not_answer_is_told_in_a_line(context: SourceContext) -> None:
+def test_an_api_server_that_does_not_answer_is_reported_in_a_line(context: SourceContext) -> None:
     config = Path(context.environ["KUBECONFIG"])
     config.write_text(config.read_text().replace("127.0.0.1:", "127.0.0.1:1/"))
     text = refusal(context, "storage/app=bench")

@@ -102,7 +102,9 @@ def test_only_a_run_may_allocate(fleet: Fleet) -> None:
 
 
 @needs_slurm
-def test_what_slurm_cannot_give_is_told_and_leaves_no_job(slurm: SlurmLab, fleet: Fleet) -> None:
+def test_what_slurm_cannot_give_is_reported_and_leaves_no_job(
+    slurm: SlurmLab, fleet: Fleet
+) -> None:
     fleet.context = fleet.context._replace(may_allocate=True)
     assert "no partition 'pp' (did you mean 'p'?); partitions: p" in refusal(fleet, "slurm:@pp")
     assert "slurm:@p,nodes=9: Slurm cannot satisfy the request: PartitionConfig" in refusal(
@@ -112,7 +114,7 @@ def test_what_slurm_cannot_give_is_told_and_leaves_no_job(slurm: SlurmLab, fleet
 
 
 @needs_slurm
-def test_the_wait_for_nodes_is_told_and_has_an_end(slurm: SlurmLab, fleet: Fleet) -> None:
+def test_the_wait_for_nodes_is_reported_and_has_an_end(slurm: SlurmLab, fleet: Fleet) -> None:
     said: list[str] = []
     fleet.context = fleet.context._replace(may_allocate=True, tell=said.append)
     slurm.run("salloc", "--no-shell", "-N4", "--exclusive")

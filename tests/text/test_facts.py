@@ -30,7 +30,7 @@ def told(lines: list[tuple[str, list[Run]]]) -> list[str]:
     return [f"{label}: {''.join(text for text, _ in runs)}" for label, runs in lines]
 
 
-def test_of_a_directory_that_is_missing_no_mount_options_are_told() -> None:
+def test_of_a_directory_that_is_missing_no_mount_options_are_reported() -> None:
     mounts: Fact = [
         {"path": "/mnt/gone", "at": "/", "fstype": "ext4", "options": ["discard", "rw"]}
     ]
@@ -49,7 +49,7 @@ def test_what_one_host_differs_in_is_one_line() -> None:
     assert told(list(common_lines(found))) == ["system: Linux 6.1"]
 
 
-def test_three_values_are_told_with_their_hosts() -> None:
+def test_three_values_are_reported_with_their_hosts() -> None:
     found = compare(
         {f"h{n}": {"clocksource": name} for n, name in enumerate(("tsc", "tsc", "hpet", "acpi_pm"))}
     )
@@ -81,7 +81,7 @@ def test_the_host_that_is_looked_at_comes_first() -> None:
 ONE_BOOT: dict[str, Fact] = {"boot_id": "b1", "hostname": "box"}
 
 
-def test_names_of_one_machine_are_told_together() -> None:
+def test_names_of_one_machine_are_reported_together() -> None:
     hosts: dict[str, dict[str, Fact]]
     hosts = {
         "lo1": ONE_BOOT,
@@ -118,7 +118,7 @@ def test_hosts_whose_boots_differ_or_are_not_known_are_not_told_as_one(
     assert told(list(machine_lines(hosts))) == [] and machines_text(hosts) == ""
 
 
-def test_what_each_host_has_of_its_own_is_told_by_host() -> None:
+def test_what_each_host_has_of_its_own_is_reported_by_host() -> None:
     facts: dict[str, Fact] = {
         "hostname": "n1",
         "mem_available_bytes": 1 << 30,
@@ -127,7 +127,7 @@ def test_what_each_host_has_of_its_own_is_told_by_host() -> None:
     assert list(own_lines({"h1": facts})) == ["h1: host name n1; available memory 1 GiB; runs fio"]
 
 
-def test_a_reason_that_all_hosts_have_is_told_once() -> None:
+def test_a_reason_that_all_hosts_have_is_reported_once() -> None:
     both: Fact = [{"name": "governor", "reason": "no file"}]
     one: Fact = [
         {"name": "governor", "reason": "no file"},

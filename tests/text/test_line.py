@@ -73,7 +73,7 @@ def test_text_breaks_between_words_and_at_line_ends() -> None:
     assert lines[1] == (("written", "value"),)
 
 
-def test_what_does_not_fit_beside_a_label_goes_on_under_the_text() -> None:
+def test_what_does_not_fit_beside_a_label_continues_under_the_text() -> None:
     lines = labelled([("Note     ", "label")], [("the second shelf was being rebuilt", "text")], 30)
     assert plain_lines(lines) == ["Note     the second shelf was", "         being rebuilt"]
 

@@ -51,7 +51,7 @@ def test_steps_are_round(top: float, rows: int, base: int, steps: int) -> None:
     assert steps_of(top, rows, base) == steps
 
 
-def test_a_chart_stands_behind_its_labels() -> None:
+def test_a_chart_is_behind_its_labels() -> None:
     ticks = ticks_of(200_000, 4, IOPS.rounded, "braille")
     rows = with_ticks([[("█" * 20, "read")]] * 4, ticks, room_of(ticks, 30), grid=True)
     texts = ["".join(text for text, _ in row) for row in rows]
@@ -60,7 +60,7 @@ def test_a_chart_stands_behind_its_labels() -> None:
 
 
 @pytest.mark.parametrize("columns", [30, 57, 200])
-def test_a_mark_stands_in_the_column_of_its_second_and_cuts_no_time(columns: int) -> None:
+def test_a_mark_is_in_the_column_of_its_second_and_cuts_no_time(columns: int) -> None:
     axis = TimeAxis(
         5,
         120,

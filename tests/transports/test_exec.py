@@ -54,7 +54,7 @@ def address(container: Container) -> HostAddress:
     return HostAddress(container.name, transport="exec", through=container.shell)
 
 
-async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(
+async def test_a_task_is_streamed_byte_by_byte_and_continues_without_its_shell(
     containers: list[Container],
 ) -> None:
     async with Connections() as connections:
@@ -74,7 +74,7 @@ async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(
         await again.transport.close()
 
 
-async def test_a_container_that_is_gone_is_told_with_what_the_command_said(
+async def test_a_container_that_is_gone_is_reported_with_what_the_command_said(
     containers: list[Container],
 ) -> None:
     containers[0].kill()
@@ -94,7 +94,7 @@ async def test_a_container_that_is_gone_is_told_with_what_the_command_said(
         (" ", "no command"),
     ],
 )
-async def test_a_command_that_cannot_be_is_told(through: str, told: str) -> None:
+async def test_a_command_that_cannot_be_is_reported(through: str, told: str) -> None:
     async with Connections() as connections:
         with pytest.raises(HostError, match=told):
             transport = await connections.connect(

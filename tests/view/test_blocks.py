@@ -35,7 +35,7 @@ def own(bs: str) -> float:
     return float(int(bs[:-1]) * SIZES[bs[-1]])
 
 
-def test_the_best_is_told_for_each_block_size_and_the_most_bandwidth() -> None:
+def test_the_best_is_reported_for_each_block_size_and_the_most_bandwidth() -> None:
     assert block_texts(swept()) == [
         "best of each block size: bs=4k depth=4 (1 as good); bs=64k depth=4",
         "larger blocks: bs=1M depth=8",
@@ -87,6 +87,6 @@ def test_a_mixture_that_comes_out_a_little_otherwise_is_one_size() -> None:
     assert of_which(mixed, 0, "iops") == "best of 3"
 
 
-def test_sizes_that_nobody_knows_change_nothing() -> None:
+def test_unknown_sizes_change_nothing() -> None:
     cells = [replace(each, io_bytes=None, bytes_per_s=None) for each in swept()]
     assert (block_texts(cells), of_which(cells, 1, "iops")) == ([], "best of 9")

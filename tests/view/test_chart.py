@@ -105,7 +105,7 @@ def two_directions(height: int, *, coloured: bool) -> list[str]:
     return plain_lines(chart_of(record, "iops", 80, height, coloured=coloured))
 
 
-def test_two_directions_are_told_apart_without_colour_by_marks_of_one_size() -> None:
+def test_two_directions_are_distinguished_without_colour_by_marks_of_one_size() -> None:
     head, *lines = two_directions(20, coloured=False)
     assert head.endswith("  • read  + write")
     assert set(

@@ -17,13 +17,13 @@ NOT_MADE = {
 }
 
 
-def test_findings_of_one_check_are_told_with_its_rule_once() -> None:
+def test_findings_of_one_check_are_reported_with_its_rule_once() -> None:
     text = "\n".join(plain_lines(record_lines(SLOW, {}, 80)))
     assert text.count("Stragglers") == 1 and text.count("  rule") == 1
     assert all(finding.message in text for finding in SLOW)
 
 
-def test_reasons_of_checks_that_were_not_made_stand_in_one_column() -> None:
+def test_reasons_of_checks_that_were_not_made_are_in_one_column() -> None:
     lines = plain_lines(record_lines([], NOT_MADE, 80))
     places = {
         line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line

@@ -103,7 +103,7 @@ def test_repetitions_that_may_be_saved_make_it_at_most(maker: MatrixMaker) -> No
 # -- what a plan comes to
 
 
-def test_steps_are_told_with_their_reasons(tmp_path: Path) -> None:
+def test_steps_are_reported_with_their_reasons(tmp_path: Path) -> None:
     assert steps_text(sweep(tmp_path / "a").plan) == "20 points over bs, numjobs"
     assert (
         steps_text(sweep(tmp_path / "b", ["4k"], times=2).plan)
@@ -111,7 +111,7 @@ def test_steps_are_told_with_their_reasons(tmp_path: Path) -> None:
     )
 
 
-def test_the_values_of_each_axis_are_told_as_they_were_written(maker: MatrixMaker) -> None:
+def test_the_values_of_each_axis_are_reported_as_they_were_written(maker: MatrixMaker) -> None:
     (part,) = parts_of(maker.plan)
     assert part.axes == {"bs": ["4k", "16k"], "numjobs": ["1", "2", "4", "8", "16"]}
     assert not part.share_text
@@ -122,7 +122,7 @@ def test_the_values_of_each_axis_are_told_as_they_were_written(maker: MatrixMake
     ]
 
 
-def test_points_that_fill_no_grid_are_told_as_a_share_of_it(maker: MatrixMaker) -> None:
+def test_points_that_fill_no_grid_are_reported_as_a_share_of_it(maker: MatrixMaker) -> None:
     (part,) = parts_of(maker.plan)
     assert msgspec.structs.replace(part, points=7).share_text == "7 of the 10 combinations"
 

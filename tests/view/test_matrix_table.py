@@ -123,7 +123,7 @@ def test_hosts_are_judged_by_linear_scaling() -> None:
     assert [" ".join(each.split()[2:4]) for each in text_of(table)[1:]] == ["100 %", "95 %", "75 %"]
 
 
-def test_a_knee_is_told_with_its_latency_and_what_comes_after() -> None:
+def test_a_knee_is_reported_with_its_latency_and_what_comes_after() -> None:
     figures = zip("1248", [100.0, 200.0, 300.0, 310.0], strict=True)
     cells = [cell({"numjobs": n, "bs": "1M"}, value, p99_ns=1_200_000.0) for n, value in figures]
     assert knee_texts(tables_of(cells)[0]) == [
@@ -200,7 +200,7 @@ def test_bandwidths_of_a_table_have_one_unit() -> None:
     assert scale_of(line("n", ["1", "2"], [1, 2])).unit == "IOPS"
 
 
-def test_columns_that_find_no_room_go_on_below() -> None:
+def test_columns_that_find_no_room_continue_below() -> None:
     lines = text_of(tables_of(grid(["4k", "8k"], [str(2**n) for n in range(12)]))[0], 60)
     assert max(map(len, lines)) <= 60
     assert [each.partition(" ")[0] for each in lines].count("4k") == 2

@@ -123,7 +123,7 @@ def test_curves_bear_their_roles_and_the_knee_stands_out(swept: RunRecord) -> No
     assert any(run == ("◆", "good") for line in lines for run in line.runs)
 
 
-def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_told(
+def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_reported(
     swept: RunRecord,
 ) -> None:
     cells = cells_of_record(swept)

@@ -533,7 +533,7 @@ def test_chromium_shows_64_hosts_for_an_hour_on_a_screen_a_phone_and_paper(tmp_p
     assert 2 <= pages_of_pdf(tmp_path, "page") <= 40
 
 
-def test_what_people_call_a_run_and_its_criteria_are_told(tmp_path: Path) -> None:
+def test_what_people_call_a_run_and_its_criteria_are_reported(tmp_path: Path) -> None:
     shutil.copytree(RUNS / "plain", tmp_path / "run")
     (tmp_path / "run" / MARKS_FILE).write_text(
         '{"title": "before the upgrade", "tags": {"rack": "b7"}}'

@@ -30,7 +30,7 @@ def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_
     assert sentence(found, advice=False) == said
 
 
-def test_better_and_worse_are_said_with_their_interval_and_how_many_runs_stand_behind_them() -> (
+def test_better_and_worse_are_reported_with_their_interval_and_how_many_runs_stand_behind_them() -> (
     None
 ):
     said = sentence(compare([repeated(VALUES)], [repeated([each * 0.8 for each in VALUES])]))
@@ -57,7 +57,7 @@ def test_a_latency_is_slower_or_faster() -> None:
     )
 
 
-def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
+def test_what_does_not_differ_and_what_may_be_chance_are_reported() -> None:
     assert sentence(compare([run()], [run(step(seed=2))], quiet())).startswith(
         "No difference detected: B does as many read IOPS as A"
     )
@@ -65,7 +65,7 @@ def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
     assert sentence(noisy).startswith("Inconclusive: B does ") and "may be noise" in sentence(noisy)
 
 
-def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:
+def test_why_runs_cannot_be_compared_is_reported_once_and_not_in_each_row() -> None:
     other = run(step(IOPS * 1.25, params={"numjobs": 4, "directory": "/mnt/a"}), run_id="b")
     found = compare([run()], [other])
     lines = plain_lines(comparison_lines(found, 120))
@@ -79,7 +79,7 @@ def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:
     assert "read p99 latency" in page and " n " not in page, "one run each has been said"
 
 
-def test_of_many_reasons_the_first_stand_in_the_sentence_and_the_others_below() -> None:
+def test_of_many_reasons_the_first_are_in_the_sentence_and_the_others_below() -> None:
     other = run(
         step(params={"numjobs": 4, "bs": "64k", "iodepth": 2, "directory": "/mnt/a"}), run_id="b"
     )
@@ -98,7 +98,7 @@ def test_of_many_reasons_the_first_stand_in_the_sentence_and_the_others_below() 
     )
 
 
-def test_of_a_sweep_it_is_said_at_how_many_points() -> None:
+def test_the_sentence_of_a_sweep_counts_points() -> None:
     def swept(*factors: float, run_id: str) -> RunRecord:
         return run(*(step(IOPS * factor, index=at, seed=at + 1, point={"bs": f"{4 << at}k"})
                      for at, factor in enumerate(factors)), run_id=run_id)  # fmt: skip

@@ -177,7 +177,7 @@ def test_a_format_is_silent_about_what_is_not_of_it(name: str) -> None:
     assert list(of(name).import_tree([kept("a/b.txt", text)])) == []
 
 
-def test_a_figure_that_is_no_number_is_told_with_its_line() -> None:
+def test_a_figure_that_is_no_number_is_reported_with_its_line() -> None:
     text = (DATA / "foreign" / "elbencho.csv").read_text().replace("9048", "many")
     with pytest.raises(UsageError) as told:
         of("elbencho").import_output(text, "r.csv")

@@ -119,7 +119,7 @@ def test_what_no_row_holds_is_a_sample_at_the_end_of_the_phase() -> None:
     ("no-space", "no-space", "no space left"),
     ("bad-option", "elbencho-bad-option", "unrecognised option '--wat'"),
 ])  # fmt: skip
-def test_what_it_complains_of_is_said_in_a_line(name: str, code: str, said: str) -> None:
+def test_what_it_complains_of_is_reported_in_a_line(name: str, code: str, said: str) -> None:
     printed = Output((DATA / f"{name}.out").read_bytes(), (DATA / f"{name}.err").read_bytes(), 1)
     _, result, problems = read(step_of("big-write", "write"), printed)
     assert result is None

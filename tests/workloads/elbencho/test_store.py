@@ -92,7 +92,7 @@ def test_hosts_that_share_a_prefix_have_ranks_of_their_own(tmp_path: Path) -> No
     assert "--rankoffset 2" in second.job_file and "--rankoffset" not in first.job_file
 
 
-def test_keys_are_the_names_of_variables_and_stand_in_no_command(tmp_path: Path) -> None:
+def test_keys_are_the_names_of_variables_and_are_in_no_command(tmp_path: Path) -> None:
     plan = own(tmp_path, "write")
     task = plan.steps[0].tasks[0]
     lines = task.job_file.splitlines()
@@ -101,7 +101,7 @@ def test_keys_are_the_names_of_variables_and_stand_in_no_command(tmp_path: Path)
     assert sorted(plan.secrets) == ["AWS_ACCESS_KEY_ID", "OTHER"]
 
 
-def test_a_suite_puts_its_objects_once_more_before_they_are_asked_for() -> None:
+def test_a_suite_puts_its_objects_again_before_they_are_asked_for() -> None:
     plan = preset("s3-small", 2)
     does = [(step.is_fill, step.tasks[0].objects[0].does[0]) for step in plan.steps]
     assert does == [
@@ -195,7 +195,7 @@ def test_what_cannot_be_planned_is_refused_in_a_line(
     assert told in str(refused.value) and "AKIAPLAIN" not in str(refused.value)
 
 
-def test_phases_of_files_and_of_objects_are_told_apart(tmp_path: Path) -> None:
+def test_phases_of_files_and_of_objects_are_distinguished(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="phase rmfiles is not one of objects of a bucket"):
         own(tmp_path, "rmfiles")
 

@@ -23,6 +23,6 @@ def test_buffers_that_an_array_can_reduce_are_named(options: dict[str, str], sai
     assert load.reducible == said
 
 
-def test_of_reads_nothing_is_said() -> None:
+def test_of_reads_nothing_is_reported() -> None:
     (load,) = job_loads([JobOptions("r", {}, {"rw": "randread", "scramble_buffers": "0"})])
     assert load.reducible == ""

@@ -43,7 +43,7 @@ def test_options_keep_the_order_of_the_profile_and_additions_follow() -> None:
     "shared", [{"rw": "read"}, {"rw": "read", "randseed": "5", "group_reporting": "1"}]
 )
 @pytest.mark.parametrize("jobs", [{"a": {}}, {"a": {}, "b": {"new_group": "1"}, "c": {}}])
-def test_what_is_declared_as_added_is_what_stands_behind_the_remarks(
+def test_what_is_declared_as_added_is_what_is_behind_the_remarks(
     shared: dict[str, str], jobs: dict[str, dict[str, str]]
 ) -> None:
     behind = [

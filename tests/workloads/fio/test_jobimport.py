@@ -409,7 +409,7 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
         ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is ignored: no job follows it"),
     ],
 )
-def test_what_is_changed_is_said(option: str, message: str) -> None:
+def test_what_is_changed_is_reported(option: str, message: str) -> None:
     text = in_job(option) if "[" not in option else "[a]\n" + option
     assert message in said(imported(text))
 

@@ -111,7 +111,7 @@ def test_progress_is_the_bytes_of_the_samples(tmp_path: Path) -> None:
 
 
 @needs_fio
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run(layout_job([FileSpec(str(tmp_path / "file" / "x"), 4096)]), tmp_path / "run")
     reader = FioReader("h1", step(), "layout")

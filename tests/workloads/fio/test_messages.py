@@ -98,14 +98,14 @@ def test_lines_are_explained(line: str, severity: str, words: str, code: str | N
     assert list(codes) == ([code] if code else [])
 
 
-def test_lines_that_differ_only_in_numbers_are_told_at_1_10_and_100() -> None:
+def test_lines_that_differ_only_in_numbers_are_reported_at_1_10_and_100() -> None:
     table = explainer()
     told = [table.explain(f"fio: pid={pid}, got signal=9") for pid in range(250)]
     assert [index + 1 for index, line in enumerate(told) if line] == [1, 10, 100]
     assert str(told[9]).count("seen 10 times") == 1
 
 
-def test_different_troubles_are_told_each() -> None:
+def test_different_troubles_are_reported_each() -> None:
     table = explainer()
     assert table.explain("Bad option <foo>")
     assert table.explain("Bad option <bar>")

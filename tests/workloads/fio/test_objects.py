@@ -429,7 +429,7 @@ def problems(name: str, of: str) -> dict[str, str]:
         ("get-503", "get", "a GET was answered with HTTP 503: the store is overloaded"),
     ],
 )
-def test_a_refused_request_is_told_by_its_status(name: str, of: str, told: str) -> None:
+def test_a_refused_request_is_identified_by_its_status(name: str, of: str, told: str) -> None:
     found = problems(name, of)
     assert found["fio-http-status"].startswith(told)
     assert "fio-error-5" not in found, "said once"

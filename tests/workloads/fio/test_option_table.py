@@ -105,7 +105,7 @@ def test_an_engine_from_a_file_may_have_any_option() -> None:
 @pytest.mark.parametrize(
     "engine", ["external:/usr/lib/x.so", "/usr/lib/fio/x.so", "libfio_vitastor.so"]
 )
-def test_an_engine_from_a_file_is_told_by_its_name(engine: str) -> None:
+def test_an_engine_from_a_file_is_identified_by_its_name(engine: str) -> None:
     assert is_external(engine)
     assert option_problem("ioengine", engine) is None
 

@@ -162,7 +162,7 @@ def test_sections_for_workers_of_a_job_never_take_the_name_of_another_job() -> N
     assert sum(by_job(found.step).values()) == 1003
 
 
-def test_the_smallest_job_keeps_one_a_second_on_each_host_and_that_is_said() -> None:
+def test_the_smallest_job_keeps_one_a_second_on_each_host_and_this_is_reported() -> None:
     found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
     assert by_job(found.step)["w"] == 4
     assert sum(by_job(found.step).values()) == 100
@@ -176,7 +176,7 @@ def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
     assert any(len(sections(task)) > 2 for task in step.tasks), "no worker had a rate of its own"
 
 
-def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_that_is_said() -> None:
+def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_this_is_reported() -> None:
     found = paced({"rw": "randread"}, 45)
     assert rates(found.step)["read"] == 45
     assert [load.workers for load in found.step.jobs] == [2]

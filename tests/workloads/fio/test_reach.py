@@ -80,7 +80,7 @@ def test_plain_names_are_taken(option: str) -> None:
 @pytest.mark.parametrize(
     "option", ["aux-path=/etc", "brand_new=/etc/x", "verify_state_save_to=/etc/x"]
 )
-def test_an_import_refuses_an_option_that_nobody_knows_with_its_line(option: str) -> None:
+def test_an_import_refuses_an_unknown_option_with_its_line(option: str) -> None:
     with pytest.raises(UsageError) as caught:
         imported(option)
     assert [

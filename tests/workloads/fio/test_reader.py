@@ -92,7 +92,7 @@ def test_a_run_without_output_says_why(name: str, words: str) -> None:
     assert words in problems(name)["fio-no-output"]
 
 
-def test_the_number_of_failed_jobs_is_told() -> None:
+def test_the_number_of_failed_jobs_is_reported() -> None:
     assert "3 jobs failed" in problems("errors/eio-group-3.33")["fio-error-5"]
 
 
@@ -165,7 +165,7 @@ def test_output_that_ends_inside_an_object_falls_back_to_the_one_before() -> Non
     assert [code for code, _ in reader.problems(0)] == ["fio-output-cut"]
 
 
-def test_the_same_trouble_is_told_once() -> None:
+def test_the_same_trouble_is_reported_once() -> None:
     reader = FioReader("h1", step(), "measure")
     line = b"fio: io_u error on file /mnt/x: Input/output error: read offset=%d, buflen=8192\n"
     found = reader.feed_stderr(b"".join(line % offset for offset in range(0, 8192 * 25, 8192)))
@@ -189,7 +189,7 @@ def test_stderr_may_arrive_in_pieces() -> None:
     ]
 
 
-def test_errors_of_storage_are_told_in_plain_words() -> None:
+def test_errors_of_storage_are_reported_in_plain_words() -> None:
     assert told("errors/enospc-layout-3.33")[0] == (
         "error",
         "no space left while laying out the test files",

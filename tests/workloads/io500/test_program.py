@@ -62,7 +62,7 @@ def test_the_standard_run_changes_nothing_but_places(tmp_path: Path) -> None:
     }
 
 
-def test_phases_settings_and_caches_stand_in_the_ini_file(tmp_path: Path) -> None:
+def test_phases_settings_and_caches_are_in_the_ini_file(tmp_path: Path) -> None:
     made = ini(program(tmp_path, skip="find, ior-rnd4K-easy-read", stonewall="5"))
     assert made["find"] == made["ior-rnd4K-easy-read"] == {"run": "FALSE"}
     assert ini(program(tmp_path, keys="drop_caches: true"))["global"]["drop-caches"] == "TRUE"

@@ -65,7 +65,7 @@ def test_another_text_is_none_of_it() -> None:
 
 
 @given(st.integers(0, 6000), st.sampled_from(["main-json", "main-fpp"]), st.text(max_size=9))
-def test_a_broken_text_is_told_and_never_a_traceback(cut: int, name: str, more: str) -> None:
+def test_a_broken_text_is_reported_and_never_a_traceback(cut: int, name: str, more: str) -> None:
     with suppress(UsageError):
         found = import_output(text_of(name)[:cut] + more, "x")
         assert all(each.problems or cut > 2000 for each in found)

@@ -160,7 +160,7 @@ def test_a_creation_that_a_stonewall_interrupts_is_one_phase() -> None:
     ]
 
 
-def test_version_3_2_is_told_from_1_9_3_by_its_quotes() -> None:
+def test_version_3_2_is_distinguished_from_1_9_3_by_its_quotes() -> None:
     output = MdtestOutput()
     output.line("mdtest-1.9.3 was launched with 2 total task(s) on 1 node(s)")
     output.line('Command line used: mdtest "-v" "-N" "2"')

@@ -61,6 +61,6 @@ def test_a_shift_that_mdtest_prints_must_be_the_one_that_was_expected() -> None:
     )
 
 
-def test_where_mdtest_comes_from_is_said_when_it_is_missing() -> None:
+def test_where_mdtest_comes_from_is_reported_when_it_is_missing() -> None:
     advice = workloads.get("mdtest").advice("mdtest-missing")
     assert "github.com/hpc/ior" in advice and "--set program=PATH" in advice

@@ -43,7 +43,7 @@ def test_a_whole_run_of_every_version_is_a_success(version: str) -> None:
     assert result is not None and result.final and result.tasks == 4
 
 
-def test_a_phase_that_was_killed_does_not_go_on() -> None:
+def test_a_phase_that_was_killed_does_not_continue() -> None:
     launch = MpiLaunch("/d", 4, 200, 3, options=("-F", "-u"))
     found = MdtestReader(
         Step(0, "x", "mdtest", {}, [HostTask("h1", 0, "", [])], None, mpi=launch), launch, 4
@@ -94,7 +94,7 @@ def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(
     assert "mdtest-incomplete" not in codes(found, exit_code)
 
 
-def test_what_libraries_of_mpi_say_beside_a_good_end_is_told_and_no_problem() -> None:
+def test_what_libraries_of_mpi_say_beside_a_good_end_is_reported_and_no_problem() -> None:
     found = reader("mdtest-4.0.0-openmpi-chatter", ranks=2, items=20, iterations=1)
     told = found.feed_stderr((DATA / "mdtest-4.0.0-openmpi-chatter.err").read_bytes() + CHATTER)
     assert (
@@ -118,7 +118,7 @@ def test_what_libraries_of_mpi_say_is_the_cause_of_a_bad_end() -> None:
         "ssh: connect to host 10.0.0.2 port 22: Connection refused",
     ],
 )
-def test_a_log_in_that_fails_from_host_to_host_is_told_in_the_words_of_ssh(line: str) -> None:
+def test_a_log_in_that_fails_from_host_to_host_is_reported_in_the_words_of_ssh(line: str) -> None:
     found = reader("mdtest-main-i1")
     other = MdtestReader(found._step, found.launch, 2)
     other.feed_stderr(line.encode() + b"\n")

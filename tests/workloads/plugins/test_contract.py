@@ -148,7 +148,9 @@ WRONG_SAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", WRONG_SAMPLES)
-def test_a_sample_that_breaks_the_contract_is_told_with_the_plug_in(known: Any, case: str) -> None:
+def test_a_sample_that_breaks_the_contract_is_reported_with_the_plug_in(
+    known: Any, case: str
+) -> None:
     changes, words = WRONG_SAMPLES[case]
     reader = reader_of(known, feed=lambda _: [sample(**changes)])
     with pytest.raises(PluginError) as told:
@@ -172,7 +174,9 @@ WRONG_RESULTS = {
 
 
 @pytest.mark.parametrize("case", WRONG_RESULTS)
-def test_a_result_that_breaks_the_contract_is_told_with_the_plug_in(known: Any, case: str) -> None:
+def test_a_result_that_breaks_the_contract_is_reported_with_the_plug_in(
+    known: Any, case: str
+) -> None:
     value, word = WRONG_RESULTS[case]
     with pytest.raises(PluginError, match=r"plug-in ddsync \(.*result") as told:
         reader_of(known, result=lambda _: value).result(0)
@@ -225,7 +229,7 @@ def test_a_sound_reader_is_left_alone(known: Any) -> None:
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=4
     )
 )
-def test_whatever_stands_in_a_field_of_a_sample_is_sound_or_told_and_sound_ones_can_be_journalled(
+def test_whatever_is_in_a_field_of_a_sample_is_sound_or_told_and_sound_ones_can_be_journalled(
     value: Any,
 ) -> None:
     rule = types().rule(Sample)
@@ -359,7 +363,7 @@ def test_a_plan_says_which_package_brought_the_load_generator(known: Any, tmp_pa
     assert step.provider == Provider("benchtui_ddsync.workload:DdSync")
 
 
-def test_load_generators_of_ours_are_called_directly() -> None:
+def test_load_generators_of_benchtui_are_called_directly() -> None:
     for name in workloads.names():
         assert type(workloads.get(name)) is type(tool.load(name))
 
@@ -374,7 +378,7 @@ def test_load_generators_of_ours_are_called_directly() -> None:
         (None, ["'gone'"]),
     ],
 )
-def test_a_load_generator_that_is_not_installed_is_told_with_its_package(
+def test_a_load_generator_that_is_not_installed_is_reported_with_its_package(
     provider: Provider | None, words: list[str]
 ) -> None:
     with pytest.raises(UsageError) as told:
