@@ -16,14 +16,13 @@ from textual.widgets import Button
 
 from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog
+from tui.app.dialogs.forms import AddHost, NewHosts
 from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
-from tui.app.dialogs.new_host import AddHost, NewHosts
 from tui.app.dialogs.text_entry import SecretPrompt
 from tui.app.services.remedies import trust_question
 from tui.app.terminal.action import Action
 from tui.app.terminal.theme import SYMBOLS, THEMES
-from tui.app.widgets.field import TextInput
-from tui.app.widgets.form import Form
+from tui.app.widgets.form import Form, TextInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import Heading
 from tui.remote.hostkeys import Presented

@@ -9,7 +9,7 @@ import pytest
 from tests.app.driver import User, opened, options
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tui.app.dialogs.export import ExportDialog
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.library.build import write_record
 

@@ -9,7 +9,7 @@ from textual.app import App
 from textual.widget import Widget
 
 from tui.app.terminal.theme import ANSI, DARK, SYMBOLS
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 
 WIDTH = 12  # ten for the value: a blank stands at each side
 

@@ -12,8 +12,7 @@ from tests.app.driver import INVENTORY, opened, options, write_inventory
 from tests.app.test_facts_differ import facts_of
 from tests.lab.sshd import SshdLab
 from tui.app.frame.selection import Selection
-from tui.app.screens.hosts import HostsScreen
-from tui.app.screens.hosts_details import detail_lines
+from tui.app.screens.hosts import HostsScreen, detail_lines
 from tui.app.screens.hosts_list import HostList, KnownHost
 from tui.app.terminal.theme import SYMBOLS
 from tui.engine.preflight.host_check import HostCheck

@@ -16,7 +16,7 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.frame.step_screen import KeyBar
-from tui.app.screens import live_feed, live_judging, live_watching
+from tui.app.screens import live_feed, live_watching
 from tui.app.screens.result import ResultScreen
 from tui.app.services import remedies
 from tui.app.services.remedies import Trouble, again
@@ -230,12 +230,12 @@ async def test_keys_pass_between_the_panels_of_a_paint(
 ) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
-        monkeypatch.setattr(live_judging, "LOOK_SLICE_S", 0.0)
+        monkeypatch.setattr(live_watching, "LOOK_SLICE_S", 0.0)
         passed = AsyncMock()
         maker.measure(1)
         await app.tick(pilot, maker)
-        monkeypatch.setattr(live_judging, "let_keys_pass", passed)
-        await live_judging.in_slices(app.live.painting(), app.live.shell, lambda: True)
+        monkeypatch.setattr(live_watching, "let_keys_pass", passed)
+        await live_watching.in_slices(app.live.painting(), app.live.shell, lambda: True)
         in_slices = [widget.painted for widget in app.live.query(Lines)]
         app.live.paint()
         assert passed.call_count == len(list(app.live.painting())) > 5

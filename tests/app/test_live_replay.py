@@ -9,13 +9,13 @@ import pytest
 
 from tests.app.journal_maker import RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, stage
+from tui.app.app import leave_on_signal
 from tui.app.dialogs.confirm import Confirm
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import live_feed
 from tui.app.screens.live_feed import LiveFeed, ReplayFeed, last_time
 from tui.app.screens.result import ResultScreen
 from tui.app.screens.runs import RunsScreen
-from tui.app.services.leaving import leave_on_signal
 from tui.model.event import Message, NoteAdded, encode
 
 

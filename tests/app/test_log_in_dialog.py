@@ -15,7 +15,7 @@ from tests.lab.accounts import BY_PASSWORD, with_password
 from tests.lab.faults_run import LOAD
 from tests.lab.sshd import SshdLab
 from tui.app.dialogs.text_entry import SecretPrompt, ask
-from tui.app.widgets.field import SecretInput
+from tui.app.widgets.form import SecretInput
 from tui.remote.vault import Question
 
 SECRET = "hunter2"

@@ -16,7 +16,7 @@ from tests.e2e.test_capacity import profile
 from tests.e2e.test_recovery import record_of
 from tests.patience import wait_until
 from tui.app.dialogs.confirm import Confirm
-from tui.app.dialogs.more import Bounds, MoreDialog
+from tui.app.dialogs.forms import Bounds, MoreDialog
 from tui.app.services.resuming import give, lacking
 from tui.journal.rundir import is_running, load_plan
 from tui.library.build import write_record

@@ -18,8 +18,7 @@ from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import editor as screens_editor
-from tui.app.screens.editor import EditorScreen
-from tui.app.screens.editor_form import with_default, written
+from tui.app.screens.editor import EditorScreen, with_default, written
 from tui.app.screens.editor_text import (
     LoadedText,
     indentation,

@@ -12,7 +12,7 @@ from tests.cli.test_compare import keep
 from tests.samples.records import IOPS, run, step
 from tui.app.dialogs.export import ExportRequest
 from tui.app.services.exporting import free_path, write_report
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.library.build import write_record
 from tui.model.problem import BenchtuiError
 

@@ -14,12 +14,10 @@ from tests.app.driver import User, opened, options, write_inventory
 from tests.app.journal_maker import RunMaker
 from tests.remote.conftest import new_run_id
 from tui.app.frame.shell import Options
+from tui.app.screens import plan_screen
 from tui.app.screens import review as review_screen
-from tui.app.screens import review_launch
-from tui.app.screens.review_launch import LaunchLine
-from tui.app.screens.review_preflight import unready
-from tui.app.widgets.field import SecretInput
-from tui.app.widgets.form import Field
+from tui.app.screens.plan_screen import LaunchLine, unready
+from tui.app.widgets.form import Field, SecretInput
 from tui.engine.preflight.preview import HostReadiness
 from tui.journal.rundir import is_running, load_plan
 from tui.library.summary import summarize
@@ -437,7 +435,7 @@ async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(
 async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
+    monkeypatch.setattr(plan_screen, "READ_S", 3600.0)
     async with opened(options(home)) as user:
         await user.press("enter")
         await user.sees(lambda: user.cursor == "demo/quick")
@@ -455,7 +453,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
 async def test_the_footer_has_enter_once_it_is_taken_and_one_that_came_early_is_told_so(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
+    monkeypatch.setattr(plan_screen, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("Run plan")
         assert user.text.splitlines()[-1].split()[:2] == ["e", "change"]

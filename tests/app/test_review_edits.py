@@ -11,10 +11,9 @@ from textual.widgets import Input
 
 from tests.app.driver import User, opened, options
 from tui.app.frame.shell import Options
-from tui.app.screens import review_launch
+from tui.app.screens import plan_screen
+from tui.app.screens.plan_screen import LaunchLine, PlanPane, Preflight, age_text
 from tui.app.screens.review import ReviewScreen
-from tui.app.screens.review_launch import LaunchLine
-from tui.app.screens.review_preflight import PlanPane, Preflight, age_text
 from tui.app.widgets.form import Field
 from tui.engine.preflight.preview import HostReadiness
 
@@ -73,7 +72,7 @@ async def test_a_changed_field_shows_what_stood_there_before(home: Path) -> None
 async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
+    monkeypatch.setattr(plan_screen, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("Run plan")
         started: list[object] = []
@@ -89,7 +88,7 @@ async def test_one_enter_that_came_early_starts_the_plan_once_it_has_been_seen(
 async def test_a_held_enter_and_another_key_start_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(review_launch, "READ_S", 3600.0)
+    monkeypatch.setattr(plan_screen, "READ_S", 3600.0)
     async with opened(review(home)) as user:
         await user.sees("Run plan")
         started: list[object] = []

@@ -15,6 +15,7 @@ from tests.app.driver import write_inventory
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.app.stage import SMALL, Stage, stage, text_of
 from tests.patience import seen
+from tui.app.app import recent_runs
 from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.selection import Selection
@@ -25,8 +26,7 @@ from tui.app.screens.review import ReviewScreen
 from tui.app.screens.runs import RunsScreen
 from tui.app.screens.runs_preview import FACTS_CELLS
 from tui.app.services import resuming
-from tui.app.services.found_runs import recent_runs
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList
 from tui.engine.plan.reproduce import Again

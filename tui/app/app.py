@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import signal
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,22 +16,21 @@ from textual._context import active_message_pump
 from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 from textual.worker import WorkerFailed
 
-from tui.app.frame.shell import AppShell, Options
-from tui.app.frame.step_screen import Bottom, PlainScrollBar, StepScreen
-from tui.app.frame.steps import StepScreens
-from tui.app.services.found_runs import RunsFound, cut_off_text, find_runs
-from tui.app.services.leaving import leave, take_signals
+from tui.app.frame.shell import RECENT, WITHOUT_RECORD, AppShell, Options
+from tui.app.frame.step_screen import Bottom, PlainScrollBar, StepScreen, StepScreens
 from tui.app.terminal import actions
 from tui.app.terminal.action import Action
 from tui.app.terminal.actions import BY_NAME
-from tui.app.terminal.driver import write_crash_log
+from tui.app.terminal.driver import hung_up, write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
 from tui.model.problem import BenchtuiError
+from tui.model.signals import on_signal
 
 WARM_UP = ("tui.engine.plan.plan", "asyncssh")
 CLASSES = {
@@ -48,6 +49,7 @@ CLASSES = {
 FIND_RUNNING_AFTER_S = 0.1  # its imports would delay the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
+HANGUP_CHECK_S = 1.0
 
 
 class BenchtuiApp(AppShell):
@@ -349,3 +351,107 @@ def screen_class(name: str) -> type[StepScreen]:
     module, _, its_name = CLASSES[name].partition(":")
     found: type[StepScreen] = getattr(importlib.import_module(module), its_name)
     return found
+
+
+class RunsFound(Message):
+    """A result of the search for runs; `is_all`: the last one."""
+
+    def __init__(
+        self,
+        running: Path | None = None,
+        result: Path | None = None,
+        cut_off: int = 0,
+        *,
+        is_all: bool = False,
+    ) -> None:
+        super().__init__()
+        self.running = running
+        self.result = result
+        self.cut_off = cut_off
+        self.is_all = is_all
+
+
+def find_runs(shell: AppShell) -> Iterator[RunsFound]:
+    """Yield results, slow ones last. For a thread: reads files."""
+    from tui.library.unfinished import unfinished_runs
+
+    runs = recent_runs(shell)
+    running = next((run_dir for run_dir, state in runs if state == "running"), None)
+    yield RunsFound(
+        running, next((run_dir for run_dir, state in runs if state not in WITHOUT_RECORD), None)
+    )
+    yield RunsFound(cut_off=len(unfinished_runs(shell.paths.runs)), is_all=True)
+
+
+def recent_runs(shell: AppShell) -> list[tuple[Path, str]]:
+    """Return directory and state of the newest runs, newest first."""
+    try:
+        runs = shell.store.list(RECENT)
+    except BenchtuiError:
+        return []  # Runs says why
+    return [(shell.paths.runs / run.run_id, run.state) for run in runs]
+
+
+def cut_off_text(count: int) -> str:
+    """Return the notice about runs that were cut off."""
+    return (
+        f"{count} run was cut off: press R to finish it"
+        if count == 1
+        else f"{count} runs were cut off: press R to finish them"
+    )
+
+
+async def leave(shell: AppShell) -> None:
+    """Leave; ask first when the run shown is still running."""
+    run_dir = shell.live_run
+    if run_dir is None or not await asyncio.to_thread(shell.run_is_alive, run_dir):
+        shell.exit()
+        return
+    from tui.app.dialogs.confirm import leave_question
+
+    shell.push_screen(leave_question(run_dir.name), partial(_answered, shell, run_dir))
+
+
+def _answered(shell: AppShell, run_dir: Path, answer: str | None) -> None:
+    if answer == "detach":
+        shell.farewell = _still_running(run_dir)
+        shell.exit()
+    elif answer == "stop":
+        shell.run_worker(_stop_and_leave(shell, run_dir), group="stop")
+
+
+async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
+    """Ask the engine to stop and keep the results, then leave."""
+    from tui.engine.control import request
+
+    shell.farewell = (
+        f"run {run_dir.name} is stopping; see it with: benchtui runs show {run_dir.name}"
+    )
+    try:
+        await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})
+    except BenchtuiError as error:
+        shell.farewell = f"run {run_dir.name} was not stopped: {error}"
+    shell.exit()
+
+
+def take_signals(shell: AppShell) -> None:
+    """Leave cleanly on SIGTERM, SIGHUP and a lost terminal, with the screen restored."""
+
+    def leave_if_hung_up() -> None:  # the terminal may be gone without a signal
+        if hung_up():
+            leave_on_signal(shell, signal.SIGHUP)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        on_signal(number, leave_on_signal, shell, number)
+    shell.set_interval(HANGUP_CHECK_S, leave_if_hung_up)
+
+
+def leave_on_signal(shell: AppShell, number: signal.Signals) -> None:
+    """Leave immediately: runs continue, and only the terminal must be restored."""
+    if shell.live_run is not None and shell.run_is_alive(shell.live_run):
+        shell.farewell = _still_running(shell.live_run)
+    shell.exit(return_code=128 + number)
+
+
+def _still_running(run_dir: Path) -> str:
+    return f"run {run_dir.name} is still running; to watch it: benchtui attach {run_dir.name}"

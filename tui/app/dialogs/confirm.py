@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 
 Returned = TypeVar("Returned")
 

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import PickList
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, width_of, wrap

@@ -18,7 +18,7 @@ from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal import actions
 from tui.app.terminal.action import Action
 from tui.app.terminal.actions import SCREENS
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import Heading, PickList
 from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, labelled

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Button, Input, Label, Static
 
 from tui.app.dialogs.confirm import Dialog
-from tui.app.widgets.field import SecretInput, TextInput
+from tui.app.widgets.form import SecretInput, TextInput
 
 if TYPE_CHECKING:
     from tui.engine.questions import Questions

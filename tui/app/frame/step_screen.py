@@ -1,14 +1,14 @@
-"""The base of every screen: top bar, footer, notices; and of lists with a filter."""
+"""The base of every screen: top bar, footer, notices; lists with a filter; screens kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 from textual.geometry import Size
@@ -24,13 +24,12 @@ from tui.app.terminal import actions
 from tui.app.terminal.action import KEY_NAMES, Action, ScreenEntry, key_name
 from tui.app.terminal.actions import BY_NAME, IN_BAR
 from tui.app.terminal.driver import TightCompositor
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import ASCII, TextPane
 from tui.app.widgets.picklist import PickList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
 
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which steps are joined by arrows
@@ -460,3 +459,48 @@ class FilteredScreen(StepScreen):
             self.set_focus(self.picklist)
         else:
             super().action_back()
+
+
+class StepScreens:
+    """The screens made so far, by name."""
+
+    def __init__(self, app: App[Any], make: Callable[[str], StepScreen]) -> None:
+        self.app = app
+        self.make = make
+        self.made: dict[str, StepScreen] = {}
+        self._replaced: list[StepScreen] = []  # may still be displayed
+
+    def keep(self, name: str, screen: StepScreen) -> None:
+        """Keep a step's screen.
+
+        A replaced screen is dropped, if it is displayed once it is left.
+        """
+        if name in self.made:
+            self._replaced.append(self.made[name])
+        self.made[name] = screen
+        self.app.install_screen(screen, f"{name} {id(screen)}")
+
+    def drop(self, name: str) -> None:
+        """Forget a step's screen."""
+        if (screen := self.made.pop(name, None)) is not None:
+            self._let_go(screen)
+
+    def show(self, name: str) -> None:
+        """Show a step; close dialogs and the too-small notice above it."""
+        shown = self.app.screen_stack[1:2]
+        if name not in self.made:
+            self.keep(name, self.make(name))
+        while len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+        if len(self.app.screen_stack) == 1:  # the other one is at the bottom
+            self.app.push_screen(self.made[name])
+        else:
+            self.app.switch_screen(self.made[name])
+        while self._replaced:
+            self._let_go(self._replaced.pop(), shown)
+
+    def _let_go(self, screen: StepScreen, shown: Sequence[Screen[Any]] = ()) -> None:
+        """End a screen, or its widgets and data stay; Textual itself ends one that was `shown`."""
+        self.app.uninstall_screen(screen)
+        if screen.is_running and screen not in shown:
+            screen.remove()

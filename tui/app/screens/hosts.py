@@ -1,4 +1,4 @@
-"""Step 1: choose where to run."""
+"""Step 1: choose where to run; the details of the host or group under the cursor."""
 
 from __future__ import annotations
 
@@ -14,27 +14,42 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.app.frame.selection import Selection
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
-from tui.app.screens import hosts_rows, hosts_sources
-from tui.app.screens.hosts_details import detail_lines
-from tui.app.screens.hosts_list import HostList, KnownHost
+from tui.app.screens import hosts_list
+from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, part
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
-from tui.app.widgets.field import TextInput
+from tui.app.terminal.theme import Symbols
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList
 from tui.model import hostspec
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
+from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, Line, Run, indented, labelled
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.new_host import NewHosts
+    from tui.app.dialogs.forms import NewHosts
     from tui.engine.inputs.source_groups import SourceAnswer
+    from tui.engine.preflight.host_check import HostCheck
     from tui.model.source_group import SourceGroup
 
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
 AGES_S = 10.0  # how old answers are is shown that exactly
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
+EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
+NO_MATCH = "Nothing matches the filter: Esc clears it"
+READING = "reading the inventory and ssh config"
+WHAT_NOW = (
+    (
+        "J",
+        "measures this machine: a form with pattern, block size, jobs, queue depth and target",
+    ),
+    ("Enter", "measures it with a profile: presets are complete test plans"),
+    ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
+    ("?", "shows every key"),
+)
 
 
 class HostsScreen(FilteredScreen):
@@ -46,7 +61,7 @@ class HostsScreen(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.host_list = HostList(self.shell.selection, self.shell.symbols)
-        self.columns: tuple[Column[KnownHost], ...] = hosts_rows.columns(self.host_list)
+        self.columns: tuple[Column[KnownHost], ...] = hosts_list.columns(self.host_list)
         self.fact_columns: tuple[Column[KnownHost], ...] = ()  # once a host has facts
         self.hosts_shown = asyncio.Event()
         self.resolves = False  # addresses may be resolved now
@@ -56,7 +71,7 @@ class HostsScreen(FilteredScreen):
     def compose_body(self) -> Iterable[Widget]:
         """A notice, the list with its filter, and the details of the host under the cursor."""
         yield Static(id="hosts-notice", markup=False)
-        columns = hosts_rows.useful_columns(self.columns, self.host_list)
+        columns = hosts_list.useful_columns(self.columns, self.host_list)
         picklist = PickList(columns, lambda host: host.name, fits=True, id="hosts-list")
         picklist.add_class("pane", update=False)
         picklist.border_title = "Hosts"
@@ -89,7 +104,7 @@ class HostsScreen(FilteredScreen):
         problem = None
         try:
             fleet = self.shell.fleet
-            sources = hosts_sources.groups_of(fleet)
+            sources = hosts_list.groups_of_sources(fleet)
             of = {name: each.title for each in reversed(sources) for name in each.names}
             hosts = [
                 KnownHost(address, origin, of.get(address.name, "") if origin == "source" else "")
@@ -160,7 +175,7 @@ class HostsScreen(FilteredScreen):
             return
         host_list.asking.update(each.title for each in groups)
         self.show_rows()
-        hosts_sources.ask(self.shell.fleet, groups, self.take_source)
+        hosts_list.ask_sources(self.shell.fleet, groups, self.take_source)
 
     def take_source(self, answer: SourceAnswer) -> None:
         """Keep and show the answer of a source."""
@@ -186,16 +201,16 @@ class HostsScreen(FilteredScreen):
             from tui.app.screens.hosts_facts import fact_columns
 
             self.fact_columns = fact_columns(host_list)
-        self.picklist.columns = hosts_rows.useful_columns(
+        self.picklist.columns = hosts_list.useful_columns(
             (*self.columns, *self.fact_columns), host_list
         )
         ticked = frozenset(selection.chosen)
         asking, symbols = host_list.asking, host_list.symbols
         notes = {
-            each.title: hosts_sources.note(each, ticked, asking, symbols)
+            each.title: hosts_list.source_note(each, ticked, asking, symbols)
             for each in host_list.sources
         }
-        self.picklist.set_rows(hosts_rows.rows(host_list.shown, ticked, {} if search else notes))
+        self.picklist.set_rows(hosts_list.rows(host_list.shown, ticked, {} if search else notes))
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only monitored" if selection.servers else ""
         self.picklist.border_subtitle = (
@@ -210,7 +225,7 @@ class HostsScreen(FilteredScreen):
         host = host_list.at(key)
         pane.border_title = Content(host.name if host else host_list.group_at(key) or "Details")
         pane.show(lambda width: detail_lines(host_list, key, width, broad=self.has_class("-broad")))
-        useless = hosts_rows.useless_keys(host_list, host, narrow=self.has_class("-narrow"))
+        useless = hosts_list.useless_keys(host_list, host, narrow=self.has_class("-narrow"))
         self.query_one(KeyBar).leave_out(*sorted(useless))
 
     @on(PickList.Moved)
@@ -325,7 +340,7 @@ class HostsScreen(FilteredScreen):
 
     def action_new(self) -> None:
         """Ask for new hosts."""
-        from tui.app.dialogs.new_host import AddHost
+        from tui.app.dialogs.forms import AddHost
 
         self.app.push_screen(
             AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_hosts
@@ -345,3 +360,143 @@ class HostsScreen(FilteredScreen):
         for name in names:
             self.shell.selection.put(name, server=False)
         self.load_hosts(names[0])
+
+
+def detail_lines(
+    host_list: HostList, key: str | None, width: int, *, broad: bool = False
+) -> list[Line]:
+    """Return the details of a row.
+
+    `broad`: beside the list, with room for the ticked hosts as well.
+    """
+    host, group = host_list.at(key), host_list.group_at(key)
+    if host_list.problem:
+        return indented([(f"{host_list.symbols.bad} {host_list.problem}", BAD)], width, 0)
+    if host is None and group:
+        return group_lines(group, host_list, width)
+    if host is None:
+        text = NO_MATCH if host_list.hosts else EMPTY if host_list.was_read else READING
+        return indented([(text, LABEL)], width, 0)
+    if not host_list.has_others:
+        return [*host_lines(host, host_list, width), Line(), *what_now(width)]
+    return [*host_lines(host, host_list, width), *(ticked_lines(host_list, width) if broad else [])]
+
+
+def what_now(width: int) -> list[Line]:
+    """Return what a user without hosts can do."""
+    return [
+        line
+        for key, does in WHAT_NOW
+        for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
+    ]
+
+
+def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
+    """Return everything known about one host.
+
+    Problems first, then differences from its peers.
+    """
+    lines: list[Line] = []
+    check, symbols = host_list.check_of(host), host_list.symbols
+    if host.name in host_list.checking:
+        lines.append(Line.of((f"{symbols.wait} checking", ACCENT)))
+    elif check is None:
+        lines.append(key_hint("c", "connects and collects facts", "not checked yet: "))
+    else:
+        lines += verdict_lines(check, symbols, width)
+    odd, facts = odd_and_facts(host, host_list)
+    role = [("role", runs)] if (runs := role_runs(host, host_list.selection)) else []
+    labels = [*odd, *role, ("address", address_runs(host, host_list.place(host))), *facts]
+    return [
+        *lines,
+        *(
+            line
+            for label, runs in labels
+            for line in labelled([(label, LABEL)], runs, width, INDENT)
+        ),
+    ]
+
+
+def odd_and_facts(
+    host: KnownHost, host_list: HostList
+) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
+    """Return the facts that differ from the host's peers, and all facts."""
+    facts = host_list.facts(host)
+    if not facts:
+        return (), ()
+    from tui.app.screens.hosts_facts import fact_lines
+    from tui.text.facts import odd_lines, same_machine
+
+    checked = {each.name: host_list.facts(each) for each in host_list.hosts}
+    odd = odd_lines(host_list.facts_together(host), host.name)
+    return (*same_machine(checked, host.name), *odd), fact_lines(facts)
+
+
+def ticked_lines(host_list: HostList, width: int) -> list[Line]:
+    """Return what the ticked hosts have in common and differ in."""
+    ticked = host_list.selection.ticked
+    facts = {
+        host.name: facts
+        for host in host_list.hosts
+        if host.name in ticked and (facts := host_list.facts(host))
+    }
+    if len(facts) < 2:
+        return []
+    from tui.app.screens.hosts_facts import together_lines
+
+    first = next(host for host in host_list.hosts if host.name in facts)
+    return together_lines(host_list.facts_together(first), facts, len(ticked), width)
+
+
+def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:
+    """Return the hosts of a group; for a source, its state as well."""
+    source = host_list.source(title)
+    lines = hosts_list.source_lines(source, host_list.symbols, width) if source is not None else []
+    if source is not None and not source.names:
+        return lines
+    names = ", ".join(member.name for member in host_list.members(title))
+    return [*lines, *indented([("Space ticks the whole group: ", LABEL), (names, TEXT)], width, 0)]
+
+
+def address_runs(host: KnownHost, place: str) -> list[Run]:
+    """Return address, origin and groups."""
+    groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
+    return [(place, BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
+
+
+def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
+    """Return the role of a server, or of a host whose role was changed.
+
+    Empty for an ordinary host.
+    """
+    role, style = part(host, selection)
+    if role == "server":
+        does, otherwise = "only monitored while others generate load", " makes it generate load"
+    elif host.address.role == "server":
+        does, otherwise = (
+            "generates load, although the inventory has it as a server",
+            " makes it monitored only",
+        )
+    else:
+        return []
+    return [
+        (role, BRIGHT if style == LABEL else style),
+        (f"  {does}; ", LABEL),
+        ("o", ACCENT),
+        (otherwise, LABEL),
+    ]
+
+
+def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
+    """Return the failure of a check, and the key that helps."""
+    if check.ok:
+        return []
+    lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
+    if check.code == "host-key-unknown":
+        lines.append(key_hint("t", "shows the key's fingerprint, and pins it if you agree"))
+    return lines
+
+
+def key_hint(key: str, does: str, before: str = "") -> Line:
+    """Return a line on a key, the key in the accent colour."""
+    return Line.of((before, LABEL), (key, ACCENT), (f" {does}", LABEL))

@@ -1,21 +1,32 @@
-"""The hosts of the Hosts screen, their groups and sources, and what is known about each. No
-widgets.
+"""The hosts of the Hosts screen: their groups, sources and rows, and what is known about each.
+
+No widgets.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.app.frame.selection import Selection
+from tui.app.terminal.theme import Symbols
+from tui.app.widgets.picklist import Heading
+from tui.metrics.units import duration
 from tui.model.hostspec import is_range, named
-from tui.text.line import Run
+from tui.text.line import ACCENT, BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, indented
+from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.app.frame.selection import Selection
-    from tui.app.terminal.theme import Symbols
+    from tui.engine.inputs.hosts import Fleet
+    from tui.engine.inputs.source_groups import SourceAnswer
     from tui.engine.preflight.host_check import HostCheck
     from tui.metrics.facts import FactsTogether
     from tui.model.address import HostAddress
@@ -26,6 +37,9 @@ GROUPS_KEPT = 32
 INDENT = 9  # cells before the text next to a label of the details
 Labelled = tuple[str, list[Run]]
 """A label of the details, and the text next to it."""
+NO_SOURCES: Mapping[str, Run] = {}
+OF_SEVERAL = frozenset({"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"})
+LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
 
 
 class KnownHost(Struct, frozen=True):
@@ -218,3 +232,157 @@ def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
 def natural(name: str) -> list[tuple[int, str]]:
     """Return a sort key that counts: h2 before h10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
+    """Return the columns of the list."""
+    ticks, symbols = host_list.selection, host_list.symbols
+
+    def reached(host: KnownHost) -> tuple[bool, str]:
+        check = ticks.checks.get(host.name)
+        # failures come first
+        return check is None, "" if check is None else check.code or "~"
+
+    def tick(host: KnownHost) -> Run:
+        if host.name in ticks.servers:
+            return symbols.watched, ACCENT
+        return (symbols.ticked, ACCENT) if host.name in ticks.ticked else (symbols.unticked, LABEL)
+
+    return (
+        Column("", tick, 3),
+        Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14,
+            most=32,
+               order=lambda h: natural(h.name)),
+        Column("role", lambda h: part(h, ticks), 6, drop=2, order=lambda h: part(h, ticks)),
+        Column("address", host_list.place, least=22, most=40, drop=5, role=LABEL,
+            order=host_list.place),
+        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in host_list.checking,
+            symbols), 15,
+               order=reached),
+    )  # fmt: skip
+
+
+def useful_columns(
+    columns: Iterable[Column[KnownHost]], host_list: HostList
+) -> tuple[Column[KnownHost], ...]:
+    """Return the columns that are not empty for these hosts."""
+    useless = (
+        set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
+    )
+    useless |= set() if any(map(host_list.differs, host_list.shown)) else {"differs in"}
+    return tuple(each for each in columns if each.title not in useless)
+
+
+def part(host: KnownHost, selection: Selection) -> Run:
+    """Return a host's role in the run, yellow if it differs from the inventory."""
+    role = "server" if selection.is_server(host.address) else "client"
+    return role, LABEL if role == host.address.role else WARN
+
+
+def has_part(host: KnownHost, selection: Selection) -> bool:
+    """Whether a host is a server, in the run or in the inventory."""
+    return "server" in (host.address.role, part(host, selection)[0])
+
+
+def rows(
+    hosts: Sequence[KnownHost], ticked: Iterable[str], sources: Mapping[str, Run] = NO_SOURCES
+) -> list[KnownHost | Heading]:
+    """Return the hosts under group headings, which show how many are ticked.
+
+    `sources`: notes of the sources' headings; sources without hosts come last.
+    """
+    chosen = frozenset(ticked)
+    found: list[KnownHost | Heading] = []
+    for group, members in by_group(hosts).items():
+        count = sum(host.name in chosen for host in members)
+        share = (f"{count}/{len(members)}", ACCENT if count else LABEL)
+        found += [Heading(heading_key(group), group, sources.get(group, share)), *members]
+    there = {each.key for each in found if isinstance(each, Heading)}
+    return [*found, *(Heading(key, title, note) for title, note in sources.items()
+                      if (key := heading_key(title)) not in there)]  # fmt: skip
+
+
+def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
+    """Return the result of a host's check: a symbol and a word, coloured."""
+    if checking:
+        return f"{symbols.wait} checking", ACCENT
+    if check is None:
+        return f"{symbols.wait} not checked", LABEL
+    if check.ok:
+        return f"{symbols.ok} ready", GOOD
+    return f"{symbols.bad} {short_code(check.code)}", BAD
+
+
+def short_code(code: str | None) -> str:
+    """Return a problem's code in words: ``host-key-unknown`` is ``key unknown``."""
+    return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
+
+
+def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -> set[str]:
+    """Return the actions that the footer leaves out.
+
+    For a host with an unknown key, `trust` must fit.
+    """
+    useless = set() if len(host_list.hosts) > 1 else set(OF_SEVERAL)
+    useless |= set() if host_list.sources else {"hosts.refresh"}
+    useless |= set() if any(each.has_key for each in host_list.hosts) else {"hosts.trust"}
+    check = host_list.check_of(host) if host else None
+    key_unknown = check is not None and check.code == "host-key-unknown"
+    return useless | LESS_THAN_TRUST if key_unknown and narrow else useless
+
+
+def groups_of_sources(fleet: Fleet) -> list[SourceGroup]:
+    """Return the sources of an inventory as groups."""
+    if not fleet.sources and not fleet.has_asked:
+        return []
+    from tui.engine.inputs.source_groups import source_groups
+
+    return source_groups(fleet)
+
+
+def source_note(
+    group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols
+) -> Run:
+    """Return the heading's note: how many hosts are ticked, and the age of the answer."""
+    if group.title in asking:
+        return f"{symbols.wait} querying", ACCENT
+    count = sum(name in ticked for name in group.names)
+    share = f"{count}/{len(group.names)}"
+    if group.problem:
+        return f"{share} {symbols.bad} failed", BAD
+    age = group.age_s(datetime.now(UTC))
+    if age is None:
+        return "not queried: press r", LABEL
+    return f"{share}, {duration(age)} ago", ACCENT if count else LABEL
+
+
+def source_lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
+    """Return the details of a source: its error, when and how it was queried."""
+    failed = indented([(f"{symbols.bad} {group.problem}", BAD)], width, 0) if group.problem else []
+    age = group.age_s(datetime.now(UTC))
+    by = f", {group.how}" if group.how else ""
+    if age is not None:
+        age_text = f"{'last answer' if failed else 'queried'} {duration(age)} ago{by}; "
+    else:
+        age_text = "" if failed else "not queried yet; "
+    return [*failed, *indented([(age_text, TEXT), ("r", ACCENT), (" refreshes", LABEL)], width, 0)]
+
+
+def ask_sources(
+    fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]
+) -> None:
+    """Query sources in daemon threads, which do not delay leaving.
+
+    `take` runs on the event loop.
+    """
+    from tui.engine.inputs.source_groups import ask_again
+
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+
+    def one(group: SourceGroup) -> None:
+        answer = ask_again(fleet, group)
+        with suppress(RuntimeError):  # the app is gone
+            loop.call_soon_threadsafe(take, answer, context=context)
+
+    for group in groups:
+        Thread(target=one, args=(group,), daemon=True, name=f"source {group.title}").start()

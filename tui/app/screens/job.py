@@ -11,8 +11,7 @@ from textual.widget import Widget
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.screens import review_form
 from tui.app.screens.plan_screen import PlanScreen
-from tui.app.widgets.field import TextInput
-from tui.app.widgets.form import FieldSpec
+from tui.app.widgets.form import FieldSpec, TextInput
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
 

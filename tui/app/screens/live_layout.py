@@ -22,9 +22,7 @@ from tui.app.widgets.run_panels import (
 from tui.view.live_hosts import LEAST_HOSTS
 
 if TYPE_CHECKING:
-    from tui.app.screens.live_heat import HeatMap
-    from tui.app.screens.live_look import Look
-    from tui.app.screens.live_points import PointsPanels
+    from tui.app.screens.live_look import HeatMap, Look, PointsPanels
     from tui.app.screens.live_watching import WatchingScreen
 
 CHROME_LINES = 4  # top bar, two lines of header, footer

@@ -1,28 +1,37 @@
-"""Live: follow the journal of a run or replay it, control it, run its checks."""
+"""Live: follow the journal of a run or replay it, control the run, run its checks between keys."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual import events, on, work
 from textual.timer import Timer
 
+from tui.app.dialogs.confirm import Confirm
 from tui.app.dialogs.findings import FindingsDialog
+from tui.app.dialogs.text_entry import NoteDialog
 from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import live_text
-from tui.app.screens.live_control import Ending, EngineWatch, RunControl
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
-from tui.app.screens.live_judging import GIVE_WAY_S, Judging, in_slices, let_keys_pass
+from tui.app.services import remedies
 from tui.app.widgets.host_table import HostTable
+from tui.metrics.units import plural
+from tui.model.problem import BenchtuiError
 from tui.model.settings import RATES_HZ
+from tui.record.progress import can_be_judged
 
 if TYPE_CHECKING:
+    from tui.app.frame.shell import AppShell
+    from tui.app.frame.step_screen import StepScreen
+    from tui.journal.state import RunState
     from tui.judge.live import LiveFindings
+    from tui.model.plan import Plan
 
 NOT_YET = "no checks have run yet: they start 10 s into the load"
 SWITCH_AFTER_S = 3.0
@@ -31,6 +40,19 @@ HOSTS_A_SECOND = 256  # compared and painted per second: 1024 hosts every 4 s
 EARLY_S = 0.5  # tolerance: up to 128 hosts are in every refresh
 READ_SHARE = 3.0  # reading time per paint, as a multiple of the paint's duration
 MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # objects created per second by 1000 hosts, in two passes
+HOLDS_LOAD = ("running", "connecting")  # states in which a single host can be stopped
+Ending = Literal["stop", "abort", "host"]
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "stop": ("Stop the run now?", "Every host stops its load; results so far are kept."),
+    "abort": (
+        "Abort the run?",
+        "Every host kills its load immediately; the result is marked aborted.",
+    ),
+}
+GIVE_WAY_S = 0.002  # a key needs several turns of the event loop until painted
+LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, which takes 30 ms
+LONGEST_KEY_S = 0.1  # endless keys do not delay reading
+FRAME_S = 0.02  # Textual paints at most 60 times a second
 
 
 class WatchingScreen(FilteredScreen):
@@ -319,3 +341,203 @@ def leave_to_rest(hosts: int) -> None:
             gc.collect()
         gc.freeze()
         gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])
+
+
+class RunControl:
+    """Asks for confirmation on a screen, and sends requests to the run's engine."""
+
+    def __init__(self, screen: StepScreen, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
+        self.screen = screen
+        self.run_dir = run_dir
+        self.feed = feed
+
+    def end(self, what: Ending, host: str | None) -> None:
+        """Ask, then stop the run and keep its results, abort it, or stop one host's load."""
+        if not self._can_end():
+            return
+        if what == "host":
+            self._end_host(host)
+        else:
+            question, body = QUESTIONS[what]
+            hosts = plural(len(self.feed.state.hosts), "host")
+            self._ask(question, f"{hosts}. {body}", {"verb": what, "by": "app"})
+
+    def _end_host(self, host: str | None) -> None:
+        view = self.feed.state.hosts.get(host or "")
+        if view is None or view.state not in HOLDS_LOAD:
+            self.screen.notify(
+                f"{host} is running no load" if host else "no hosts yet", markup=False
+            )
+            return
+        body = (
+            f"The other hosts continue. Results of {view.name} so far are kept; the run becomes"
+            " partial."
+        )
+        request = {"verb": "stop-host", "host": view.name, "by": "app"}
+        self._ask(f"Stop the load of {view.name} only?", body, request)
+
+    def note(self) -> None:
+        """Ask for a note, and save it."""
+
+        def written(text: str | None) -> None:
+            if text:
+                self._send({"verb": "note", "text": text, "by": "app"})
+
+        self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
+
+    def mend(self, plan: Plan | None) -> None:
+        """Apply the remedy for a refused or failed run; ask first."""
+        if self.feed.replay:
+            self.screen.notify("this is a replay: no remedy needed")
+        else:
+            remedies.mend(self.screen, remedies.of_state(self.feed.state), self.run_dir, plan)
+
+    def _can_end(self) -> bool:
+        """Return whether there is something to stop; say why if not."""
+        over = live_text.is_over(self.feed)
+        if self.feed.replay or over:
+            self.screen.notify(
+                "this is a replay: nothing to stop" if self.feed.replay else "this run has ended"
+            )
+        return not (self.feed.replay or over)
+
+    def _ask(self, question: str, body: str, request: dict[str, str]) -> None:
+        def answered(answer: str | None) -> None:
+            if answer == "yes":
+                self._send(request)
+
+        dialog = Confirm(question, f"{self.run_dir.name}\n{body}", warns=True)
+        self.screen.app.push_screen(dialog, answered)
+
+    def _send(self, request: dict[str, str]) -> None:
+        self.screen.run_worker(self._sent(request), group="control", exit_on_error=False)
+
+    async def _sent(self, request: dict[str, str]) -> None:
+        """Send a request to the engine, or add a note to the record of an ended run."""
+        try:
+            error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
+        except BenchtuiError as problem:
+            error = str(problem)
+        if error:
+            self.screen.notify(error, severity="error", markup=False)
+        elif request["verb"] == "note":
+            self.screen.notify("note saved")
+
+
+LOOK_AT_ENGINE_S = 2.0
+
+
+class EngineWatch:
+    """Checks every 2 s whether the engine of the run is alive.
+
+    `held`: whether the display is paused; `paint`: shows that the engine is gone.
+    """
+
+    def __init__(
+        self,
+        screen: StepScreen,
+        feed: LiveFeed,
+        lives: Callable[[], bool],
+        held: Callable[[], bool],
+        paint: Callable[[], None],
+    ) -> None:
+        self.screen, self.feed, self.lives, self.held, self.paint = screen, feed, lives, held, paint
+        self._looked_at = 0.0
+
+    def look(self) -> None:
+        """Check off the event loop, if due."""
+        feed = self.feed
+        if feed.state.ended or feed.gone or feed.wall() - self._looked_at < LOOK_AT_ENGINE_S:
+            return
+        self._looked_at = feed.wall()
+        self.screen.run_worker(
+            self._ask, thread=True, exclusive=True, group="engine", exit_on_error=False
+        )
+
+    def _ask(self) -> None:
+        if not self.lives():
+            self.screen.app.call_from_thread(self._gone)
+
+    def _gone(self) -> None:
+        """Mark it as gone, unless the journal has its end."""
+        if self.held():
+            return  # checked again later
+        known = len(self.feed.state.resumed)
+        while self.feed.advance():
+            pass
+        taken_over = len(self.feed.state.resumed) > known  # checked next
+        self.feed.gone = not self.feed.state.ended and not taken_over
+        self.paint()
+
+
+async def let_keys_pass(shell: AppShell) -> None:
+    """Let a waiting key be handled first: reading, checking and painting are long turns of the
+    loop.
+    """
+    await asyncio.sleep(GIVE_WAY_S)
+    most = time.monotonic() + LONGEST_KEY_S
+    waited = False
+    while shell.key_on_its_way and time.monotonic() < most:
+        waited = True
+        await asyncio.sleep(GIVE_WAY_S)
+    if waited:
+        await asyncio.sleep(FRAME_S)
+
+
+async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:
+    """Run a long task part by part while it `goes_on`; keys go first."""
+    gave_way = time.monotonic()
+    for _ in parts:
+        if time.monotonic() - gave_way >= LOOK_SLICE_S:
+            await let_keys_pass(shell)
+            if not goes_on():
+                return
+            gave_way = time.monotonic()
+
+
+class Judging:
+    """The findings of one run; for a new state (a replay went back) they start over."""
+
+    def __init__(self, run_dir: Path, plan: Plan | None) -> None:
+        self.run_dir = run_dir
+        self.plan = plan
+        self._findings: LiveFindings | None = None
+        self._of: RunState | None = None
+
+    def found(self, state: RunState) -> LiveFindings | None:
+        """Return the findings of this state of the run; None before the first check."""
+        return self._findings if self._of is state else None
+
+    async def load(self, state: RunState) -> None:
+        """Load the checks off the event loop, once there is something to check."""
+        if self.plan is not None and can_be_judged(state, state.clock.now):
+            await asyncio.to_thread(importlib.import_module, "tui.judge.live")
+
+    async def look(self, state: RunState, shell: AppShell) -> None:
+        """Run the checks that are due.
+
+        Checks of a step end with it.
+        """
+        if (
+            self.plan is not None
+            and self._of is not state
+            and can_be_judged(state, state.clock.now)
+        ):
+            from tui.judge.live import LiveFindings
+
+            self._findings, self._of = LiveFindings(self.plan), state
+        found = self.found(state)
+        if found is not None and state.ended and not found.settled:
+            from tui.library.load import kept_findings
+
+            kept = await asyncio.to_thread(kept_findings, self.run_dir)
+            if kept is not None and self._of is state:
+                found.settle(kept, state.clock.now)
+        found = self.found(state)
+        if found is not None:
+            slices = found.looking(state, state.clock.now)
+            try:
+                await in_slices(slices, shell, lambda: True)
+            finally:
+                for _ in slices:  # finish a look that was begun, even if the screen is left
+                    pass

@@ -1,35 +1,330 @@
-"""The base of Review and Job: a form, its plan, and the key that starts the plan."""
+"""The base of Review and Job: a form, its plan below the preflight, the key that starts it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.app.dialogs import text_entry
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens import review_form, review_plan
-from tui.app.screens.review_launch import STARTS, LaunchLine
-from tui.app.screens.review_preflight import PlanPane, refusal, unready
+from tui.app.screens.review_plan import INDENT
 from tui.app.services import launching
-from tui.app.services.preflight import AtLogout, look, missing_tools, needs_look
-from tui.app.widgets.field import ChoiceInput
-from tui.app.widgets.form import Form
-from tui.app.widgets.lines import entitle, show_text
+from tui.app.services.preflight import AtLogout, ask_ahead, look, missing_tools, needs_look
+from tui.app.terminal import actions
+from tui.app.terminal.theme import Symbols
+from tui.app.widgets.form import ChoiceInput, Form
+from tui.app.widgets.lines import TextPane, entitle, show_text
+from tui.metrics import units
+from tui.metrics.facts import compare
+from tui.model.hostfacts import Fact
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
+from tui.text.facts import differing_lines, machine_lines
+from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
     from tui.app.screens.review_missing import Way
     from tui.engine.inputs.profiles import LoadedProfile
-    from tui.engine.preflight.preview import Preview
+    from tui.engine.preflight.host_check import HostCheck
+    from tui.engine.preflight.preview import HostReadiness, Preview
+    from tui.model.paths import Paths
     from tui.model.plan import Plan
+    from tui.remote.vault import Asker
+
+READ_S = 0.5  # time a plan is on the screen before a key starts it
+STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
+WAITS = "starting in a moment; any other key cancels"
+EARLY = "plan just changed: press Enter again"
+
+
+class Preflight:
+    """The answers of the hosts to one plan; another plan discards them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.plan: Plan | None = None
+        self.answers: Sequence[HostReadiness] = ()
+        self.asked_at = 0.0
+
+    def take(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
+        """Keep the answers to a plan."""
+        self.plan, self.answers, self.asked_at = plan, answers, self.clock()
+
+    def hold_for(self, plan: Plan | None) -> None:
+        """Forget the answers unless they are about this plan."""
+        if plan != self.plan:
+            self.plan, self.answers = None, ()
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the hosts answered."""
+        return self.clock() - self.asked_at
+
+
+AGES_S = 5.0  # rounding of displayed ages
+
+
+def age_text(age_s: float) -> str:
+    """Return the age of a preflight."""
+    steps = int(age_s // AGES_S)
+    return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
+
+
+def ahead_lines(
+    answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
+) -> list[Line]:
+    """Return the answers and their age, refusals first.
+
+    Hosts with the same answer share a line.
+    """
+    bad = [each for each in answers if each.problems]
+    ready = f": {len(answers) - len(bad)} of {len(answers)} hosts ready" if len(answers) > 1 else ""
+    lines = [heading(f"preflight {age_text(age_s)}{ready}")]
+    for problems in dict.fromkeys(each.problems for each in bad):
+        hosts = some(each.host for each in bad if each.problems == problems)
+        mark: Run = (f"{symbols.bad} ", BAD)
+        for problem in problems:
+            lines += indented([mark, (hosts, BRIGHT), (f"  {problem}", BAD)], width)
+    for text in dict.fromkeys(each.said for each in answers if not each.problems):
+        hosts = some(each.host for each in answers if each.said == text and not each.problems)
+        lines += indented([(f"{symbols.ok} ", GOOD), (hosts, TEXT), (f"  {text}", LABEL)], width)
+    return [*lines, Line()]
+
+
+def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
+    """Return which hosts are the same machine, and how checked hosts differ."""
+    found = (*machine_lines(facts), *differing_lines(compare(facts)))
+    lines = [
+        line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
+    ]
+    return [*lines, Line()] if lines else []
+
+
+def unready(answers: Sequence[HostReadiness]) -> str:
+    """Return how many hosts are not ready, as shown before "Enter".
+
+    Empty if all are, or none was asked.
+    """
+    bad = [each for each in answers if each.problems]
+    held = sum(each.in_use for each in bad)
+    if not bad:
+        return ""
+    if len(answers) == 1:
+        return f"{bad[0].host} is {'in use by another run' if held else 'not ready'}"
+    if held == len(bad):
+        return f"{held} of {len(answers)} hosts in use by another run"
+    return f"{len(bad)} of {len(answers)} hosts not ready" + (
+        f", {held} in use by another run" if held else ""
+    )
+
+
+def refusal(answers: Sequence[HostReadiness]) -> str:
+    """Return which hosts would refuse the run, empty if none."""
+    bad = [each.host for each in answers if each.problems]
+    return f"{some(bad)} would refuse this run: see the preflight" if bad else ""
+
+
+class PlanPane(TextPane):
+    """Shows the preflight answers and the plan, or the job file of each step."""
+
+    class Answered(Message):
+        """The hosts of the plan have answered."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__(id="review-plan")
+        self.symbols = symbols
+        self.plan: Plan | None = None
+        self.facts: Mapping[str, Mapping[str, Fact]] = {}  # of the last check of each host
+        self.shows_jobs = False
+        self.preflight = Preflight()
+        self.border_title = "Run plan"
+
+    def on_mount(self) -> None:
+        """Update the age of the preflight regularly."""
+        self.set_interval(AGES_S, self.age_answers)
+
+    @property
+    def answers(self) -> Sequence[HostReadiness]:
+        """The hosts' answers to this plan."""
+        return self.preflight.answers if self.preflight.plan == self.plan else ()
+
+    def show_plan(self, plan: Plan, checks: Mapping[str, HostCheck]) -> None:
+        """Show a plan; `checks` are those of the Hosts screen."""
+        self.plan = plan
+        self.facts = {
+            host.name: checks[host.name].facts for host in plan.hosts if host.name in checks
+        }
+        self.preflight.hold_for(plan)
+        self.show_titles()
+        self.show(partial(self.lines_of, plan))
+
+    def show_problem(self, problem: str) -> None:
+        """Say that the plan is out of date; a problem of several lines takes its place."""
+        self.plan = None
+        self.preflight.hold_for(None)
+        entitle(self, subtitle="plan is out of date")
+        if "\n" in problem:
+            self.show(lambda width: indented([(problem, BAD)], width, 0))
+
+    def show_titles(self) -> None:
+        """Say what is shown, and what the key shows instead."""
+        if self.shows_jobs:
+            entitle(self, "Job files", "v plan")
+        else:
+            entitle(self, "Run plan", "v job file")
+
+    def toggle_jobs(self) -> None:
+        """Switch between plan and job files."""
+        self.shows_jobs = not self.shows_jobs
+        if self.plan is not None:
+            self.show_titles()
+            self.show(partial(self.lines_of, self.plan))
+            self.scroll_home(animate=False)
+
+    def lines_of(self, plan: Plan, width: int) -> list[Line]:
+        """Return the job files, or the plan with its preflight, followed by the job files if they
+        fit.
+        """
+        if self.shows_jobs:
+            return review_plan.job_files(plan)
+        facts = {each.host: each.facts for each in self.answers} or self.facts
+        lines = [
+            *(
+                ahead_lines(self.answers, self.preflight.age_s, self.symbols, width)
+                if self.answers
+                else []
+            ),
+            *difference_lines(facts, width),
+            *review_plan.plan_lines(plan, width),
+        ]
+        jobs = review_plan.job_files(plan, self.scrollable_content_region.height - len(lines) - 1)
+        return [*lines, Line(), *jobs] if jobs else lines
+
+    @work(group="preflight", exclusive=True)
+    async def ask_hosts(self, plan: Plan, paths: Paths, person: Asker) -> None:
+        """Run the preflight on the hosts, and count the answers as they arrive."""
+        heard: list[str] = []
+
+        def hear(name: str) -> None:
+            heard.append(name)
+            self.border_subtitle = f"preflight: {len(heard)} of {len(plan.hosts)} answered"
+
+        self.border_subtitle = f"preflight: 0 of {len(plan.hosts)} answered"
+        self.take_answers(plan, await ask_ahead(plan, paths, person, hear))
+
+    def take_answers(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
+        """Keep the answers, unless the plan changed meanwhile."""
+        if plan == self.plan:
+            self.preflight.take(plan, answers)
+            self.shows_jobs = False
+            self.scroll_home(animate=False)
+            self.post_message(self.Answered())
+
+    def age_answers(self) -> None:
+        """Update the age of the answers."""
+        if self.answers and self.plan is not None:
+            self.show(partial(self.lines_of, self.plan))
+
+
+class LaunchLine(Static):
+    """Shows which key starts the plan, once it has been on the screen long enough.
+
+    A key pressed slightly early starts the plan then; one held down, or meant for the previous
+    screen, does not.
+    """
+
+    class Seen(Message):
+        """The plan has been on the screen for long enough.
+
+        `starts`: a key pressed early starts it now.
+        """
+
+        def __init__(self, starts: bool) -> None:
+            super().__init__()
+            self.starts = starts
+
+    def __init__(self) -> None:
+        super().__init__(id="review-launch")
+        self.seen = False  # the plan has been on the screen for long enough
+        self.early = 0  # keys pressed before that
+        self.plan_text = ""
+        self.typing = False  # a field has the focus: Enter ends typing
+        self.unready = ""  # which hosts would refuse the plan
+        self._seeing: Timer | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether one key was pressed early, and starts the plan once it has been seen.
+
+        A second one is a held key.
+        """
+        return self.early == 1 and not self.seen
+
+    def hold(self) -> None:
+        """Block keys until the new plan has been seen."""
+        self.seen = False
+        self.call_after_refresh(self.wait_for_reader)
+
+    def wait_for_reader(self) -> None:
+        """Start the waiting time, again after an early key."""
+        if self._seeing is not None:
+            self._seeing.stop()
+        self._seeing = self.set_timer(READ_S, self.plan_seen)
+
+    def plan_seen(self) -> None:
+        """Allow keys to start the plan."""
+        starts, self.seen = self.waits, True
+        self.post_message(self.Seen(starts))
+
+    def come_early(self) -> None:
+        """Remember a key pressed too early."""
+        self.early += 1
+        show_text(self, self.launch_text())
+        self.wait_for_reader()
+
+    def take_back(self) -> None:
+        """Forget an early key: another one was pressed."""
+        if self.waits:
+            self.early = 0
+            show_text(self, self.launch_text())
+
+    def show_launch(self, plan_text: str, *, typing: bool, unready: str) -> None:
+        """Show which key starts this plan."""
+        self.plan_text, self.typing, self.unready = plan_text, typing, unready
+        show_text(self, self.launch_text())
+
+    def launch_text(self) -> Content:
+        """Return which key starts the plan, once keys do.
+
+        A key pressed too early must be pressed again.
+        """
+        if not self.seen:
+            return (
+                Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
+            )
+        if self.typing:
+            return Content.styled(self.plan_text, "$dim")
+        key = ("Enter ", "bold $accent")
+        if self.unready:
+            return Content.assemble(
+                (f"{self.unready}; ", "$warn"), key, ("starts it anyway", "$warn")
+            )
+        if self.early:
+            key_again = ("press ", "$warn"), key, ("again: ", "$warn")
+            return Content.assemble(*key_again, (self.plan_text, "bold $bright"))
+        return Content.assemble(key, (self.plan_text, "bold $bright"))
 
 
 class PlanScreen(StepScreen):

@@ -17,7 +17,7 @@ from tui.app.screens import profiles_text as profile_text
 from tui.app.screens import review_plan
 from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
-from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Builder, TextPane
 from tui.app.widgets.picklist import PickList
 from tui.model.problem import BenchtuiError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.new_host import NewHosts
+    from tui.app.dialogs.forms import NewHosts
     from tui.engine.preflight.host_check import HostCheck
     from tui.engine.preflight.preview import HostReadiness, Preview
     from tui.model.address import HostAddress

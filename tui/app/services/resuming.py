@@ -21,7 +21,7 @@ from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.more import Bounds
+    from tui.app.dialogs.forms import Bounds
     from tui.app.frame.selection import Selection
     from tui.app.frame.shell import AppShell
     from tui.engine.extend_search import Spent
@@ -253,7 +253,7 @@ async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> En
 
     Raises BenchtuiError.
     """
-    from tui.app.dialogs.more import MoreDialog
+    from tui.app.dialogs.forms import MoreDialog
 
     answer = (
         await app.push_screen_wait(resume_question(run_dir.name, found))
