@@ -150,7 +150,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the run at hand, or all runs that were cut off, one after the other."""
+        """Ask, then finish the selected run, or all runs that were cut off, one after the other."""
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
@@ -230,7 +230,7 @@ class BenchtuiApp(AppShell):
         self.go_back()
 
     def action_on_run(self, command: str) -> None:
-        """Run a command on the run at hand of the current screen."""
+        """Run a command on the selected run of the current screen."""
         from tui.app.services import run_commands
 
         if isinstance(self.screen, StepScreen):

@@ -268,7 +268,7 @@ def memory_of(host: HostRecord) -> float | None:
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
 def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
-    """Whatever an earlier step left in memory is read from there."""
+    """Data that an earlier step left in memory is read from there."""
     if at.run.plan.drop_caches_before(at.step) == "no":
         raise UnknownError(Moot.DROPPED)
     failed = {
@@ -437,9 +437,9 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     when="files",
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
-    """Options promise what is written.
+    """Options state what the load writes.
 
-    What is on the disk may be older, or may come from a program that writes something else."""
+    The data on disk may be older, or from a program that writes something else."""
     sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
     here = [
         (host, row)

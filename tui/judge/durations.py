@@ -160,8 +160,7 @@ def _bound_s(parts: Sequence[Counted]) -> float:
     "roles-overlap",
     "Overlap of roles",
     rule=(
-        f"each role runs beside the others for at least {units.share(TOGETHER)} of its measured"
-        " time"
+        f"each role runs with the others for at least {units.share(TOGETHER)} of its measured time"
     ),
     advice=(
         "Use the same runtime and ramp for all roles and lay out files first; state the overlap"

@@ -312,7 +312,7 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
-    """If a host is missing for part of the time, the total does not stand for any number of
+    """If a host is missing for part of the time, the total is of a changing number of
     hosts.
     """
     if not at.record.coverage:

@@ -141,7 +141,7 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """A rate is a count divided by a time.
 
-    If the three contradict each other, at least one was not measured, and nobody can say which."""
+    If the three contradict each other, at least one was not measured."""
     for each in counted(at):
         seconds = each.figures.runtime_s
         if not seconds:

@@ -33,8 +33,8 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
     source="/proc/net/dev of the hosts; bytes that the load counts",
 )
 def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """Report loads that counted more bytes than the hosts' links carried: those objects were not
-    transferred.
+    """A load that counted more bytes than the hosts' links carried did not transfer all
+    of its objects.
     """
     moving = {
         name for job in at.step.jobs if job.objects for name in job.directions if name in WAYS

@@ -483,7 +483,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     source="telemetry of the seconds before the first load",
 )
 def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Whatever is active before the load starts will compete with it."""
+    """Activity before the load competes with it."""
     steps = [
         StepEvidence(evidence, *pair)
         for pair in zip(evidence.plan.steps, evidence.steps, strict=True)

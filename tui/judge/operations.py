@@ -48,8 +48,8 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     "iterations",
     "Iterations differ",
     rule=(
-        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if they are printed"
-        " with digits enough; their extremes, mean and deviation are possible for one set of rates,"
+        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if enough digits are"
+        " printed; their extremes, mean and deviation are possible for one set of rates,"
         " and rate x seconds is what all ranks were to move (error)"
     ),
     advice=(
@@ -158,13 +158,13 @@ def _digit(value: float) -> float:
     "The benchmark's own verdict",
     rule="the benchmark calls its own result valid",
     advice=(
-        "Fix what it names, and run it again: for a submission its rules ask for certain settings"
-        " and enough data."
+        "Fix the problems that it reports and run it again: for a submission its rules require"
+        " certain settings and enough data."
     ),
     source="the verdict that the load generator prints",
 )
 def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
-    """A benchmark with rules of its own says itself whether a result follows them."""
+    """A benchmark with its own rules reports whether a result follows them."""
     metadata = at.record.metadata
     if metadata is None or not (metadata.printed or metadata.invalid):
         raise UnknownError(Moot.VERDICT)

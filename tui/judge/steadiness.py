@@ -222,7 +222,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     "sweep",
     "Best point of a sweep",
     rule=(
-        "a point is the best of its block size if no other reaches into the range of its"
+        "a point is the best of its block size if no other point overlaps the range of its"
         f" repetitions or, measured once, within {units.share(APART)} of it (a note); points that"
         " ended early do not count"
     ),
@@ -234,8 +234,8 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     when="ended",
 )
 def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The highest point of a sweep is the best by chance if others come as high when measured
-    again.
+    """The highest point of a sweep is the best by chance if others reach the same value when
+    measured again.
     """
     if evidence.plan.proves is not None:
         raise UnknownError(Moot.PROOF)

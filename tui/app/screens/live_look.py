@@ -281,7 +281,7 @@ class HeatMap:
 
 
 class BehindGraphs:
-    """What is drawn behind the graphs, and what there is to choose from."""
+    """The overlay behind the graphs, and the overlays to choose from."""
 
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
@@ -289,7 +289,7 @@ class BehindGraphs:
         self.choices: list[Behind] | None = None  # None: not looked for yet
 
     def show_next(self) -> None:
-        """Overlay the next one: previous run, published figures, none."""
+        """Show the next overlay: previous run, published figures, none."""
         if self.screen.plan is None:
             self.screen.notify("cannot read the plan of this run: no similar run to find")
         elif self.choices is None:
@@ -333,7 +333,7 @@ class BehindGraphs:
             self.screen.notify(said, markup=False)
 
     def _put_next(self, found: list[Behind]) -> None:
-        """Overlay the next one, and say what it is."""
+        """Show the next overlay, and name it."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
         said = self.shown.said if self.shown is not None else "nothing"

@@ -86,8 +86,9 @@ def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
 
 
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
-    """Return what can be shown alone, as step and job: each role of parallel steps, each job of a
-    step.
+    """Return each role of parallel steps, and each job of a step, as step and job.
+
+    Live can show each of them alone.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}
@@ -192,7 +193,7 @@ def is_between(state: RunState) -> bool:
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step if it is a metadata benchmark; before the first step, that one."""
+    """Return the current step, or the first one before any, if it is a metadata benchmark."""
     step = step_of(state, plan)
     return step if step is not None and workloads.reports_operations(step.tool) else None
 
@@ -226,7 +227,7 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step, before the first step that one; None without a plan."""
+    """Return the current step, or the first one before any has started; None without a plan."""
     return (
         plan.steps[min(state.step or 0, len(plan.steps) - 1)]
         if plan is not None and plan.steps
@@ -241,7 +242,7 @@ def latency_kind_of(state: RunState, plan: Plan | None) -> str:
 
 
 def operation_of(state: RunState, plan: Plan | None) -> str:
-    """Return the operations that the current step counts if they are not I/O: ``stats``.
+    """Return the operations that the current step counts instead of I/Os: ``stats``.
 
     Otherwise empty.
     """
@@ -255,9 +256,9 @@ def operation_of(state: RunState, plan: Plan | None) -> str:
 
 
 def counted_of(state: RunState, plan: Plan | None) -> str:
-    """Return what hosts are compared by: IOPS, ``stats/s``.
+    """Return the unit in which hosts are compared: IOPS, ``stats/s``.
 
-    Empty: they have no per-host figures.
+    Empty without per-host figures.
     """
     if metadata_step(state, plan) is not None or says_all(state):
         return ""
@@ -274,9 +275,9 @@ def about(state: RunState, plan: Plan | None) -> str:
 def subject_of(
     state: RunState, view: HostView | None, job: str | None = None, about: str = ""
 ) -> Subject:
-    """Return whose figures are shown: one host's or those of all, for all jobs or one.
+    """Return the figures to show: of one host or all hosts, of one job or all jobs.
 
-    Includes results once all are there.
+    With results once all hosts have reported.
     """
     if is_between(state):
         return Subject({}, Group(state.clock), about=about)
@@ -295,7 +296,7 @@ def subject_of(
 
 
 def latencies_of(state: RunState, subject: Subject) -> Subject:
-    """Return whose latencies are shown; none during layout, as these writes are not the load."""
+    """Return the latencies to show; none during layout, whose writes are not the load."""
     return (
         replace(subject, dirs={}, total=Group(state.clock), tails=None)
         if state.phase == "layout"

@@ -144,7 +144,7 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to recover the run at hand, or all runs that were cut off, and return the chosen
+    """Ask whether to recover the selected run, or all runs that were cut off, and return the chosen
     ones.
     """
     from tui.library.unfinished import unfinished_runs, write_missing

@@ -1,4 +1,4 @@
-"""Commands on the run at hand, the same on Runs and Result."""
+"""Commands on the selected run, the same on Runs and Result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RunCommand(Struct, frozen=True):
 
 
 def perform(name: str, screen: StepScreen) -> None:
-    """Run a command on the run at hand; say why if the run is read-only."""
+    """Run a command on the selected run; say why if the run is read-only."""
     command, run_dir = COMMANDS[name], screen.run_at_hand
     if run_dir is not None and (
         command.changes == "nothing" or is_ours(screen, run_dir, hosts=command.changes == "hosts")

@@ -59,7 +59,7 @@ class Action(Struct, frozen=True):
     footer: int = 0
     call: str = ""
     priority: bool = False  # works in fields and dialogs
-    # a command on the run at hand, from `tui.app.services.run_commands`
+    # a command on the selected run, from `tui.app.services.run_commands`
     on_run: bool = False
 
     @property

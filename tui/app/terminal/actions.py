@@ -12,7 +12,7 @@ How to add an action --------------------
    ``<scope>.<name>``: the scope is where it works ("app": everywhere; "list": every `PickList`;
    "form", "filter", or the name of one screen), the name is the Textual action: ``live.zoom``
    calls ``action_zoom`` of the screen.
-   (``go('runs')`` style parameters: set `call`.) What is done to the run at hand sets `on_run`:
+   (``go('runs')`` style parameters: set `call`.) What is done to the selected run sets `on_run`:
    ``runs.note`` calls the command "note" of `run_commands`.
 2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
 3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small
