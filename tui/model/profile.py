@@ -99,7 +99,7 @@ class Prepare(Strict):
             "Lay out the test files before measuring; may name a flag parameter: '{layout}'"
         ),
     )
-    cleanup: bool = Field(False, description="Remove files that the run created at its end")
+    cleanup: bool = Field(False, description="At its end, remove the files that the run created")
     precondition: PreconditionSpec | None = Field(
         None,
         description=(
@@ -201,7 +201,7 @@ class Profile(Strict):
         ),
     )
     pause: Scalar | None = Field(
-        None, description="Idle time between measurements; may name a parameter"
+        None, description="Idle time between measurements; may be a parameter"
     )
     prepare: Prepare = Field(
         default_factory=lambda: Prepare(layout=False, cleanup=False, precondition=None),
@@ -228,7 +228,7 @@ class Profile(Strict):
     headline_spec: HeadlineSpec | None = Field(
         None,
         alias="headline",
-        description="The headline of the profile; a suite has none of its own",
+        description="The headline of the profile; not for a suite",
     )
     latency: Literal["clat", "lat"] = Field(
         "clat",

@@ -89,7 +89,7 @@ class Together(MatrixSpec):
     """Profiles of a suite that run at the same time, on different hosts."""
 
     together: list[SuiteMember] = Field(
-        min_length=2, description="Concurrent profiles, each with a role of its own"
+        min_length=2, description="Concurrent profiles, each with its own role"
     )
 
 
@@ -316,7 +316,8 @@ class CurveSpec(MatrixSpec):
     """Latency over load: the maximum, then shares of it."""
 
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
-        default_factory=list, description="Limits to judge the points by; they do not end the run"
+        default_factory=list,
+        description="Limits that points are checked against; they do not end the run",
     )
     shares: list[Share | Literal[1]] = Field(
         default_factory=lambda: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],

@@ -27,18 +27,18 @@ class MpiBody(BaseModel):
     launcher: Literal["benchtui", "plain"] = Field(
         "benchtui",
         description=(
-            "How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the"
-            " first host logs in to the others by its own SSH"
+            "How ranks are launched: over benchtui's own connections, or plain: mpiexec on the"
+            " first host logs in to the others by SSH"
         ),
     )
     addresses: Scalar = Field(
         "auto",
         description=(
             "Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a"
-            " network such as 10.0.0.0/24, or host=address pairs with commas between"
+            " network such as 10.0.0.0/24, or host=address pairs separated by commas"
         ),
     )
     env: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels",
+        description="Environment of the ranks, such as UCX_NET_DEVICES; no others are passed",
     )

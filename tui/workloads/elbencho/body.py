@@ -32,31 +32,31 @@ DEFAULT_BLOCK = 1 << 20
 class Elbencho(Strict):
     """One phase of elbencho, with elbencho's own long option names; nothing is renamed."""
 
-    phase: PhaseName = Field(description="What is measured; write with rwmixpct reads and writes")
+    phase: PhaseName = Field(description="The measured phase; write with rwmixpct reads and writes")
     directory: Scalar | None = Field(
         None,
         description=(
-            "Directory mode: each thread has directories and files of its own in it (rN/dM/rN-fK)"
+            "Directory mode: each thread has its own directories and files in it (rN/dM/rN-fK)"
         ),
     )
     file: Scalar | list[Scalar] | None = Field(
         None,
         description=(
-            "File mode: files or block devices that all threads of a host work on; may hold {host}"
+            "File mode: files or block devices used by all threads of a host; may contain {host}"
         ),
     )
     bucket: Scalar | None = Field(
         None,
-        description="Objects of S3: a bucket; each thread has objects of its own in it",
+        description="Objects of S3: a bucket; each thread has its own objects in it",
     )
     endpoint: Scalar | None = Field(
         None, description="Host and port of the S3 service, without https://"
     )
-    https: Scalar = Field("off", description="off; insecure: HTTPS, elbencho takes any certificate")
-    region: Scalar = Field("us-east-1", description="Region that requests are signed for")
-    prefix: Scalar = Field(
-        "", description="What the names of all objects begin with; may hold {host}"
+    https: Scalar = Field(
+        "off", description="off; insecure: HTTPS, elbencho accepts any certificate"
     )
+    region: Scalar = Field("us-east-1", description="Region that requests are signed for")
+    prefix: Scalar = Field("", description="Prefix of all object names; may contain {host}")
     key_id: Scalar | None = Field(None, description="Access key ID, a parameter of kind secret")
     key: Scalar | None = Field(None, description="Secret access key, a parameter of kind secret")
     token: Scalar | None = Field(None, description="Session token, a parameter of kind secret")

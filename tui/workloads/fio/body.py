@@ -61,7 +61,7 @@ class Fio(Strict):
     )
     extra_options: list[str] = Field(
         default_factory=list,
-        description="Option names that benchtui does not know and shall pass on",
+        description="Options that benchtui does not know and passes on",
     )
 
 

@@ -59,8 +59,7 @@ class Io500(MpiBody):
     stonewall: Scalar = Field(
         300,
         description=(
-            "Seconds that a write phase takes at least ([debug] stonewall-time); only 300 is"
-            " submittable"
+            "Minimum seconds of a write phase ([debug] stonewall-time); only 300 is submittable"
         ),
     )
     skip: Scalar = Field(

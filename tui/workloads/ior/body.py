@@ -69,25 +69,23 @@ class Ior(MpiBody):
 
     transfer: Scalar = Field(description="Bytes of each I/O (-t)")
     block: Scalar = Field(description="Bytes that a rank writes in one piece, in each segment (-b)")
-    segments: Scalar = Field(1, description="How many blocks each rank has (-s)")
+    segments: Scalar = Field(1, description="Number of blocks of each rank (-s)")
     iterations: Scalar = Field(
         1, description="Repetitions within one IOR, each with new files (-i)"
     )
     phases: Scalar = Field(
         "write,read", description="'write', or 'write,read': files are read after they were written"
     )
-    api: Scalar = Field(
-        "POSIX", description="Interface that I/O goes through (-a): POSIX, MPIIO or MMAP"
-    )
+    api: Scalar = Field("POSIX", description="I/O interface (-a): POSIX, MPIIO or MMAP")
     file_per_process: Scalar = Field(
-        True, description="Each rank has a file of its own (-F); false: all share one"
+        True, description="Each rank has its own file (-F); false: all share one"
     )
     collective: Scalar = Field(False, description="Collective I/O (-c), with MPIIO")
     random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
     fsync: Scalar = Field(
         False, description="fsync at the end of the write phase, within its time (-e)"
     )
-    direct: Scalar = Field(False, description="Past the page cache (--posix.odirect), with POSIX")
+    direct: Scalar = Field(False, description="Bypass the page cache (--posix.odirect), with POSIX")
     stonewall: Scalar = Field(
         0,
         description=(
@@ -100,7 +98,7 @@ class Ior(MpiBody):
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list,
-        description="More options of IOR, one an entry, such as -g or '-l random'",
+        description="More options of IOR, one per entry, such as -g or '-l random'",
     )
     program: Scalar = Field(
         "ior", description="IOR on the hosts: a name on PATH, or an absolute path"

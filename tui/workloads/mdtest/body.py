@@ -61,7 +61,7 @@ class Mdtest(MpiBody):
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list,
-        description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'",
+        description="More options of mdtest, one per entry, such as -F, -u, '-w 3901'",
     )
     program: Scalar = Field(
         "mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path"
