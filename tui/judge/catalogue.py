@@ -18,6 +18,7 @@ from tui.judge import (
     objects,
     observed,
     operations,
+    own_figures,
     steadiness,
     whole_results,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 CHECKS: tuple[Check, ...] = (
     *load.ERROR_CHECKS,
     *whole_results.IDENTITY_CHECKS,
+    own_figures.own_figures,
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
     *load.LOAD_CHECKS,

@@ -302,6 +302,32 @@ class DirectionResult(Struct, omit_defaults=True):
     shortest_s: float = 0.0
 
 
+ContradictionKind = Literal[
+    "units",
+    "sample-order",
+    "samples",
+    "share-sum",
+    "share",
+    "syncs",
+    "mix",
+    "entries",
+    "copies",
+    "clients",
+    "date",
+    "devices",
+]
+
+
+class Contradiction(Struct, omit_defaults=True):
+    """Two figures of one output that cannot both be true."""
+
+    about: ContradictionKind
+    told: float
+    expected: float
+    job: str = ""
+    direction: str = ""
+
+
 class HostResult(Event, tag="host_result"):
     """The last complete object a tool printed on one host.
 
@@ -322,6 +348,8 @@ class HostResult(Event, tag="host_result"):
     end_ms: int | None = None
     usr_cpu: float | None = None
     sys_cpu: float | None = None
+    # of imported output; None: it was not searched for any
+    contradictions: list[Contradiction] | None = None
 
 
 class MetadataPhase(Event, tag="metadata_phase"):

@@ -365,6 +365,7 @@ FIGURES_AGREE = (
     "series-mismatch",
     "copied-output",
     "impossible-time",
+    "own-figures",
 )
 OBJECTIONS: tuple[Objection, ...] = (
     Objection(

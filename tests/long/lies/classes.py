@@ -37,7 +37,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "identities": (
         "rate-mismatch", "size-mismatch", "above-offered", "above-depth", "latency-mismatch",
         "series-mismatch",
-        "copied-output", "iterations", "concurrency",
+        "copied-output", "iterations", "concurrency", "own-figures",
     ),
     "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time",
         "clock-offset", "roles-overlap"),

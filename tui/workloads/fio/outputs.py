@@ -17,6 +17,7 @@ from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.fio.contradictions import ALL_CLIENTS, contradictions
 from tui.workloads.fio.options import JobOptions, job_loads
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.results import kept_result
@@ -33,7 +34,6 @@ from tui.workloads.fio.snapshot import (
 from tui.workloads.fio.text_output import Printed, printed_outputs
 from tui.workloads.reading import BLOCK, budget, numbered
 
-ALL_CLIENTS = "All clients"
 VERSION = "fio version"
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
 DEEPEST = 3  # how deep other programs put fio's objects into theirs
@@ -105,13 +105,13 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
 
     Raises UsageError.
     """
-    kept: list[FioDocument] = []
+    kept: list[tuple[FioDocument, bytes]] = []
     for line, data in _objects(text, file):
         document = _decoded(data, file, line)
-        if kept and document.is_of_same(kept[-1]):
+        if kept and document.is_of_same(kept[-1][0]):
             kept.pop()
-        kept.append(document)
-    found = [output for place, document in enumerate(kept) for output in _outputs(document, place)]
+        kept.append((document, data))
+    found = [output for place, each in enumerate(kept) for output in _outputs(*each, place)]
     if found and _is_cut(text):
         found[-1].result.final = False
     return found
@@ -198,14 +198,16 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
         raise UsageError([Problem(f"is no output of fio: {error}", file=file, line=line)]) from None
 
 
-def _outputs(found: FioDocument, place: int) -> Iterator[ImportedOutput]:
+def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOutput]:
     """Yield what each host did."""
+    wrong = contradictions(data, found.shared_by)
     for (host, port), (name, jobs) in _hosts(found).items():
         shared = found.shared_by(host, port)
         snapshot = Snapshot(found.stamp_ms, found.version, list(jobs))
         options = {job.jobname: JobOptions(job.jobname, shared, job.options) for job in jobs}
         loads, runtime_s = planned(list(options.values()))
         result = kept_result(snapshot, place)
+        result.contradictions = wrong.get((host, port))
         if not found.stamp_ms:
             result.end_ms = None
         stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0

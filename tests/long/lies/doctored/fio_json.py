@@ -32,7 +32,7 @@ RATES = ("iops", "bw_bytes", "bw")
 CONTRADICTIONS = (
     "rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered",
     "concurrency",
-    "copied-output", "impossible-time",
+    "copied-output", "impossible-time", "own-figures",
 )  # fmt: skip
 
 

@@ -1,0 +1,47 @@
+"""Contradictions within an output are errors; direct I/Os that reached no device, a warning."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from tests.samples.evidence import evidence
+from tui.judge.catalogue import BY_ID
+from tui.judge.check import RunEvidence, UnknownError
+from tui.model.event import Contradiction, ContradictionKind, HostResult
+from tui.model.record import Finding
+
+
+def imported(*found: Contradiction, final: bool = True) -> RunEvidence:
+    at = evidence()
+    result = HostResult(t=0.0, host="h1", step=0, dirs={}, contradictions=[*found], final=final)
+    at.seen.state.at_step(0).results = {"h1": result}
+    return at
+
+
+def look(at: RunEvidence) -> list[Finding]:
+    return BY_ID["own-figures"].look(at)
+
+
+@pytest.mark.parametrize("kind", get_args(ContradictionKind))
+def test_a_contradiction_is_an_error_unless_another_device_may_explain_it(
+    kind: ContradictionKind,
+) -> None:
+    (found,) = look(imported(Contradiction(kind, 3.0, 4.0, "j", "read")))
+    assert found.severity == ("warning" if kind == "devices" else "error")
+    assert (found.measured, found.threshold) == (3.0, 4.0)
+    assert found.scope == {"step": 0, "hosts": "h1", "direction": "read", "job": "j"}
+
+
+def test_an_output_without_any_has_no_finding_and_other_outputs_are_not_judged() -> None:
+    assert look(imported()) == []
+    at = imported()
+    at.seen.state.at_step(0).results["h1"].contradictions = None
+    with pytest.raises(UnknownError):
+        look(at)
+
+
+def test_counters_of_a_fio_that_was_killed_may_be_torn() -> None:
+    with pytest.raises(UnknownError):
+        look(imported(Contradiction("samples", 3.0, 4.0), final=False))

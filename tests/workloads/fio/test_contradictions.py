@@ -1,0 +1,163 @@
+"""Figures of one fio output that contradict each other: none of an output that fio wrote."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.workloads.fio.contradictions import contradictions
+from tui.workloads.fio.outputs import json_outputs
+
+DATA = Path(__file__).parents[2] / "data" / "fio"
+Document = dict[str, Any]
+Job = dict[str, Any]
+
+
+def worker(slower_ns: int) -> Job:
+    """Return one of two workers: 10,000 reads of 4 KiB in 10 s, three of ten of them written."""
+    clat = {
+        "min": 100_000, "max": 950_000 + slower_ns, "mean": 300_000.0 + slower_ns, "stddev": 9e4,
+        "N": 7000, "percentile": {"50.000000": 150_000, "99.000000": 900_000},
+    }  # fmt: skip
+    reads = {
+        "io_bytes": 7000 * 4096, "io_kbytes": 28_000, "bw_bytes": 2_867_200, "bw": 2800,
+        "iops": 700.0, "runtime": 10_000, "total_ios": 7000, "clat_ns": clat,
+        "iops_min": 690, "iops_max": 710, "iops_mean": 700.0, "iops_samples": 19,
+        "bw_min": 2760, "bw_max": 2840, "bw_mean": 2800.0, "bw_samples": 19,
+    }  # fmt: skip
+    none = {"total_ios": 0, "io_bytes": 0, "runtime": 0}
+    return {
+        "jobname": "j", "error": 0, "job_runtime": 10_000, "read": reads, "write": none,
+        "job options": {
+            "rw": "randread", "direct": "1", "numjobs": "2", "filename": "/d/f", "fsync": "8",
+        },
+        "sync": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 1.0}},
+        "latency_us": {"250": 60.0, "1000": 40.0}, "latency_ms": {"2": 0.0},
+    }  # fmt: skip
+
+
+def document() -> Document:
+    return {
+        "fio version": "fio-3.33", "timestamp": 1_795_865_745, "time": "Sat Nov 28 13:35:45 2026",
+        "jobs": [worker(0), worker(1)],
+        "disk_util": [{"name": "sda", "read_ios": 13_000, "read_merges": 1100, "write_ios": 1}],
+    }  # fmt: skip
+
+
+def kinds(found: Document, shared: Mapping[str, str] | None = None) -> list[str]:
+    told = contradictions(json.dumps(found).encode(), lambda *_: shared or {})
+    return sorted({each.about for host in told.values() for each in host})
+
+
+def mixed(found: Document, reads: int) -> None:
+    """Make the first worker one that reads and writes 10,000 times."""
+    job = found["jobs"][0]
+    job["job options"] |= {"rw": "randrw", "rwmixread": "70"}
+    read, job["write"] = job["read"], copy.deepcopy(job["read"])
+    for part, ios in ((read, reads), (job["write"], 10_000 - reads)):
+        part |= {"total_ios": ios, "io_bytes": ios * 4096, "io_kbytes": ios * 4}
+        part |= {"bw": ios * 4 // 10, "bw_bytes": ios * 4096 // 10, "iops_samples": 0}
+        part["bw_samples"] = 0
+    found["jobs"] = [job]
+    job["job options"]["numjobs"] = "1"
+    del found["disk_util"]
+
+
+def changed(*path: str | int, to: object) -> Callable[[Document], None]:
+    def change(found: Document) -> None:
+        for key in path[:-1]:
+            found = found[key]  # type: ignore[index]
+        found[path[-1]] = to  # type: ignore[index]
+
+    return change
+
+
+def test_what_fits_together_is_no_contradiction() -> None:
+    assert kinds(document()) == []
+
+
+LIES: dict[str, Callable[[Document], object]] = {
+    "units": changed("jobs", 0, "read", "io_kbytes", to=36_000),
+    "units of rates": changed("jobs", 0, "read", "bw", to=3600),
+    "samples": changed("jobs", 0, "read", "iops_mean", to=1400.0) ,
+    "sample-order": changed("jobs", 0, "read", "iops_min", to=705),
+    "share-sum": changed("jobs", 0, "latency_us", "250", to=20.0),
+    "share": changed("jobs", 0, "read", "clat_ns", "percentile", "99.000000", to=200_000),
+    "share of fast ones": changed("jobs", 0, "read", "clat_ns", "percentile", "50.000000", to=300_000),
+    "syncs": changed("jobs", 0, "sync", "total_ios", to=0),
+    "mix": lambda found: mixed(found, 6000),
+    "entries": lambda found: found["jobs"].append(worker(2)),
+    "copies": lambda found: found.update(jobs=[worker(0), worker(0)]),
+    "date": changed("time", to="Fri Nov 27 10:35:45 2026"),
+    "devices": changed("disk_util", 0, "read_ios", to=4000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_figure_changed_alone_contradicts_another(lie: str) -> None:
+    found = document()
+    LIES[lie](found)
+    (expected,) = {name for name in (lie, lie.partition(" ")[0]) if " " not in name}
+    assert expected in kinds(found)
+
+
+HONEST: dict[str, Callable[[Document], object]] = {
+    "the mix within chance": lambda found: mixed(found, 6900),
+    "a group of both": lambda found: (
+        found["jobs"].pop(),
+        found["jobs"][0].update(job_runtime=20_000),
+        found.pop("disk_util"),
+    ),
+    "fdatasync is not counted": lambda found: [
+        (job["sync"].update(total_ios=0), job["job options"].update(fdatasync="8"))
+        for job in found["jobs"]
+    ],
+    "buffered I/O reaches devices later": lambda found: [
+        (changed("disk_util", 0, "read_ios", to=1)(found), job["job options"].update(direct="0"))
+        for job in found["jobs"]
+    ],
+    "devices without counters": changed("disk_util", to=[{"name": "sda"}]),
+    "another time zone": changed("time", to="Sat Nov 28 19:05:45 2026"),
+    "another interval of samples": lambda found: [
+        (job["job options"].update(iopsavgtime="100"), job["read"].update(iops_samples=99))
+        for job in found["jobs"]
+    ],
+}
+
+
+@pytest.mark.parametrize("case", HONEST)
+def test_what_looks_like_it_is_none(case: str) -> None:
+    found = document()
+    HONEST[case](found)
+    assert kinds(found) == []
+
+
+def test_the_sum_over_clients_is_that_of_the_clients() -> None:
+    clients = [{**worker(number), "hostname": f"h{number}"} for number in range(2)]
+    whole = {"jobname": "All clients", "read": {"total_ios": 14_000, "io_bytes": 14_000 * 4096}}
+    found = {"fio version": "fio-3.33", "client_stats": [*clients, whole]}
+    assert "clients" not in kinds(found)
+    del found["client_stats"][1]  # type: ignore[attr-defined]
+    assert "clients" in kinds(found)
+
+
+@pytest.mark.parametrize("folder", ["cs", "errors", "human", "size", "stall", "stream"])
+def test_fio_of_all_versions_contradicts_itself_nowhere(folder: str) -> None:
+    looked = 0
+    for path in sorted((DATA / folder).iterdir()):
+        if ".stdout" not in path.name or ("json" not in path.name and folder == "size"):
+            continue
+        text = path.read_bytes()
+        text = gzip.decompress(text) if path.suffix == ".gz" else text
+        if len(text) > 3_000_000 or b'"fio version"' not in text:
+            continue
+        for output in json_outputs(text.decode(errors="replace"), path.name):
+            looked += output.result.contradictions is not None
+            assert not (output.result.final and output.result.contradictions), path.name
+    assert looked

@@ -1,0 +1,409 @@
+"""Find figures of one fio output that contradict each other, and that no record keeps: its own
+samples, shares of latencies, entries, sums, and counts of devices.
+
+Each relation holds for any load that fio measured; slack is derived where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from math import sqrt
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from tui.model.event import Contradiction, ContradictionKind
+from tui.model.problem import UsageError
+from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.snapshot import (
+    NOT_A_NUMBER,
+    Amount,
+    Count,
+    ErrorNumber,
+    StatusDirection,
+    StatusLatency,
+)
+
+Host = tuple[str, int]
+OptionsOf = Callable[[str, int], Mapping[str, str]]
+ALL_CLIENTS = "All clients"
+KIB = 1024
+SAMPLE_S = 0.499  # fio takes a sample every 500 ms, or later; one millisecond is its slack
+LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance below
+BUCKET = 1 / 64
+SIGMAS = 6.0
+PRINTED = 1e-3
+MARKED = 0.02  # fio 3.33 with 465,000 I/Os of the null engine: the shares add up to 100.16 %
+LATE_S = 2.0  # two readings of the clock
+ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
+ZONES_S = (-12 * 3600, 14 * 3600)
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+UNITS = (("latency_ns", 1), ("latency_us", 1000), ("latency_ms", 1_000_000))
+AT_DEVICE = 0.5  # of the direct I/Os
+
+
+class PrintedDirection(StatusDirection):
+    """One direction with all that fio prints of it."""
+
+    bw: Amount | None = None
+    io_kbytes: Count | None = None
+    iops_min: Amount = 0.0
+    iops_max: Amount = 0.0
+    iops_mean: Amount = 0.0
+    iops_samples: Count = 0
+    bw_min: Amount = 0.0
+    bw_max: Amount = 0.0
+    bw_mean: Amount = 0.0
+    bw_samples: Count = 0
+
+    @property
+    def whole(self) -> StatusLatency | None:
+        """Return the latency from submission to completion."""
+        return self.lat if self.lat is not None and self.lat.n else self.clat
+
+
+class PrintedSyncs(Struct):
+    """The ``sync`` object."""
+
+    total_ios: Count | None = None
+    lat: StatusLatency | None = field(name="lat_ns", default=None)
+
+
+class PrintedJob(Struct):
+    """One entry of ``jobs`` or ``client_stats``."""
+
+    jobname: str = ""
+    hostname: str = ""
+    port: Count = 0
+    job_runtime: Count = 0
+    error: ErrorNumber = 0
+    total_err: Count | None = None
+    options: dict[str, str] = field(name="job options", default_factory=dict)
+    read: PrintedDirection | None = None
+    write: PrintedDirection | None = None
+    trim: PrintedDirection | None = None
+    mixed: PrintedDirection | None = None
+    sync: PrintedSyncs | None = None
+    latency_ns: dict[str, Amount] = field(default_factory=dict)
+    latency_us: dict[str, Amount] = field(default_factory=dict)
+    latency_ms: dict[str, Amount] = field(default_factory=dict)
+
+    @property
+    def dirs(self) -> dict[str, PrintedDirection]:
+        """Return the directions that did I/O, each once."""
+        split = {"read": self.read, "write": self.write, "trim": self.trim}
+        found = {name: part for name, part in split.items() if part is not None and part.total_ios}
+        if not found and self.mixed is not None and self.mixed.total_ios:
+            return {"mixed": self.mixed}
+        return found
+
+    @property
+    def failed(self) -> bool:
+        """Whether I/Os failed: counts then differ legitimately."""
+        return bool(self.error or self.total_err)
+
+
+class PrintedDevice(Struct):
+    """One entry of ``disk_util``."""
+
+    read_ios: Count = 0
+    write_ios: Count = 0
+    read_merges: Count = 0
+    write_merges: Count = 0
+
+
+class PrintedDocument(Struct):
+    """An object of fio with all figures that contradictions are looked for in."""
+
+    timestamp: Count = 0
+    time: str = ""
+    jobs: list[PrintedJob] = field(default_factory=list)
+    clients: list[PrintedJob] = field(name="client_stats", default_factory=list)
+    devices: list[PrintedDevice] = field(name="disk_util", default_factory=list)
+
+
+class Entry(Struct, frozen=True):
+    """One entry with its options."""
+
+    job: PrintedJob
+    options: JobOptions
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one worker: the runtime of a group is the sum of its members'."""
+        longest = max((part.runtime for part in self.job.dirs.values()), default=0)
+        return 0 < self.job.job_runtime < 1.5 * longest
+
+
+_decoder = msgspec.json.Decoder(PrintedDocument, strict=False)
+
+
+def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contradiction]]:
+    """Return the contradictions of one object by host; ("", 0) without clients.
+
+    Empty if the object has other types than fio prints.
+    """
+    try:
+        document = _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    hosts: dict[Host, list[PrintedJob]] = {}
+    for job in document.jobs:
+        hosts.setdefault(("", 0), []).append(job)
+    for job in document.clients:
+        if job.jobname != ALL_CLIENTS:
+            hosts.setdefault((job.hostname, job.port), []).append(job)
+    found = {
+        host: list(_of_host(jobs, options_of(*host), document)) for host, jobs in hosts.items()
+    }
+    for host in list(found)[:1]:
+        found[host] += _sums(document.clients)
+        found[host] += _date(document)
+    return found
+
+
+def _of_host(
+    jobs: Sequence[PrintedJob], shared: Mapping[str, str], document: PrintedDocument
+) -> Iterator[Contradiction]:
+    entries = [Entry(job, JobOptions(job.jobname, shared, job.options)) for job in jobs]
+    for entry in entries:
+        for name, part in entry.job.dirs.items():
+            yield from _named(_units(part), entry, name)
+            if entry.alone and name != "mixed":
+                yield from _named(_samples(part, entry.options), entry, name)
+        yield from _named(_shares(entry.job), entry, "")
+        yield from _named(_syncs(entry), entry, "sync")
+        yield from _named(_mix(entry), entry, "")
+    yield from _missing(entries)
+    yield from _copies(entry for entry in entries if entry.alone)
+    if document.jobs:
+        yield from _devices(entries, document.devices)
+
+
+Found = tuple[ContradictionKind, float, float]
+
+
+def _named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Contradiction]:
+    for kind, told, expected in found:
+        yield Contradiction(kind, told, expected, entry.job.jobname, direction)
+
+
+def _numjobs(options: JobOptions) -> int:
+    try:
+        return options.numjobs
+    except UsageError:
+        return 0
+
+
+def _units(part: PrintedDirection) -> Iterator[Found]:
+    """Yield KiB that are not the bytes: fio prints both, one of them cut off."""
+    for told, amount in ((part.bw, part.bw_bytes), (part.io_kbytes, part.io_bytes)):
+        # fio 3.0 to 3.x cut or round; a rate is computed from milliseconds for each
+        if told is not None and abs(told * KIB - amount) > KIB + PRINTED * amount:
+            yield "units", told * KIB, amount
+
+
+def _samples(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
+    """Yield samples that contradict their own extremes, or hold more than was done in all.
+
+    Each sample is a rate over half a second or longer, of I/Os that the total counts too."""
+    if any(options.get(name) for name in ("bwavgtime", "iopsavgtime")):
+        return
+    for low, mean, high, count, total, unit in (
+        (part.iops_min, part.iops_mean, part.iops_max, part.iops_samples, part.total_ios, 1),
+        (part.bw_min, part.bw_mean, part.bw_max, part.bw_samples, part.io_bytes, KIB),
+    ):
+        if not count:
+            continue
+        if not low - 1 <= mean <= high + 1:
+            yield "sample-order", mean, low if mean < low else high
+        if mean * unit * count * SAMPLE_S > total * (1 + PRINTED) + unit:
+            yield "samples", mean * unit * count * SAMPLE_S, total
+
+
+# -- shares of latencies: latency_ns, latency_us, latency_ms
+
+
+def _shares(job: PrintedJob) -> Iterator[Found]:
+    """Yield shares that are not of all I/Os, or contradict the percentiles of completion.
+
+    fio puts each completion latency into one of 32 ranges (io_u_mark_latency)."""
+    dirs = job.dirs
+    counted = [part.clat for part in dirs.values() if part.clat is not None and part.clat.n]
+    shares = list(_ranges(job))
+    told = sum(share for _, share in shares)
+    if not dirs or len(counted) != len(dirs) or job.failed or not told:
+        return  # engines of file operations have none
+    if sum(part.total_ios for part in dirs.values()) != sum(each.n for each in counted):
+        return
+    if abs(told - 1) > MARKED:
+        yield "share-sum", 100 * told, 100.0
+    elif len(counted) == 1:
+        yield from _share_of_percentiles(counted[0], shares)
+
+
+def _ranges(job: PrintedJob) -> Iterator[tuple[float, float]]:
+    """Yield the upper end of each range in ns, and the share of I/Os below it and not in others."""
+    for name, unit in UNITS:
+        for end, share in getattr(job, name).items():
+            try:
+                top = float("inf") if end.startswith(">=") else float(end) * unit
+            except ValueError:
+                return
+            yield top, share / 100
+
+
+def _share_of_percentiles(
+    latency: StatusLatency, shares: Sequence[tuple[float, float]]
+) -> Iterator[Found]:
+    """Yield the first limit whose share of I/Os below it contradicts a percentile.
+
+    A percentile is the middle of its bucket, and its rank may be one off."""
+    marks = sorted((float(name) / 100, value) for name, value in (latency.percentile or {}).items())
+    slack, below = MARKED + 3 / latency.n, 0.0
+    for top, share in sorted(shares):
+        below += share
+        most = min((p for p, value in marks if value * (1 - BUCKET) - 1 >= top), default=1.0)
+        least = max((p for p, value in marks if value * (1 + BUCKET) + 1 < top), default=0.0)
+        if not least - slack <= below <= most + slack:
+            yield "share", 100 * below, 100 * (least if below < least else most)
+            return
+
+
+# -- syncs, mix of reads and writes
+
+
+def _syncs(entry: Entry) -> Iterator[Found]:
+    """Yield another number of syncs than of their latencies.
+
+    fio leaves fdatasync out of the count."""
+    syncs = entry.job.sync
+    if syncs is None or syncs.total_ios is None or syncs.lat is None:
+        return
+    counted = syncs.lat.n
+    others = any(entry.options.get(name) for name in ("fdatasync", "sync_file_range"))
+    if syncs.total_ios > counted or (not others and syncs.total_ios != counted):
+        yield "syncs", syncs.total_ios, counted
+
+
+def _mix(entry: Entry) -> Iterator[Found]:
+    """Yield a share of reads that is not the job's, beyond chance.
+
+    fio draws the direction of each I/O; with `loops` the same ones in each, which are too few."""
+    dirs, options, job = entry.job.dirs, entry.options, entry.job
+    if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
+        return
+    rw = (options.get("rw") or "").lower()
+    others = ("rate", "rate_iops", "verify", "loops", "flow", "read_iolog", "rwmixcycle")
+    if rw not in ("rw", "readwrite", "randrw") or any(options.get(name) for name in others):
+        return
+    try:
+        share = options.count("rwmixread", 50)
+        if options.get("rwmixwrite") is not None and options.get("rwmixread") is None:
+            share = 100 - options.count("rwmixwrite", 50)
+    except UsageError:
+        return
+    reads, total = dirs["read"].total_ios, dirs["read"].total_ios + dirs["write"].total_ios
+    wanted = share / 100
+    off = SIGMAS * sqrt(wanted * (1 - wanted) / total) + PRINTED + options.in_flight / total
+    if total >= LEAST_IOS and abs(reads / total - wanted) > off:
+        yield "mix", 100 * reads / total, share
+
+
+# -- several entries, several hosts
+
+
+def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
+    """Yield jobs with another number of entries than workers; one entry may be a group."""
+    named: dict[str, list[Entry]] = {}
+    for entry in entries:
+        named.setdefault(entry.job.jobname, []).append(entry)
+    for name, each in named.items():
+        workers = {_numjobs(entry.options) for entry in each}
+        partial = any(entry.job.failed or entry.options.get("stats") for entry in each)
+        if partial or len(workers) != 1 or not all(entry.alone for entry in each):
+            continue
+        (count,) = workers
+        if count and len(each) % count:
+            yield Contradiction("entries", len(each), count, name)
+
+
+def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:
+    """Yield entries of one fio with the same latencies: two workers never wait alike."""
+    marks: dict[tuple[Any, ...], Entry] = {}
+    for entry in entries:
+        for name, part in entry.job.dirs.items():
+            latency = part.whole
+            if latency is None or latency.n < LEAST_IOS:
+                continue
+            if latency.max - latency.min < LEAST_RANGE_NS:
+                continue
+            mark = name, latency.n, latency.min, latency.max, latency.mean, latency.stddev
+            if mark in marks:
+                yield Contradiction("copies", latency.n, 1.0, entry.job.jobname, name)
+            marks[mark] = entry
+
+
+def _sums(clients: Sequence[PrintedJob]) -> Iterator[Contradiction]:
+    """Yield sums over all clients that are not those of the clients."""
+    whole = [job for job in clients if job.jobname == ALL_CLIENTS]
+    parts = [job for job in clients if job.jobname != ALL_CLIENTS]
+    if len(whole) != 1 or not parts:
+        return
+    for name in ("read", "write", "trim"):
+        told: PrintedDirection | None = getattr(whole[0], name)
+        each: list[PrintedDirection] = [
+            part for job in parts if (part := getattr(job, name)) is not None
+        ]
+        if told is None or not told.total_ios:
+            continue
+        for mine, expected in (
+            (told.total_ios, sum(part.total_ios for part in each)),
+            (told.io_bytes, sum(part.io_bytes for part in each)),
+        ):
+            if mine != expected:
+                yield Contradiction("clients", mine, expected, "", name)
+                break
+
+
+def _date(document: PrintedDocument) -> Iterator[Contradiction]:
+    """Yield a date that is not the time stamp next to it, in any time zone."""
+    words = document.time.split()
+    if len(words) != 5 or words[1] not in MONTHS or not document.timestamp:
+        return
+    try:
+        hour, minute, second = map(int, words[3].split(":"))
+        month = MONTHS.index(words[1]) + 1
+        day = datetime(int(words[4]), month, int(words[2]), hour, minute, second, tzinfo=UTC)
+        told = day.timestamp()
+    except (ValueError, OverflowError):
+        return
+    apart = told - document.timestamp
+    off = abs(apart - round(apart / ZONE_S) * ZONE_S)
+    if off > LATE_S or not ZONES_S[0] - LATE_S <= apart <= ZONES_S[1] + LATE_S:
+        yield Contradiction("date", told, document.timestamp)
+
+
+def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iterator[Contradiction]:
+    """Yield direct I/Os that the devices below never saw.
+
+    A device counts at least one request for each, or one merged into another. It also counts other
+    processes, so there may be more, never fewer. Without any count it keeps none."""
+    if not devices or not all(_is_direct(entry.options) for entry in entries):
+        return
+    seen = {
+        "read": sum(each.read_ios + each.read_merges for each in devices),
+        "write": sum(each.write_ios + each.write_merges for each in devices),
+    }
+    if not sum(seen.values()):
+        return
+    for name, count in seen.items():
+        parts = [entry.job.dirs[name] for entry in entries if name in entry.job.dirs]
+        asked = sum(part.total_ios for part in parts)
+        if asked >= LEAST_IOS and count < AT_DEVICE * asked:
+            yield Contradiction("devices", count, asked, "", name)
+
+
+def _is_direct(options: JobOptions) -> bool:
+    return options.flag("direct") and not options.fileless and not options.harmless
