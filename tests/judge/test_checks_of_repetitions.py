@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 
 import pytest
 
@@ -15,6 +15,8 @@ from tui.model.step_record import (
     OperationRecord,
     StepRecord,
 )
+
+MIB = 1 << 20
 
 
 def repeated(*values: float) -> RunEvidence:
@@ -76,6 +78,52 @@ def test_iterations_that_are_the_same_to_many_digits_are_doubted() -> None:
 def test_iterations_whose_few_digits_are_the_same_are_not() -> None:
     with pytest.raises(UnknownError):
         found("iterations", alike(130.71, 61440))  # 7.65 MiB/s
+
+
+RATES = (3000.0, 4000.0, 4400.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, False),
+        ({"max": 44_000.0}, True),  # alone it makes the mean of twelve rates 6,400 or more
+        ({"mean": 3050.0}, True),  # with 4,400 among twelve it is 3,117 or more
+        ({"stddev": 0.0}, True),
+    ],
+)
+def test_a_summary_is_possible_for_as_many_rates_as_there_were(
+    changed: dict[str, float], named: bool
+) -> None:
+    whole = {"max": max(RATES), "min": min(RATES), "mean": fmean(RATES), "stddev": stdev(RATES)}
+    at = summed(OperationRecord(**(whole | changed)), tasks=4)
+    assert said("iterations", at)[:1] == (
+        [("error", changed.get("mean", fmean(RATES)))] if named else []
+    )
+
+
+@pytest.mark.parametrize("name", ["max", "min", "mean"])
+def test_a_summary_is_that_of_the_iterations_of_all_ranks(name: str) -> None:
+    listed = OperationRecord(
+        max=max(RATES), min=min(RATES), mean=fmean(RATES), iterations=list(RATES), bytes_per_op=MIB
+    )
+    assert said("iterations", summed(listed)) == []
+    more = listed.model_copy(update={name: (getattr(listed, name) or 0.0) * 1.02})
+    assert [severity for severity, _ in said("iterations", summed(more))] == ["error"]
+
+
+def summed(operation: OperationRecord, tasks: int | None = None) -> RunEvidence:
+    """An MPI program with three iterations and their summary."""
+    at = iterated(*RATES)
+    metadata = MetadataRecord(
+        tool="ior",
+        iterations=len(RATES),
+        tasks=tasks,
+        iterations_of="all ranks",
+        operations={"write": operation},
+    )
+    records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
+    return RunEvidence(at.plan, at.hosts, records, at.seen)
 
 
 def ranks(write: Sequence[float], read: Sequence[float]) -> RunEvidence:

@@ -25,11 +25,11 @@ def look(at: RunEvidence) -> list[Finding]:
 
 
 @pytest.mark.parametrize("kind", get_args(ContradictionKind))
-def test_a_contradiction_is_an_error_unless_another_device_may_explain_it(
+def test_a_contradiction_is_an_error_unless_something_else_may_explain_it(
     kind: ContradictionKind,
 ) -> None:
     (found,) = look(imported(Contradiction(kind, 3.0, 4.0, "j", "read")))
-    assert found.severity == ("warning" if kind == "devices" else "error")
+    assert found.severity == ("warning" if kind in ("devices", "bytes") else "error")
     assert (found.measured, found.threshold) == (3.0, 4.0)
     assert found.scope == {"step": 0, "hosts": "h1", "direction": "read", "job": "j"}
 

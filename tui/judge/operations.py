@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui import workloads
@@ -70,7 +71,12 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
         if each.max and each.min and (each.max / each.min - 1 >= SAME or _has_digits(each))
     }
     known = metadata.operations.items() if metadata is not None else ()
-    told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
+    most = _rates_of(metadata)
+    told = {
+        name: text
+        for name, each in known
+        if (text := unlike(each, most) or unmoved(each, metadata) or unlisted(each, metadata))
+    }
     apart = [(name, each) for name, each in known if name in told]
     for name, each in apart:
         yield CheckResult(
@@ -102,12 +108,18 @@ def _has_digits(each: OperationRecord) -> bool:
     return digit < SAME / 10 * printed
 
 
-def unlike(rates: OperationRecord) -> str:
-    """Return figures that no set of rates has: a mean outside the extremes, an impossible
-    deviation.
+def _rates_of(metadata: MetadataRecord | None) -> int:
+    """Return how many rates a summary can be of: iterations, or those of each rank; 0: unknown."""
+    return metadata.iterations * (metadata.tasks or 0) if metadata is not None else 0
+
+
+def unlike(rates: OperationRecord, count: int = 0) -> str:
+    """Return figures that no set of rates has: a mean outside of what the extremes allow, an
+    impossible deviation.
 
     Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
-    rates."""
+    rates. Of at most `count` rates, two are the extremes: they alone pull the mean from the others,
+    and deviate from it."""
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
         return ""
@@ -119,6 +131,15 @@ def unlike(rates: OperationRecord) -> str:
             f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest"
             f" {high:.6g}"
         )
+    if count > 1:
+        least, top = (low * (count - 1) + high) / count, (low + high * (count - 1)) / count
+        if not least - off <= mean <= top + off:
+            return f"{count} rates from {low:.6g} to {high:.6g} have no mean of {mean:.6g}"
+        apart = sqrt(((high - mean) ** 2 + (mean - low) ** 2) / count)
+        if deviation is not None and deviation < apart - off:
+            return (
+                f"{count} rates from {low:.6g} to {high:.6g} deviate by more than {deviation:.6g}"
+            )
     most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
     if deviation is not None and deviation > most + off:
         return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
@@ -143,6 +164,28 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
                 for ios in (rate * seconds, metadata.files)
             )
             return f"iteration {number} moved {moved} by its rate and time, {wanted} planned"
+    return ""
+
+
+def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
+    """Return a summary that is not that of its iterations, if these are of all ranks; empty: it is.
+
+    Slack as in `unmoved`."""
+    listed = each.iterations
+    if metadata is None or metadata.iterations_of != "all ranks" or not all(listed):
+        return ""
+    if len(listed) != metadata.iterations or not each.bytes_per_op or each.from_iterations:
+        return ""
+    slack = SAME * 10 + max(
+        _digit(printed) / printed for rate in listed if (printed := rate * each.bytes_per_op / MIB)
+    )
+    for name, told, expected in (
+        ("largest", each.max, max(listed)),
+        ("smallest", each.min, min(listed)),
+        ("mean", each.mean, fmean(listed)),
+    ):
+        if told is not None and abs(told / expected - 1) > slack:
+            return f"the {name} rate is {told:.6g}, but {expected:.6g} by its iterations"
     return ""
 
 

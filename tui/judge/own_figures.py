@@ -22,6 +22,10 @@ TEXTS: dict[ContradictionKind, str] = {
         " its percentiles"
     ),
     "syncs": "{told:.0f} syncs, but {other:.0f} latencies of syncs",
+    "syncs-due": "{told:.0f} syncs, but its job asks for {other:.0f}",
+    "no-ios": "0 I/Os, but {told:.0f} of its other figures are not 0",
+    "direction": "{told:.0f} I/Os, but its job does none in this direction",
+    "bytes": "{told:.0f} bytes, but its job ends after {other:.0f}",
     "mix": "{told:.3g} % of its I/Os are reads, but its job has {other:g} %",
     "entries": "{told:.0f} entries of {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
@@ -32,7 +36,8 @@ TEXTS: dict[ContradictionKind, str] = {
         " their blocks were never written"
     ),
 }
-DOUBTFUL: tuple[ContradictionKind, ...] = ("devices",)  # the load generator may watch another one
+# other devices may be the ones, and other reasons may end a job
+DOUBTFUL: tuple[ContradictionKind, ...] = ("devices", "bytes")
 
 
 @step_check(
@@ -40,14 +45,15 @@ DOUBTFUL: tuple[ContradictionKind, ...] = ("devices",)  # the load generator may
     "Output agrees with itself",
     rule=(
         "what the load generator prints beside its result fits it: KiB and bytes, samples, shares"
-        " of latencies, syncs, the mix of reads and writes, entries and workers, the sum over"
-        " clients, date and time stamp (error); direct I/Os reached the devices (warning)"
+        " of latencies, syncs, directions and their mix, entries and workers, the sum over clients,"
+        " date and time stamp (error); direct I/Os reached the devices, and a job that ends with"
+        " its data moved all of it (warning)"
     ),
     advice=(
         "Ask for the output as the load generator wrote it: figures were changed, entries copied or"
         " left out. Direct I/Os that reach no device: look for files that were never written."
     ),
-    source="fio's JSON, with all figures that no record keeps",
+    source="all figures of the load generator's own output, also those that no record keeps",
     when="ended",
 )
 def own_figures(at: StepEvidence) -> Iterator[CheckResult]:

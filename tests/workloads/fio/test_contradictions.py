@@ -69,6 +69,14 @@ def mixed(found: Document, reads: int) -> None:
     del found["disk_util"]
 
 
+def writing(found: Document, every: int) -> None:
+    """Make reads writes that are synced after so many of them."""
+    for job in found["jobs"]:
+        job["read"], job["write"] = job["write"], job["read"]
+        job["job options"].update(rw="randwrite", fsync=str(every))
+    del found["disk_util"]
+
+
 def changed(*path: str | int, to: object) -> Callable[[Document], None]:
     def change(found: Document) -> None:
         for key in path[:-1]:
@@ -91,6 +99,14 @@ LIES: dict[str, Callable[[Document], object]] = {
     "share": changed("jobs", 0, "read", "clat_ns", "percentile", "99.000000", to=200_000),
     "share of fast ones": changed("jobs", 0, "read", "clat_ns", "percentile", "50.000000", to=300_000),
     "syncs": changed("jobs", 0, "sync", "total_ios", to=0),
+    "syncs-due": lambda found: writing(found, 8),
+    "no-ios": changed("jobs", 0, "read", "total_ios", to=0),
+    "direction": lambda found: [
+        job["job options"].update(rw="randwrite") for job in found["jobs"]
+    ],
+    "bytes": lambda found: [
+        job["job options"].update(size="56m", runtime="60") for job in found["jobs"]
+    ],
     "mix": lambda found: mixed(found, 6000),
     "entries": lambda found: found["jobs"].append(worker(2)),
     "copies": lambda found: found.update(jobs=[worker(0), worker(0)]),
@@ -108,6 +124,16 @@ def test_a_figure_changed_alone_contradicts_another(lie: str) -> None:
 
 
 HONEST: dict[str, Callable[[Document], object]] = {
+    "a sync after every 1400 writes": lambda found: writing(found, 1400),
+    "writers that verify": lambda found: [
+        job["job options"].update(rw="randwrite", verify="crc32c") for job in found["jobs"]
+    ],
+    "a job that ends with its data": lambda found: [
+        job["job options"].update(size="28000k", runtime="60") for job in found["jobs"]
+    ],
+    "a job that ends with its time": lambda found: [
+        job["job options"].update(size="56m", runtime="10") for job in found["jobs"]
+    ],
     "the mix within chance": lambda found: mixed(found, 6900),
     "a group of both": lambda found: (
         found["jobs"].pop(),

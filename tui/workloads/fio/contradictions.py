@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from tui.model.event import Contradiction, ContradictionKind
 from tui.model.problem import UsageError
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import FILE_OPERATIONS, JobOptions, moved_bytes
 from tui.workloads.fio.snapshot import (
     NOT_A_NUMBER,
     Amount,
@@ -40,6 +40,8 @@ ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
 ZONES_S = (-12 * 3600, 14 * 3600)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 UNITS = (("latency_ns", 1), ("latency_us", 1000), ("latency_ms", 1_000_000))
+LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
+ENDED = 0.95  # of its runtime or its bytes: the last blocks of files may be cut
 AT_DEVICE = 0.5  # of the direct I/Os
 
 
@@ -174,6 +176,8 @@ def _of_host(
                 yield from _named(_samples(part, entry.options), entry, name)
         yield from _named(_shares(entry.job), entry, "")
         yield from _named(_syncs(entry), entry, "sync")
+        yield from _directions(entry)
+        yield from _named(_all_bytes(entry), entry, "")
         yield from _named(_mix(entry), entry, "")
     yield from _missing(entries)
     yield from _copies(entry for entry in entries if entry.alone)
@@ -283,8 +287,72 @@ def _syncs(entry: Entry) -> Iterator[Found]:
         return
     counted = syncs.lat.n
     others = any(entry.options.get(name) for name in ("fdatasync", "sync_file_range"))
+    if entry.alone and (due := _syncs_due(entry)) is not None:
+        writes, every = due
+        apart = abs(counted - writes / every)
+        if apart > LEAST_SYNCS + PRINTED * writes / every:
+            yield "syncs-due", counted, writes / every
     if syncs.total_ios > counted or (not others and syncs.total_ios != counted):
         yield "syncs", syncs.total_ios, counted
+
+
+def _syncs_due(entry: Entry) -> tuple[int, int] | None:
+    """Return the writes of a job and after how many of them it syncs; None: not so simple.
+
+    Beside reads fio may sync several times for one write."""
+    options, job = entry.options, entry.job
+    others = ("sync_file_range", "verify", "loops", "ramp_time", "read_iolog", "end_fsync")
+    asked = [name for name in ("fsync", "fdatasync") if options.get(name) not in (None, "0")]
+    if len(asked) != 1 or set(job.dirs) != {"write"} or job.failed:
+        return None
+    if any(options.get(name) for name in others):
+        return None
+    try:
+        return job.dirs["write"].total_ios, options.count(asked[0])
+    except UsageError:
+        return None
+
+
+def _directions(entry: Entry) -> Iterator[Contradiction]:
+    """Yield I/Os in directions that the job does not use, and figures of none.
+
+    Writers may read to verify; engines of file operations have directions of their own."""
+    job, options = entry.job, entry.options
+    for name in ("read", "write", "trim"):
+        part: PrintedDirection | None = getattr(job, name)
+        if part is not None and not part.total_ios:
+            kept = part.whole.n if part.whole is not None else 0
+            if kept or part.io_bytes:
+                yield Contradiction("no-ios", kept or part.io_bytes, 0.0, job.jobname, name)
+    others = ("verify", "verify_only", "do_verify", "read_iolog", "replay_redirect")
+    if not entry.alone or options.fileless or options.engine in FILE_OPERATIONS:
+        return
+    try:
+        access = options.access if options.get("rw") else ()
+    except UsageError:
+        return
+    if access and not any(options.get(name) for name in others):
+        for name, part in job.dirs.items():
+            if name != "mixed" and name not in access:
+                yield Contradiction("direction", part.total_ios, 0.0, job.jobname, name)
+
+
+def _all_bytes(entry: Entry) -> Iterator[Found]:
+    """Yield the bytes of a job that ended with its data, and moved another amount."""
+    job, options = entry.job, entry.options
+    others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
+    if not entry.alone or job.failed or any(options.get(name) for name in others):
+        return
+    try:
+        due, limit_s = moved_bytes(options), options.seconds("runtime")
+    except UsageError:
+        return
+    ran_s = max((part.runtime for part in job.dirs.values()), default=0) / 1000
+    if not due or (limit_s and ran_s > ENDED * limit_s):
+        return
+    moved, each = sum(part.io_bytes for part in job.dirs.values()), due / _numjobs(options)
+    if moved and abs(moved / each - 1) > 1 - ENDED:
+        yield "bytes", moved, each
 
 
 def _mix(entry: Entry) -> Iterator[Found]:
