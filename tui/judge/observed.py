@@ -204,7 +204,7 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     ),
     source=(
         "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and sys_cpu of"
-        " fio"
+        " the load generator"
     ),
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
