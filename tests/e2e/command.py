@@ -29,12 +29,11 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def benchtui(
-    home: Path, *args: str | Path, cwd: Path | None = None
+    home: Path, *args: str | Path, cwd: Path | None = None, umask: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `benchtui ARGS` to its end."""
-    return forked.run(
-        [str(each) for each in args], environment(home), str(cwd or Path.cwd()), PATIENCE_S
-    )
+    """Run `benchtui ARGS` to its end; without a umask, with that of the tests."""
+    started = forked.Started(environment(home), str(cwd or Path.cwd()), umask)
+    return forked.run([str(each) for each in args], started, PATIENCE_S)
 
 
 def start(home: Path, *args: str | Path) -> subprocess.Popen[str]:

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST_REQUEST = 1 << 20
 PRELOADED = (
@@ -118,12 +118,18 @@ def forker() -> Forker:
     return _forkers[0]
 
 
-def run(
-    argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: float
-) -> subprocess.CompletedProcess[str]:
+class Started(NamedTuple):
+    """What a process has of whoever starts it."""
+
+    environ: Mapping[str, str]
+    cwd: str
+    umask: int | None = None  # that of the process that forks
+
+
+def run(argv: Sequence[str], started: Started, timeout: float) -> subprocess.CompletedProcess[str]:
     """Run `benchtui ARGV` to its end. Raises TimeoutError."""
     out, err = os.pipe(), os.pipe()
-    request = {"argv": list(argv), "environ": dict(environ), "cwd": cwd, "session": False}
+    request = {"argv": list(argv), **started._asdict(), "session": False}
     with Path(os.devnull).open() as nothing:
         told = forker().fork(request, [nothing.fileno(), out[1], err[1]])
     with told:
@@ -166,6 +172,7 @@ def _engine(
         "argv": list(arguments),
         "environ": dict(os.environ),
         "cwd": str(directory),
+        "umask": None,
         "session": True,
     }
     with Path(os.devnull).open() as nothing:
@@ -232,6 +239,8 @@ def _become(request: Mapping[str, Any], fds: Sequence[int], engines: socket.sock
     for fd in fds:
         os.close(fd)
     os.chdir(request["cwd"])
+    if request["umask"] is not None:
+        os.umask(request["umask"])
     os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = ["benchtui", *request["argv"]]

@@ -17,7 +17,7 @@ def interrupted(phase, info):
 gc.disable()
 gc.callbacks.append(interrupted)
 streams = [os.dup(number) for number in range(3)]
-_become({"argv": [], "environ": {}, "cwd": "/", "session": False}, streams, socket.socket())
+_become({"argv": [], "environ": {}, "cwd": "/", "umask": None, "session": False}, streams, socket.socket())
 gc.collect()
 print("went on")
 """

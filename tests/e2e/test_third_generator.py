@@ -104,40 +104,47 @@ def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "message"),
-    [
+WRONG = {  # what is replaced, by what, and what is said
+    "unknown key": (
+        "blocks: 16",
+        "blokcs: 16",
+        "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs",
+    ),
+    "value": ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
+    "placeholder": (
+        'bs: "{bs}"',
+        'bs: "{bz}"',
+        "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory",
+    ),
+    "tool": (
+        "tool: ddsync",
+        "tool: ddsink",
         (
-            "blocks: 16",
-            "blokcs: 16",
-            "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs",
+            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500',"
+            " 'ior', 'mdtest', 'suite'"
         ),
-        ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
-        (
-            'bs: "{bs}"',
-            'bs: "{bz}"',
-            "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory",
-        ),
-        (
-            "tool: ddsync",
-            "tool: ddsink",
-            (
-                "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500',"
-                " 'ior', 'mdtest', 'suite'"
-            ),
-        ),
-        ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
-    ],
-)
-def test_what_is_wrong_in_its_profile_is_reported_where_it_stands(
-    installed: Path, tmp_path: Path, right: str, wrong: str, message: str
-) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(PROFILE.read_text().replace(right, wrong))
-    done = benchtui(installed, tmp_path / "home", "profiles", "check", path)
+    ),
+    "warm-up": ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
+}
+
+
+@pytest.fixture(scope="module")
+def checked(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What `profiles check` says of all wrong profiles, by line."""
+    folder = tmp_path_factory.mktemp("wrong")
+    for name, (right, wrong, _) in WRONG.items():
+        (folder / f"{name}.yaml").write_text(PROFILE.read_text().replace(right, wrong))
+    done = benchtui(installed, folder / "home", "profiles", "check", *folder.glob("*.yaml"))
     assert done.returncode == 2
-    assert message in done.stderr
     assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_in_its_profile_is_reported_where_it_stands(
+    checked: list[str], name: str
+) -> None:
+    assert any(f"/{name}.yaml" in line and WRONG[name][2] in line for line in checked), checked
 
 
 def test_without_the_package_its_tool_is_not_known(tmp_path: Path) -> None:

@@ -52,21 +52,17 @@ def test_all_that_is_written_is_private(tmp_path: Path, umask: int) -> None:
     target.mkdir()
 
     def under_umask(*words: str | Path) -> None:
-        done = subprocess.run(
-            command(*words),
-            env=environment(home),
-            umask=umask,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
+        done = benchtui(home, *words, umask=umask)
         assert done.returncode in (0, 4), done.stderr
 
     under_umask("hosts", "add", "far", "--address", "127.0.0.9")  # makes the home
     (home / "profiles").mkdir(mode=0o700, exist_ok=True)
     (home / "profiles" / "umask.yaml").touch(0o600)
     (home / "profiles" / "umask.yaml").write_text(PROFILE)
-    under_umask("run", "own/umask", "--hosts", "local", "--set", f"directory={target}", "--detach")
+    words = ("run", "own/umask", "--hosts", "local", "--set", f"directory={target}", "--detach")
+    subprocess.run(
+        command(*words), env=environment(home), umask=umask, check=True, timeout=PATIENCE_S
+    )  # with an engine of its own
     run_dir = only_run(home)
     try:
         wait_until(lambda: measures(run_dir), "the measurement")

@@ -35,7 +35,7 @@ from tui.model.record import RunRecord
 from tui.workloads.fio.reader import FioReader
 
 FIO = shutil.which("fio")
-JOB = "[null]\nioengine=null\nrw=randrw\nrwmixread=70\nbs=4k\nsize=1g\nrate_iops=3000\ntime_based\nruntime=3\n"
+JOB = "[null]\nioengine=null\nrw=randrw\nrwmixread=70\nbs=4k\nsize=1g\nrate_iops=300\ntime_based\nruntime=3\n"
 ATTEMPTS = 4
 LOGGED_LATE_S = 0.05  # from the start of a job to its first I/O
 HOST = "HOST"  # in a job: the name of the host that runs it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tui.model.search import Offer
 from tui.workloads.base import Paced
 from tui.workloads.fio.variants import rate_of_gap, spread, worker_rates
 
+ATTEMPTS = 4
 JOB = {
     "rw": "randrw",
     "rwmixread": 70,
@@ -227,37 +228,53 @@ def test_what_cannot_be_paced_is_refused_with_the_reason(
         paced(job, 1000, more=more)
 
 
+def measured(step: Step, folder: Path, agrees: Callable[[list[dict[str, Any]]], bool]) -> bool:
+    """Tell whether what fio reports of each job of a step agrees with what was offered.
+
+    A machine that is busy holds fio up now and then; a defect breaks it always.
+    """
+    text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
+    for _ in range(ATTEMPTS):
+        assert run(text, folder, "--output=out.json").returncode == 0
+        if agrees(msgspec.json.decode((folder / "out.json").read_bytes())["jobs"]):
+            return True
+    return False
+
+
 @needs_fio
 @pytest.mark.e2e
 @pytest.mark.parametrize("rate", [3001, 40_000])
 def test_fio_does_what_is_offered(tmp_path: Path, rate: int) -> None:
-    # null waits where it queues
-    job = {"ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}
-    step = paced(job, rate, hosts=1).step
-    text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
-    done = run(text, tmp_path, "--output=out.json")
-    (job,) = msgspec.json.decode((tmp_path / "out.json").read_bytes())["jobs"]
-    assert done.returncode == 0
-    ios = {
-        name: job[name]["total_ios"] / (job[name]["runtime"] / 1000) for name in ("read", "write")
-    }
     # arrivals are Poisson: four standard deviations of their number
     chance = 4 / (rate * 0.3 * 3) ** 0.5
-    assert ios["read"] == pytest.approx(rate * 0.7, rel=0.01 + chance)
-    assert ios["write"] == pytest.approx(rate * 0.3, rel=0.01 + chance)
+
+    def agrees(jobs: list[dict[str, Any]]) -> bool:
+        (job,) = jobs
+        ios = {
+            name: job[name]["total_ios"] / (job[name]["runtime"] / 1000)
+            for name in ("read", "write")
+        }
+        return ios == pytest.approx({"read": rate * 0.7, "write": rate * 0.3}, rel=0.01 + chance)
+
+    # null waits where it queues
+    job = {"ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}
+    assert measured(paced(job, rate, hosts=1).step, tmp_path, agrees)
 
 
 @needs_fio
 @pytest.mark.e2e
 def test_fio_does_of_each_job_what_is_offered_and_reports_it_by_its_name(tmp_path: Path) -> None:
+    def agrees(jobs: list[dict[str, Any]]) -> bool:
+        did = {
+            job["jobname"]: sum(job[d]["total_ios"] / 3 for d in ("read", "write")) for job in jobs
+        }
+        assert list(did) == ["a", "w"]
+        return bool(
+            did["a"] == pytest.approx(2251, rel=0.06) and did["w"] == pytest.approx(750, rel=0.1)
+        )
+
     more = {"w": {"rw": "randwrite", "size": "1M", "numjobs": 2}}
     step = paced({"rw": "randread", "ioengine": "null", "iodepth": 1, "directory": None,
         "numjobs": 3}, 3001, 1,
                  {"w": {**more["w"], "ioengine": "null"}}, {"a": 0.75, "w": 0.25}).step  # fmt: skip
-    text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
-    assert run(text, tmp_path, "--output=out.json").returncode == 0
-    jobs = msgspec.json.decode((tmp_path / "out.json").read_bytes())["jobs"]
-    did = {job["jobname"]: sum(job[d]["total_ios"] / 3 for d in ("read", "write")) for job in jobs}
-    assert list(did) == ["a", "w"]
-    assert did["a"] == pytest.approx(2251, rel=0.06)
-    assert did["w"] == pytest.approx(750, rel=0.1)
+    assert measured(step, tmp_path, agrees)
