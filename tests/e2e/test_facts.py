@@ -16,6 +16,7 @@ from tests.lab.sshd import SshdLab, set_env
 from tests.remote import machines
 
 pytestmark = pytest.mark.e2e
+LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 SHORT = ("--set", "runtime=2s")
 
 
@@ -47,7 +48,7 @@ def made(
     done = benchtui(
         home,
         "run",
-        "weka/read-iops",
+        LOAD,
         *words,
         "--set",
         "size=8m",
