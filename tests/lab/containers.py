@@ -5,6 +5,7 @@ No image, no daemon.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from tests.patience import PATIENCE_S
 TOOLS = ("unshare", "nsenter")
 
 
+@functools.cache  # asked by several test modules
 def missing() -> str:
     """Why there can be no such container here; empty when there can."""
     lacking = [name for name in TOOLS if shutil.which(name) is None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
 PIECE = 1 << 15
 
 
+@functools.cache  # asked by several test modules
 def missing() -> str:
     """Why kubectl cannot be tested here; empty when it can.
 
