@@ -28,11 +28,10 @@ EXCEPTIONS = {
     "tui/journal/rundir.py": (
         "/proc; the lock of the engine, checked to be a file; a directory to be synced"
     ),
-    "tui/remote/agentsock.py": "/proc",
+    "tui/engine/preflight/logout.py": "/proc",
     "tui/journal/writer.py": "to append, checked to be a file; a directory to be synced",
     "tui/engine/preflight/made_files.py": "to append, checked to be a file",
-    "tui/engine/control.py": "a directory, by whose descriptor a socket is reached",
-    "tui/engine/questions.py": "/dev/null",
+    "tui/engine/control.py": "a directory, by whose descriptor a socket is reached; /dev/null",
     "tui/cli/main.py": "/dev/null; a descriptor that is closed",
     "tui/cli/shared/launching.py": "the terminal",
     "tui/library/summary.py": "a directory to be locked",

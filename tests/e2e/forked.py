@@ -53,7 +53,7 @@ PRELOADED = (
     "tui.engine.inputs.hosts",
     "tui.engine.plan.plan",
     "tui.engine.preflight.logout",
-    "tui.remote.agentsock",
+    "tui.engine.preflight.logout",
     "tui.workloads.fio.plan",
     "tui.library.filter",
     "tui.library.summary",

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tui.engine.session.task_output import TaskOutput
+from tui.engine.session.task import TaskOutput
 
 
 @pytest.mark.parametrize(

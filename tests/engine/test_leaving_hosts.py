@@ -12,8 +12,7 @@ import pytest
 
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
-from tui.engine.preflight.clean import clean, created_of, look
-from tui.engine.preflight.leftovers import find_leftovers, remove_leftovers
+from tui.engine.preflight.clean import clean, created_of, find_leftovers, look, remove_leftovers
 from tui.engine.recover import execute_collection
 from tui.engine.run import run as run_module
 from tui.engine.run.run import execute, open_run

@@ -15,8 +15,8 @@ from tests.lab.agent import ssh_agent
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
 from tui.engine.preflight import logout
+from tui.engine.preflight.logout import is_forwarded
 from tui.model.address import HostAddress
-from tui.remote.agentsock import is_forwarded
 from tui.remote.connections import Connections
 
 NO_BUS = {"USER": "bench", "PATH": "/nonexistent"}

@@ -21,7 +21,7 @@ from tui.engine.preflight.programs import (
     read_program,
     with_programs,
 )
-from tui.engine.run.programs import copy_programs
+from tui.engine.run.preflight import copy_programs
 from tui.engine.run.run import open_run
 from tui.model.address import HostAddress
 from tui.model.plan import Plan, of_machine

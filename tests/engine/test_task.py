@@ -7,7 +7,7 @@ from typing import Any
 
 from tui.engine.executors.per_host import _reopen
 from tui.engine.session.history import History
-from tui.engine.session.task_output import after_sample
+from tui.engine.session.task import after_sample
 from tui.model.event import Sample
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.engine.session.context import RunContext, RunRefused, RunStopped
-from tui.engine.session.window import Window
+from tui.engine.session.context import RunContext, RunRefused, RunStopped, Window
 from tui.journal.writer import Journal
 from tui.model.plan import Plan, ProfileRef
 

@@ -21,7 +21,7 @@ from tests.profiles.catalogue import (
     WORKLOADS,
     Options,
 )
-from tui.engine.inputs.profile_groups import OTHER, group_of, groups
+from tui.engine.inputs.profile_texts import OTHER, group_of, groups
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress

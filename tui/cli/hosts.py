@@ -362,7 +362,7 @@ def sweep_all(args: argparse.Namespace) -> int:
 async def _sweep(
     args: argparse.Namespace, addresses: list[HostAddress], connections: Connections
 ) -> int:
-    from tui.engine.preflight.leftovers import find_leftovers, remove_leftovers
+    from tui.engine.preflight.clean import find_leftovers, remove_leftovers
 
     found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]

@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
 
 def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
     """Print all profiles by group, broken ones with their error."""
-    from tui.engine.inputs.profile_groups import group_names, group_of
+    from tui.engine.inputs.profile_texts import group_names, group_of
 
     entries = [(group_of(entry.tag, preset=entry.preset), entry) for entry in catalogue.list()]
     if args.json:

@@ -28,7 +28,7 @@ from tui.model.rundir import JOURNAL_FILE, LOG_FILE, PLAN_FILE, RAW_DIR, new_run
 from tui.sources.keeper import held
 
 if TYPE_CHECKING:
-    from tui.engine.questions import Questions
+    from tui.engine.control import Questions
 
 ENGINE_UP_S = 60.0
 ROOM_BYTES = 2 << 20  # twice what the journal reserves for its last events
@@ -108,7 +108,7 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
 
     To be closed after use.
     """
-    from tui.engine.questions import Questions
+    from tui.engine.control import Questions
 
     ours, theirs = socket.socketpair()
     with theirs:

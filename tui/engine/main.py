@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.engine.control import ControlServer, Request
+from tui.engine.control import ControlServer, EngineAsker, Request, take_link
 from tui.engine.executors.load import stop_host
 from tui.engine.launch import EngineMode
 from tui.engine.preflight.logout import forwarded_agent
-from tui.engine.questions import EngineAsker, take_link
 from tui.engine.run.run import execute, open_run
 from tui.engine.session.context import RunContext
 from tui.engine.session.host_session import secrets_of

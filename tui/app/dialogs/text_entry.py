@@ -18,7 +18,7 @@ from tui.app.dialogs.confirm import Dialog
 from tui.app.widgets.form import SecretInput, TextInput
 
 if TYPE_CHECKING:
-    from tui.engine.questions import Questions
+    from tui.engine.control import Questions
     from tui.remote.vault import Asker, Question
 
 

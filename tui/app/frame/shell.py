@@ -24,9 +24,9 @@ from tui.model.problem import BenchtuiError
 from tui.model.settings import Settings
 
 if TYPE_CHECKING:
+    from tui.engine.control import Questions
     from tui.engine.inputs.hosts import Fleet
     from tui.engine.inputs.profiles import Catalogue
-    from tui.engine.questions import Questions
     from tui.library.runs import RunStore
     from tui.remote.vault import Asker
 

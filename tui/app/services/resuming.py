@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tui.app.dialogs.forms import Bounds
     from tui.app.frame.selection import Selection
     from tui.app.frame.shell import AppShell
+    from tui.engine.control import Questions
     from tui.engine.extend_search import Spent
     from tui.engine.inputs.hosts import Fleet
     from tui.engine.inputs.profiles import Catalogue
     from tui.engine.launch import EngineMode
     from tui.engine.plan.reproduce import Again
-    from tui.engine.questions import Questions
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 

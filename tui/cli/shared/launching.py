@@ -20,9 +20,9 @@ from tui.model.problem import PreflightError, Problem, UsageError
 from tui.model.shared_files import sharing_note
 
 if TYPE_CHECKING:
+    from tui.engine.control import Questions
     from tui.engine.launch import EngineMode
     from tui.engine.preflight.preview import Preview
-    from tui.engine.questions import Questions
     from tui.remote.vault import Asker, Question
 
 TERMINAL = "/dev/tty"

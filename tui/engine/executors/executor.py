@@ -9,9 +9,8 @@ from msgspec import Struct
 from tui.model.plan import Step
 
 if TYPE_CHECKING:
-    from tui.engine.session.context import RunContext
+    from tui.engine.session.context import RunContext, Window
     from tui.engine.session.history import History
-    from tui.engine.session.window import Window
     from tui.model.event import TaskStarted
 
 

@@ -31,14 +31,14 @@ from tui.engine.session.context import (
     LOOK,
     RunContext,
     RunRefused,
+    Window,
     faults_of,
     on_hosts,
     refuse_failed,
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskRun
-from tui.engine.session.task_output import TaskLoad
+from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
@@ -49,7 +49,6 @@ from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result, 
 
 if TYPE_CHECKING:
     from tui.engine.session.history import History
-    from tui.engine.session.window import Window
 
 
 def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:

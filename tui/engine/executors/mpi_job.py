@@ -21,8 +21,7 @@ from tui.engine.preflight.mpi_hosts import (
 from tui.engine.session.context import CLEAN_UP, LOOK, RunContext, StopMode, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskRun
-from tui.engine.session.task_output import TaskLoad
+from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step

@@ -21,6 +21,7 @@ from tui.engine.session.context import (
     RunContext,
     RunRefused,
     RunStopped,
+    Window,
     faults_of,
     on_hosts,
 )
@@ -34,9 +35,7 @@ from tui.engine.session.targets import (
     rewritten,
     still_free,
 )
-from tui.engine.session.task import LONGEST_AWAY_S, Outcome, TaskRun
-from tui.engine.session.task_output import TaskLoad
-from tui.engine.session.window import Window
+from tui.engine.session.task import LONGEST_AWAY_S, Outcome, TaskLoad, TaskRun
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
 from tui.model.plan import Step, is_device

@@ -1,4 +1,4 @@
-"""Profile files as text: find them, read tags and titles without loading models."""
+"""Profile files as text: find them, read tags, titles and groups without loading models."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tui.model.bounded import read_text
@@ -16,6 +17,7 @@ from tui.model.problem import UsageError, unreadable
 from tui.model.yaml_text import load
 
 SUFFIXES = (".yaml", ".yml")
+OWN, OTHER = "your own", "other presets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +155,31 @@ def head(text: str) -> tuple[str | None, str | None]:
     tag, base = data.get("profile"), data.get("extends")
     known = tag if isinstance(tag, str) and re.fullmatch(TAG_PATTERN, tag) else None
     return known, base if isinstance(base, str) else None
+
+
+@functools.cache
+def groups() -> dict[str, tuple[str, ...]]:
+    """Return the patterns of each group, in the order they are listed."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in read_text(presets_dir() / "groups.txt").splitlines():
+        if not line.startswith("#"):
+            name, _, patterns = line.partition(":")
+            found[name] = (*found.get(name, ()), *patterns.split())
+    return found
+
+
+def group_names() -> list[str]:
+    """Return all groups, the user's own profiles last."""
+    return [*groups(), OTHER, OWN]
+
+
+def group_of(tag: str, *, preset: bool) -> str:
+    """Return the group of a profile."""
+    if not preset:
+        return OWN
+    fitting = (
+        name
+        for name, patterns in groups().items()
+        if any(fnmatchcase(tag, pattern) for pattern in patterns)
+    )
+    return next(fitting, OTHER)

@@ -297,7 +297,7 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
         spec.objective,
         tuple(map(limit_of, texts)),
         tuple(
-            Knob(name, _values(profile, name, values, hosts, words))
+            Knob(name, knob_values(profile, name, values, hosts, words))
             for name, values in over.items()
         ),
         points=spec.points,
@@ -340,13 +340,13 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
         )
     if wish.most_point_s is not None:
         raise UsageError(f"{words.most}: points at full load are all as long as {words.point} says")
-    counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
+    counts = knob_values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
     limits = tuple(map(limit_of, wish.limits))
     search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
     return replace(search, points=len(lacking(search, ())) + SPARE)
 
 
-def _values(
+def knob_values(
     profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
 ) -> tuple[int, ...]:
     """Return a knob's values, ascending: given, swept by the profile, or around its default."""
@@ -363,7 +363,7 @@ def _values(
     found = (
         given
         or [int(each) for each in swept if not isinstance(each, bool)]
-        or _allowed(param, around)
+        or within_bounds(param, around)
     )
     return tuple(sorted(set(found)))
 
@@ -373,14 +373,14 @@ def doubled(hosts: int) -> tuple[int, ...]:
     return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
 
 
-def _allowed(param: Param, values: Sequence[int]) -> list[int]:
+def within_bounds(param: Param, values: Sequence[int]) -> list[int]:
     """Return the values within a parameter's bounds."""
     least = 1 if param.min is None else parse_limit(param.kind, param.min)
     most = float("inf") if param.max is None else parse_limit(param.kind, param.max)
     return [each for each in values if least <= each <= most]
 
 
-def _check_fits(search: Search, words: Words) -> None:
+def check_time_for_point(search: Search, words: Words) -> None:
     """Raise UsageError if the time is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
@@ -423,18 +423,19 @@ def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
     profile = kept_profile(plan.profile)
     number = [step.index for step in plan.slots].index(slot.index) + 1
     params = with_knobs(profile, plan.params, offer.knobs)
-    made = _offered(profile, params, plan.hosts[: offer.knobs.get(HOSTS)], offer, number)
+    made = paced_step(profile, params, plan.hosts[: offer.knobs.get(HOSTS)], offer, number)
     step = replace(made.step, index=slot.index, attempt=slot.attempt, pause_s=offer.settle_s)
     return Paced(step, made.remarks)
 
 
-def _offered(
+def paced_step(
     profile: Profile,
     params: Mapping[str, ParamValue],
     hosts: Sequence[HostAddress],
     offer: Offer,
     number: int,
 ) -> Paced:
+    """Return the step of a point at the offered load, seeded by its number."""
     name = f"{profile.profile} point {number}"
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}

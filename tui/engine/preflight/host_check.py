@@ -71,9 +71,8 @@ async def check_host(
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
-    from tui.engine.preflight.allocation import allocation_facts
-    from tui.engine.preflight.carry import carried_facts, carrying_agent
-    from tui.engine.preflight.rules import commands_of
+    from tui.engine.preflight.programs import carried_facts, carrying_agent
+    from tui.engine.preflight.rules import allocation_facts, commands_of
     from tui.model.plan import of_machine
 
     async with carrying_agent(address, connections, programs) as agent:
@@ -130,7 +129,7 @@ def problem_of(
     Copied programs count as expected.
     """
     from tui import workloads
-    from tui.engine.preflight.carry import no_program
+    from tui.engine.preflight.programs import no_program
     from tui.engine.preflight.rules import directory_problems, tool_problems
     from tui.model.plan import of_machine
 

@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +38,11 @@ FORWARDED = (
     ),
     "keep this session, use a key file here, or run an ssh-agent on this machine",
 )
+PEER_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
+TIMEOUT_S = 1.0
+# of sshd: its pid; of ssh-agent: the pid that started it
+OLD_NAME = re.compile(r"/ssh-[^/]+/agent\.(\d+)$")
+NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/agent
 
 
 def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
@@ -118,7 +125,6 @@ def text_of(path: Path) -> str:
 
 def agent_may_go(environ: Mapping[str, str]) -> bool:
     """Return whether the agent of this session is a forwarded one."""
-    from tui.remote.agentsock import is_forwarded
 
     path = environ.get("SSH_AUTH_SOCK")
     return bool(path) and is_forwarded(str(path), environ)
@@ -129,7 +135,6 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 
     `by_agent`: its socket by server.
     """
-    from tui.remote.agentsock import is_forwarded
 
     forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
     names = [name for name, path in by_agent.items() if path in forwarded]
@@ -167,3 +172,45 @@ def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[
                     (way.user, way.identities, way.agent, way.identities_only, way.jumps), host
                 )
     return list(found.values())
+
+
+def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
+    """Return whether sshd listens on an agent's socket.
+
+    If the owner is hidden, decided by the socket's name.
+    """
+    if (owner := owner_of(path)) is not None:
+        return owner.startswith("sshd")
+    if NEW_NAME.search(str(Path(path).resolve())):
+        return True
+    match = OLD_NAME.search(str(Path(path).resolve()))
+    return match is not None and "SSH_CONNECTION" in environ and not has_agent_beside(int(match[1]))
+
+
+def owner_of(path: str) -> str | None:
+    """Return the name of the process that listens on a socket, None if unknown."""
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(TIMEOUT_S)
+            client.connect(path)
+            raw = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS.size)
+        return command_of(PEER_CREDENTIALS.unpack(raw)[0])
+    except OSError:
+        return None
+
+
+def command_of(pid: int) -> str | None:
+    """Return a process's name; None if it is gone or hidden."""
+    try:
+        return (
+            Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() or None
+        )
+    except OSError:
+        return None
+
+
+def has_agent_beside(pid: int) -> bool:
+    """Return whether an ssh-agent has this pid or one of the next: it forks after naming its
+    socket.
+    """
+    return any(command_of(other) == "ssh-agent" for other in range(pid, pid + 4))

@@ -1,12 +1,13 @@
-"""Preflight rules for every host, and free space over steps, directories, file systems."""
+"""Preflight rules for every host: load generators, free space, end of the allocation."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,7 +25,8 @@ from tui.engine.preflight.destroy import (
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.distributions import install_command
-from tui.model.hostfacts import Fact
+from tui.model.hostfacts import ALLOCATION_ENDS, Fact
+from tui.model.plain_data import format_utc
 from tui.model.plan import (
     CarriedProgram,
     FileSpec,
@@ -41,6 +43,10 @@ from tui.remote.devices import read_devices, read_room
 from tui.remote.files import stat_files
 from tui.remote.made import identify
 from tui.workloads.base import Requirement, Workload
+
+if TYPE_CHECKING:
+    from tui.model.address import HostAddress
+    from tui.remote.connections import Connections
 
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
 OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
@@ -401,3 +407,14 @@ def judge_files(
 def in_use_by(holder: Holder) -> str:
     """Say who holds a host."""
     return f"in use by run {holder.run} of {holder.owner}"
+
+
+async def allocation_facts(address: HostAddress, connections: Connections) -> dict[str, Fact]:
+    """Return when the host's allocation ends, by this machine's clock.
+
+    Empty if it has no limit or none is known.
+    """
+    left_s = (await connections.way(address).limits(address)).left_s
+    if left_s is None:
+        return {}
+    return {ALLOCATION_ENDS: format_utc(datetime.now(UTC) + timedelta(seconds=left_s))}

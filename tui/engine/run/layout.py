@@ -25,8 +25,7 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
-from tui.engine.session.task import TaskRun
-from tui.engine.session.task_output import TaskLoad
+from tui.engine.session.task import TaskLoad, TaskRun
 from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step

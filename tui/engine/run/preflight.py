@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from tui.engine.executors.lookup import executors_of
-from tui.engine.preflight.allocation import allocation_facts
-from tui.engine.preflight.carry import carried_facts
 from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
+from tui.engine.preflight.programs import carried_facts, carried_names, carry, no_program
 from tui.engine.preflight.rules import (
+    allocation_facts,
     facts_of,
     file_system_of,
     identified_by,
@@ -27,7 +27,6 @@ from tui.engine.preflight.rules import (
     judge_space,
     look_at,
 )
-from tui.engine.run.programs import copy_programs
 from tui.engine.session.context import (
     JUDGE,
     LEAVE,
@@ -48,7 +47,7 @@ from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
-from tui.model.plan import Plan, Step
+from tui.model.plan import Plan, Step, of_machine
 from tui.model.shared_files import (
     common_paths,
     other_names_text,
@@ -412,3 +411,24 @@ def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
         rtt_s=clock.rtt_s,
         run_zero_ms=session.journal.zero_ms,
     )
+
+
+async def copy_programs(ctx: RunContext, session: HostSession) -> None:
+    """Copy the programs that a host needs, unless they are there.
+
+    Raises HostError.
+    """
+    copied = {each.name for each in ctx.plan.carried}
+    wanted = (
+        [name for name in carried_names(ctx.plan, session.name) if name in copied] if copied else []
+    )
+    if not wanted:
+        return
+    probe = await session.ask(lambda agent: agent.probe())
+    machine = str(probe.values.get("arch"))
+    mine = of_machine(ctx.plan.carried, machine)
+    for name in wanted:
+        if name not in mine:
+            code, message = no_program(name, machine)
+            raise HostError(code, session.name, message)
+        await session.ask(partial(carry, program=mine[name]))

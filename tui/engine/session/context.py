@@ -1,4 +1,4 @@
-"""Context of a run: plan, journal, hosts, stop requests; parallel work on all hosts."""
+"""What all phases of a run share: plan, hosts, journal, requests to stop, the measured window."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 LATE_S = 0.2  # how incomplete a second may be to count as whole
 _unpack = msgspec.msgpack.Decoder(dict[str, DirectionSample]).decode
 _pack = msgspec.msgpack.Encoder().encode
+NOT_STARTED = "not started: "
 
 
 class _Sum(msgspec.Struct):
@@ -415,3 +416,27 @@ async def _all_at_once(work: list[Awaitable[None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Window:
+    """Where `steps` steps wait for each other: prepared, armed, and right before GO.
+
+    One alone waits for none.
+    """
+
+    def __init__(self, steps: int = 1) -> None:
+        self._barrier = asyncio.Barrier(steps)
+        self._refusal = ""
+
+    async def meet(self, ctx: RunContext) -> None:
+        """Wait until every step is here. Raises RunRefused when one cannot come, RunStopped."""
+        try:
+            await ctx.unless_stopped(self._barrier.wait())
+        except asyncio.BrokenBarrierError:
+            raise RunRefused("failed", EXIT_PARTIAL, f"{NOT_STARTED}{self._refusal}") from None
+        ctx.check_stop()
+
+    async def leave(self, why: str) -> None:
+        """Withdraw a step: refuse the steps that wait for it."""
+        self._refusal = self._refusal or why
+        await self._barrier.abort()
