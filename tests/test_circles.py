@@ -19,8 +19,8 @@ Graph = Mapping[str, set[str]]
 EXTENSION_POINTS = {
     "benchtui.workloads": "tui.model.tool",
     "benchtui.exporters": "tui.model.exporter",
-    "benchtui.transports": "tui.remote.way_registry",
-    "benchtui.sources": "tui.sources.registry",
+    "benchtui.transports": "tui.remote.way_base",
+    "benchtui.sources": "tui.sources.base",
 }
 """Groups of entry points that other packages add to, and their loaders: a loader needs none of
 those it finds.

@@ -7,8 +7,7 @@ from itertools import count
 import pytest
 
 from tests.samples.records import run, step
-from tui.analysis.compare import compare
-from tui.analysis.sides import BY_AB, apart, differing, joined
+from tui.analysis.compare import BY_AB, apart, compare, differing, joined
 from tui.model.record import RunRecord
 
 NUMBERS = count()

@@ -17,7 +17,7 @@ from tui.metrics.units import iops
 from tui.model.search import Offer
 from tui.text.digits import large_digits
 from tui.text.line import BAD
-from tui.view.live_search import search_tiles
+from tui.view.live_points import search_tiles
 
 Compare = Callable[..., bool]
 

@@ -30,7 +30,6 @@ from tui.model.record import HeadlineRecord
 from tui.model.rundir import PLAN_FILE
 from tui.model.step_record import MetadataRecord, OperationRecord
 from tui.text.plot import TimeAxis
-from tui.view.live_operations import operation_tiles
 from tui.view.live_series import (
     LANES,
     Beside,
@@ -41,6 +40,7 @@ from tui.view.live_series import (
     rate_lines,
     time_lines,
 )
+from tui.view.operations import operation_tiles
 
 HOSTS = ("c1", "c2")
 

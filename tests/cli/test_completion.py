@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.cli.completing import formats, hosts, parser_for, profiles, runs
+from tui.cli.completion import formats, hosts, parser_for, profiles, runs
 from tui.cli.main import main, verb_module
 from tui.cli.shared.arguments import VERBS
 

@@ -9,8 +9,7 @@ import pytest
 from tests.samples.events import sample, started
 from tui.cli.shared.progress import status_text
 from tui.journal.fold import fold, fold_all
-from tui.journal.host import silent_hosts_text, waiting_text
-from tui.journal.state import RunState
+from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.model.event import (
     AnyEvent,

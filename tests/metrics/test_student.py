@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.metrics.student import t_beyond, t_quantile
+from tui.analysis.stats import t_beyond, t_quantile
 
 degrees_of_freedom = st.floats(1, 1e5)
 

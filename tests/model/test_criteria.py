@@ -6,7 +6,7 @@ import pytest
 
 from tui.model.criteria import parse_criterion
 from tui.model.plain import OPERATIONS
-from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES
+from tui.workloads.elbencho.options import OBJECT_PHASES, PHASES
 from tui.workloads.mdtest import output as mdtest
 
 

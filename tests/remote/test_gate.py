@@ -13,9 +13,8 @@ import pytest
 from tests.lab.sshd import SshdLab
 from tests.remote.test_ssh_connect import target
 from tui.model.address import HostAddress
-from tui.remote import gate as gates
-from tui.remote.connections import Connections
-from tui.remote.gate import Gate
+from tui.remote import connections as gates
+from tui.remote.connections import Connections, Gate
 from tui.remote.login import LoginAttempt
 
 NARROW = "MaxStartups 2:100:3"  # sshd drops the third that is not logged in yet, at the latest

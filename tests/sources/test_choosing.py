@@ -14,8 +14,7 @@ from tui.model.hostspec import MOST_KNOWN
 from tui.model.inventory import load_inventory
 from tui.model.problem import UsageError
 from tui.sources import run_command
-from tui.sources.base import SourceContext
-from tui.sources.registry import installed_sources
+from tui.sources.base import SourceContext, installed_sources
 
 INVENTORY = """
 defaults: {user: bench}

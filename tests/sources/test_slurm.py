@@ -17,9 +17,9 @@ from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
 from tui.engine.inputs.hosts import Fleet
 from tui.model.problem import UsageError
-from tui.model.slurm_time import seconds_of
+from tui.model.quantities import seconds_of
 from tui.sources.base import SourceContext
-from tui.sources.slurm.allocation import parse_wanted
+from tui.sources.slurm.source import parse_wanted
 
 LOAD = Path(__file__).parents[1] / "faults" / "load.yaml"
 needs_slurm = pytest.mark.skipif(bool(missing()), reason=missing())

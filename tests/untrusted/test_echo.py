@@ -20,7 +20,7 @@ from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.problem import Problem, UsageError
 from tui.remote.vault import Question
-from tui.sources.registry import installed_sources
+from tui.sources.base import installed_sources
 
 CONTROLS = "\x1b\x07\x9b\x9d\x85\x7f\r\n\b\u202e\u2066\u200f\u061c\u2028\udc9b"
 typed = st.text(

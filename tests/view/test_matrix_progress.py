@@ -14,7 +14,7 @@ from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded
 from tui.record.progress import OVERHEAD_S, MatrixProgress, matrix_progress
-from tui.view.live_progress import cells_text
+from tui.view.live_wait import cells_text
 from tui.view.plan import parts_of, steps_text, written_bytes
 
 RUNTIME_S = 20.0

@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.analysis.measured import Floor
-from tui.analysis.stats import ALPHA
+from tui.analysis.stats import ALPHA, t_quantile
 from tui.journal.rundir import write_atomic
-from tui.metrics.student import t_quantile
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.plain_data import PlainDecoder
 from tui.model.problem import NotComparableError, Problem

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import comb, exp, log, sqrt
+from math import comb, exp, log, log1p, sqrt
 from operator import mul
 from statistics import NormalDist, fmean, median, pvariance
 from typing import Literal
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
-from tui.metrics.student import t_beyond, t_quantile
 
 Method = Literal[
     "repetitions", "within one run", "one run, order statistics", "one run, noise floor"
@@ -33,6 +32,7 @@ BLOCK_LAGS = 3.0  # block length over the lag of the last correlation
 ACROSS = 1.5  # tuned so that at most 5 % of equal pairs differ: tests/long/bench/same_pairs.py
 HALF_BUCKET = 0.0078  # resolution of fio's buckets
 NORMAL = NormalDist()
+NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and slow to sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,3 +322,32 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
         highest = max(highest, min(1.0, value * (len(known) - place)))
         found[at] = highest
     return found
+
+
+@lru_cache(maxsize=1024)
+def t_beyond(degrees: float, t: float) -> float:
+    """Return the probability of more than `t`, for t >= 0."""
+    if (degrees + 1) / 2 * log1p(t * t / degrees) > NOTHING:
+        return 0.0
+    import mpmath
+
+    share = degrees / (degrees + mpmath.mpf(t) ** 2)
+    return float(mpmath.betainc(degrees / 2, 0.5, 0, share, regularized=True) / 2)
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(degrees: float, share: float) -> float:
+    """Return the t-quantile of a probability from 0.5 to below 1."""
+    import mpmath
+
+    beyond = 1 - share
+    if beyond >= 0.5:
+        return 0.0
+    z = NormalDist().inv_cdf(share)
+    # Cornish-Fisher, first term: close enough as a start
+    begin = z + (z**3 + z) / (4 * degrees)
+
+    def wrong(t: mpmath.mpf) -> mpmath.mpf:
+        return mpmath.log(t_beyond(degrees, abs(float(t))) / beyond)
+
+    return abs(float(mpmath.findroot(wrong, (begin, begin * 1.01), tol=1e-20, verify=False)))

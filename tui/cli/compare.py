@@ -55,10 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Compare and return the exit code."""
-    from tui.analysis.compare import compare
+    from tui.analysis.compare import check_across, compare, differing
     from tui.analysis.criteria import judge_against, named_criteria
     from tui.analysis.measured import NoiseFloors
-    from tui.analysis.sides import check_across, differing
 
     named_criteria(args.criteria)  # report their errors before reading anything
     store, floors = run_store(), NoiseFloors.read(paths().noise)

@@ -1,14 +1,27 @@
-"""`benchtui completion`: the completion script for bash, zsh or fish."""
+"""`benchtui completion`: the completion script for a shell, and what the shell completes at Tab.
+
+Completing reads only names: it runs at every Tab.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tui.cli.shared.arguments import VERBS, Load, parser_with, verbs_of
+from tui.cli.shared.common import paths, user_settings
+from tui.model.paths import from_home
+from tui.model.problem import BenchtuiError
 
 SHELLS = ("bash", "zsh", "fish")
 USE = """install it where the shell looks:
   bash   benchtui completion bash > ~/.local/share/bash-completion/completions/benchtui
   zsh    benchtui completion zsh > "${fpath[1]}/_benchtui"
   fish   benchtui completion fish > ~/.config/fish/completions/benchtui.fish"""
+MOST_FILES = 2000  # of one folder
+FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,3 +43,238 @@ def undescribed(script: str) -> str:
     """Return the script changed so that zsh lists names without a description cleanly."""
     shown = '        _describe "${words[1]}" completions'
     return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')
+
+
+def complete(load: Load) -> None:
+    """Answer the shell's request from the environment and exit; do nothing without one."""
+    from argcomplete.finders import CompletionFinder
+
+    class Finder(CompletionFinder):
+        """Handle bash, which breaks words before an @ instead of after it."""
+
+        def quote_completions(
+            self, completions: list[str], quote: str, broken_at: int | None
+        ) -> list[str]:
+            kept = broken_at is not None and all(
+                word[broken_at : broken_at + 1] == "@" for word in completions
+            )
+            return super().quote_completions(
+                completions, quote, broken_at - kept if broken_at is not None else None
+            )
+
+    words = os.environ.get("COMP_LINE", "").split()
+    Finder()(parser_for(load, words[1] if len(words) > 1 else ""), always_complete_options="long")
+
+
+def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
+    """Return a parser with the arguments of one verb, or of the screens, and their completers."""
+    parser = parser_with(load, (verb,), screens=verb not in VERBS)
+    give_completers(parser, "app")
+    if verb in VERBS:
+        give_completers(verbs_of(parser)[verb], verb)
+    return parser
+
+
+def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Set the completer of each argument, also of nested verbs."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                give_completers(below, verb)
+        elif action.choices is None:
+            action.completer = completer_of(action, verb)  # type: ignore[attr-defined]
+
+
+def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[str]]:
+    """Return the completer of an argument, by its metavar.
+
+    `profiles` and `--profile` of the screens use NAME, `compare` uses A and B for its runs."""
+    from argcomplete.completers import FilesCompleter
+
+    metavar = str(action.metavar or "")
+    if action.dest == "terms":
+        return terms
+    if action.dest == "profile" and verb in ("run", "capacity", "ab"):
+        return runnable
+    if metavar.startswith(FILES):
+        files: Callable[..., Iterable[str]] = FilesCompleter()
+        return files
+    if metavar == "NAME" and (verb == "profiles" or action.dest == "profile"):
+        return profiles
+    named = {
+        "PROFILE": profiles,
+        "RUN": runs,
+        "A": runs,
+        "B": runs,
+        "SPEC": hosts,
+        "FORMAT": formats,
+    }
+    return named.get(metavar, nothing)
+
+
+def nothing(**_: Any) -> list[str]:
+    """Complete to nothing: a value only the user knows.
+
+    argcomplete's own class for that would hide the option as well."""
+    return []
+
+
+def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return a completer that returns no names if files cannot be read."""
+
+    def completer(prefix: str = "", **_: Any) -> list[str]:
+        try:
+            return [name for name in names(prefix) if name.startswith(prefix)]
+        except (BenchtuiError, OSError):
+            return []
+
+    return completer
+
+
+@quietly
+def runs(_: str) -> Iterable[str]:
+    """Complete run IDs, `last` and `last:any`."""
+    from tui.library.runs import WORDS
+
+    names = os.listdir(paths().runs)  # noqa: PTH208
+    return [*WORDS, *sorted((name for name in names if not name.startswith(".")), reverse=True)]
+
+
+@quietly
+def profiles(_: str) -> Iterable[str]:
+    """Complete tags of profiles."""
+    from tui.engine.inputs.profiles import Catalogue
+
+    return Catalogue(paths().profiles).names()
+
+
+@quietly
+def runnable(_: str) -> Iterable[str]:
+    """Complete tags of profiles, and load generators that run a job without one."""
+    from tui.engine.inputs.profiles import Catalogue
+    from tui.model.tool import installed
+
+    return [*Catalogue(paths().profiles).names(), *installed()]
+
+
+def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
+    """Complete keys of a job after a load generator's name, common ones first; after ``rw=`` its
+    values."""
+    from tui import workloads
+    from tui.model.tool import installed
+
+    tool = getattr(parsed_args, "profile", None)
+    if tool not in installed():
+        return []
+    from_terms = workloads.get(tool).from_terms()
+    name, equals, value = prefix.partition("=")
+    common = from_terms.job_terms()
+    if equals:
+        before = value.rpartition(",")[0]
+        begin = f"{name}={before}," if before else f"{name}="
+        words = next((term.choices for term in common if term.name == name), ())
+        return [begin + word for word in words if (begin + word).startswith(prefix)]
+    found = [f"{term.name}=" for term in common if term.name.startswith(prefix)]
+    return found or [f"{each}=" for each in from_terms.term_names() if each.startswith(prefix)]
+
+
+@quietly
+def hosts(prefix: str) -> Iterable[str]:
+    """Complete hosts of the inventory and of ~/.ssh/config, @groups, local.
+
+    In a list with commas completes the last one, and none twice."""
+    from tui.engine.inputs.ssh_names import PATTERN, words_in
+    from tui.model.hostspec import LOCAL, STDIN, source_of, split
+    from tui.sources.base import installed_sources
+
+    parts = split(prefix + "?")  # the last one is being typed
+    typed = parts[-1][:-1]
+    if (
+        (found := source_of(typed.removeprefix("!")))
+        and found[0] in installed_sources()
+        and found[1] != STDIN
+    ):
+        return [prefix.removesuffix(found[1]) + rest for rest in of_source(*found)]
+    before = "".join(f"{part}," for part in parts[:-1])
+    described = inventory()
+    known, groups = described.get("hosts") or {}, groups_in(described)
+    names = [*known, *(f"@{group}" for group in groups), LOCAL]
+    names += [
+        word
+        for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config"))
+        if not PATTERN & set(word)
+    ]
+    if typed and not any(name.startswith(typed) for name in names):
+        names = [f"{source}:" for source in installed_sources()]
+    named = {name for part in parts[:-1] for name in _named_by(part, groups)}
+    return [
+        before + name
+        for name in dict.fromkeys(names)
+        if not (named and named.issuperset(_named_by(name, groups)))
+    ]
+
+
+def of_source(name: str, text: str) -> Iterable[str]:
+    """Complete what follows a source's colon: files, and names the source knows without a query."""
+    from tui.sources.base import SourceContext, load_source
+
+    source = load_source(name)
+    known = source.complete(text, SourceContext.here())
+    return [*known, *(files_at(text) if source.takes_files else ())]
+
+
+def files_at(text: str) -> Iterable[str]:
+    """Return the paths that start with the typed text, folders with a / at the end."""
+    folder, slash, begin = text.rpartition("/")
+    try:
+        with os.scandir(from_home(folder + slash) if slash else ".") as entries:
+            found = [
+                each
+                for each, _ in zip(entries, range(MOST_FILES), strict=False)
+                if each.name.startswith(begin)
+            ]
+    except OSError:
+        return ()
+    return sorted(f"{folder}{slash}{each.name}{'/' * each.is_dir()}" for each in found)
+
+
+def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
+    """Return the hosts that a part of a list names: a name, a range, or a group."""
+    from tui.model.hostspec import expand
+
+    if not part.startswith("@"):
+        return expand(part)
+    # groups may not name each other
+    others = {name: members for name, members in groups.items() if name != part[1:]}
+    return [
+        name for member in groups.get(part[1:]) or () for name in _named_by(str(member), others)
+    ] or [part]
+
+
+def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the members of every group of an inventory, from both ways to list them."""
+    written = (described.get("groups") or {}).items()
+    found = {
+        str(name): list(members) if isinstance(members, list) else [] for name, members in written
+    }
+    for host, each in (described.get("hosts") or {}).items():
+        for group in (each.get("groups") if isinstance(each, dict) else None) or ():
+            found.setdefault(str(group), []).append(host)
+    return found
+
+
+def inventory() -> dict[str, Any]:
+    """Return the inventory as plain data, unchecked: only names are needed."""
+    from tui.model.bounded import MOST_SMALL_BYTES, read_text
+    from tui.model.yaml_text import load
+
+    file = user_settings().inventory or paths().inventory
+    return load(read_text(file, MOST_SMALL_BYTES), str(file)).data if file.exists() else {}
+
+
+@quietly
+def formats(_: str) -> Iterable[str]:
+    """Complete formats of exports."""
+    from tui.model.exporter import installed
+
+    return installed()

@@ -15,8 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tui.cli import doctor_checks
-from tui.cli.doctor_checks import DoctorCheck, Status, Surroundings
-from tui.cli.doctor_sources import sources
+from tui.cli.doctor_checks import DoctorCheck, Status, Surroundings, sources
 from tui.cli.shared.arguments import wants_colour
 from tui.engine.preflight.logout import FORWARDED, agent_may_go
 from tui.metrics.units import plural

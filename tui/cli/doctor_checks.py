@@ -24,6 +24,8 @@ from tui.metrics.units import plural
 from tui.model.paths import Paths, user_home
 from tui.model.problem import UsageError
 from tui.model.settings import Settings
+from tui.model.tool import is_foreign
+from tui.sources.base import SourceContext, installed_sources, load_source
 
 if TYPE_CHECKING:
     from tui.workloads.base import Requirement
@@ -443,3 +445,22 @@ def size_of(run_dir: Path) -> int:
             with suppress(OSError):
                 total += (Path(folder_path) / name).lstat().st_size
     return total
+
+
+def sources(surroundings: Surroundings) -> DoctorCheck:
+    """Check what --hosts and inventory groups can use besides host names."""
+    context = SourceContext.here()._replace(environ=surroundings.environ)
+    states, broken = [], []
+    for name, point in installed_sources().items():
+        try:
+            state = load_source(name).state(context)
+        except UsageError as error:
+            broken.append(str(error))
+            continue
+        whose = f" of {point.value}" if is_foreign(point) else ""
+        states.append(f"{name}{whose}{f' ({state})' if state else ''}")
+    if broken:
+        return DoctorCheck(
+            "sources", "warn", "; ".join(broken), "uninstall or repair what cannot be loaded"
+        )
+    return DoctorCheck("sources", "ok", ", ".join(states))

@@ -298,7 +298,7 @@ def trust_all(args: argparse.Namespace) -> int:
     """Show the keys of hosts and pin new ones; a changed key is refused."""
     from tui.engine.inputs.user_files import add_lines
     from tui.remote.fan_out import fan_out
-    from tui.remote.way_registry import is_over_ssh
+    from tui.remote.way_base import is_over_ssh
 
     addresses = [address for address in chosen(args) if is_over_ssh(address)]
     keys, errors = connected(

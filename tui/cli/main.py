@@ -42,7 +42,7 @@ def entry() -> None:
     try:
         # the shell asks what may follow: argcomplete answers and ends the process
         if "_ARGCOMPLETE" in os.environ:
-            importlib.import_module("tui.cli.completing").complete(verb_module)
+            importlib.import_module("tui.cli.completion").complete(verb_module)
         try:
             code = main(sys.argv[1:])
         except SystemExit as end:  # argparse has printed its message

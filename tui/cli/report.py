@@ -66,8 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the report."""
+    from tui.analysis.compare import check_across
     from tui.analysis.measured import NoiseFloors
-    from tui.analysis.sides import check_across
     from tui.view.report.side_by_side import Versus
     from tui.view.report.write import with_histories, written
 

@@ -29,6 +29,7 @@ SIZE_FORMS = (
     "bytes as a whole number, or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
 )
 DURATION_FORMS = "seconds, or a number with us, ms, s, m, h or d, such as 300s, 15m, 1h30m"
+_TIME = re.compile(r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
 
 
 def parse_size(value: object) -> int:
@@ -143,3 +144,12 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         return "a mapping"
     return "a list" if isinstance(value, (list, tuple)) else str(value)
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds of [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and the like."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -9,7 +9,9 @@ import contextlib
 import random
 import resource
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -18,10 +20,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.model.address import HostAddress
-from tui.remote.gate import Gate
 from tui.remote.transport import HUNG_UP, BusyError, DeniedError, HostError, Transport
 from tui.remote.vault import Asker, Vault
-from tui.remote.way_registry import load_transport
+from tui.remote.way_base import HostTransport, load_transport
 
 if TYPE_CHECKING:
     from tui.remote.hostkeys import Presented
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tui.remote.ssh_library import asyncssh
     from tui.remote.sshconfig import Keyring, Resolved
     from tui.remote.sshfile import ConfigFiles
-    from tui.remote.way_base import HostTransport
 
 Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
@@ -48,6 +48,10 @@ FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 
 # (host, None for all; note on its log-in)
 Remark = Callable[[str | None, str], None]
+START = 8.0  # below sshd's default of 10, above which it may drop
+# per greeted handshake; measured: larger steps hit the limit more often and gain nothing
+STEP = 0.1
+BACKOFF = 0.5
 
 
 def unheard(_host: str | None, _text: str) -> None:
@@ -514,3 +518,73 @@ def allow_open_files(hosts: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < needed:
         most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class Gate:
+    """Limit of parallel handshakes at one server: more while it greets, half when it hangs up.
+
+    sshd drops connections while too many have not logged in (MaxStartups, by default from the 11th
+    on). Its limit is unknown and shared with others, so it is probed: additive increase,
+    multiplicative decrease, as in TCP.
+
+    `refused` and `passed` count results; `limit` is the current maximum.
+    """
+
+    def __init__(self, widest: int) -> None:
+        self.widest = float(widest)
+        self.limit = min(START, self.widest)
+        self.passed = 0
+        self.refused = 0
+        self._under_way = 0
+        self._round = 0  # counts decreases: handshakes started before the last one are ignored
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[int]:
+        """Wait for a slot and hold it; yields the value to pass to `greeted` and `hung_up`."""
+        await self._enter()
+        try:
+            yield self._round
+        finally:
+            self._under_way -= 1
+            self._let_in()
+
+    def greeted(self) -> None:
+        """Raise the limit a little: the server has answered."""
+        self.passed += 1
+        self.limit = min(self.limit + STEP, self.widest)
+        self._let_in()
+
+    def hung_up(self, began: int) -> None:
+        """Halve the limit, once per group of parallel handshakes: the server hung up before
+        greeting.
+        """
+        self.refused += 1
+        if began == self._round:
+            self._round += 1
+            self.limit = max(1.0, self.limit * BACKOFF)
+
+    async def _enter(self) -> None:
+        if not self._waiting and self._free:
+            self._under_way += 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():  # it was just admitted
+                self._under_way -= 1
+                self._let_in()
+            raise
+
+    @property
+    def _free(self) -> bool:
+        return self._under_way < int(self.limit)
+
+    def _let_in(self) -> None:
+        while self._waiting and self._free:
+            place = self._waiting.popleft()
+            if not place.done():
+                self._under_way += 1
+                place.set_result(None)

@@ -1,4 +1,5 @@
-"""The interface of transports: a class in the entry point group `benchtui.transports`.
+"""The interface of transports, found by name: a class in the entry point group
+`benchtui.transports`.
 
 A transport runs /bin/sh on a host with a script on its stdin. The engine needs no more: the agent
 comes over stdin, tasks live under their own supervisor on the host.
@@ -9,7 +10,11 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple, Protocol
 
 from tui.model.address import HostAddress
-from tui.remote.transport import Transport
+from tui.model.problem import UsageError
+from tui.model.tool import load_from
+from tui.remote.transport import HostError, Transport
+
+GROUP = "benchtui.transports"
 
 
 class SshOpener(Protocol):
@@ -47,3 +52,19 @@ class HostTransport:
     async def why_ended(self, address: HostAddress) -> str:
         """Return why a host is gone: ``allocation 4711 ended: time limit``; else an empty text."""
         return ""
+
+
+def load_transport(address: HostAddress) -> HostTransport:
+    """Return the transport of a host. Raises HostError if it is not installed."""
+    name = address.transport
+    told = (f"unknown transport '{name}'", "transports are")
+    try:
+        found: HostTransport = load_from(GROUP, name, "transport", told, made=True)
+    except UsageError as error:
+        raise HostError("config", address.name, error.problems[0].message) from error
+    return found
+
+
+def is_over_ssh(address: HostAddress) -> bool:
+    """Return whether a host is reached by SSH, with a host key and a log-in."""
+    return load_transport(address).over_ssh

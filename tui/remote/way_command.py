@@ -1,14 +1,25 @@
-"""The transport `exec`: a command starts a shell on the host."""
+"""The transport `exec`: a local command starts a shell on the host (podman, kubectl, srun)."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from tui.model.address import HostAddress
-from tui.remote.transport import HostError, Transport
+from tui.model.plain import printable
+from tui.remote.local import LocalChannel, LocalTransport
+from tui.remote.scripts import Script
+from tui.remote.ssh import Shells
+from tui.remote.transport import BEGIN, Channel, Completed, HostError, Transport
 from tui.remote.way_base import HostTransport, SshOpener
-from tui.remote.way_piped import PipedTransport
+
+QUOTED = 200
+_closing: set[asyncio.Future[None]] = set()  # asyncio itself keeps no reference to a task
 
 
 class ByCommand(HostTransport):
@@ -33,3 +44,74 @@ def command_of(address: HostAddress) -> list[str]:
     if not words:
         raise HostError("config", address.name, "exec: no command is given")
     return [word.replace("{host}", address.address or address.name) for word in words]
+
+
+class PipedChannel(LocalChannel):
+    """A shell of a local command."""
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin; if the command has ended, its output gives the reason."""
+        with contextlib.suppress(HostError):
+            await super().write(data)
+
+    def drop(self) -> None:
+        """End the command without waiting."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        closing = asyncio.ensure_future(self.close())
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)
+
+
+class PipedTransport(LocalTransport):
+    """Runs scripts through a command that starts a shell; one shell is kept for calls, as over SSH.
+
+    Tasks are started in the kept shell, because a container may end everything that a finished
+    shell has started.
+    """
+
+    def __init__(
+        self, address: HostAddress, argv: Sequence[str], environ: Mapping[str, str]
+    ) -> None:
+        super().__init__(address, argv, environ)
+        self._shells = Shells(self, address.name, proven=True)
+
+    async def run(self, script: bytes, timeout_s: float) -> Completed:
+        """Run a script to its end.
+
+        Raises HostError with the command's last output if there was no shell.
+        """
+        return self._answered(await super().run(script, timeout_s))
+
+    async def call(self, script: Script, timeout_s: float) -> Completed:
+        """Make one agent call in the shell that stays."""
+        return self._answered(await self._shells.call(script, timeout_s))
+
+    def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
+        """Make a call that answers input, in the shell that stays."""
+        return self._shells.talk(script)
+
+    async def open(self, script: bytes) -> PipedChannel:
+        """Start a script whose stdin stays open."""
+        channel = PipedChannel(await self._start(), self.address.name)
+        await channel.write(script)
+        return channel
+
+    def lost(self) -> bool:
+        """Return False: whether the host is reachable shows in each call."""
+        return False
+
+    async def close(self) -> None:
+        """Close the kept shell; tasks keep running under their supervisors."""
+        await self._shells.close()
+
+    def _answered(self, done: Completed) -> Completed:
+        """Return the output of a call. Raises HostError if the command ended without a shell."""
+        if BEGIN in done.stdout:
+            return done
+        lines = [
+            line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
+        said = printable(lines[-1].strip()[:QUOTED]) if lines else "it said nothing"
+        told = f"{self.shell[0]} ended with {done.exit_status} and gave no shell: {said}"
+        raise HostError("channel-failed", self.address.name, told)

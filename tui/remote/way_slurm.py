@@ -10,10 +10,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import NamedTuple, TypeVar
 
 from tui.model.address import HostAddress
-from tui.model.slurm_time import seconds_of
+from tui.model.quantities import seconds_of
 from tui.remote.transport import GoneError, Transport
 from tui.remote.way_base import HostLimits, HostTransport, SshOpener
-from tui.remote.way_piped import PipedTransport
+from tui.remote.way_command import PipedTransport
 
 T = TypeVar("T")
 ANSWER_S = 30.0

@@ -1,4 +1,5 @@
-"""The interface of a source of hosts: a class in the entry point group `benchtui.sources`.
+"""The interface of a source of hosts: a class in the entry point group `benchtui.sources`, and the
+registry that finds them.
 
 A source turns a text, the part of a SPEC after ``NAME:``, into hosts. It may read files and run
 commands, within the limits of `SourceContext`. It never logs in to a host.
@@ -9,13 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.model.address import HostAddress
 from tui.model.problem import UsageError
+from tui.model.tool import installed_in, load_from
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 TIME_LIMIT_S = 60.0  # per source; waiting for a scheduler is not counted
 MOST_OUTPUT = 16 << 20  # bytes of a command's output
+GROUP = "benchtui.sources"
 
 
 def unheard(_text: str) -> None:
@@ -91,3 +97,18 @@ class HostSource:
 def wrong(form: str, why: str) -> UsageError:
     """Return the error for a text that a source does not accept."""
     return UsageError(f"{why}; allowed is {form}")
+
+
+def installed_sources() -> dict[str, EntryPoint]:
+    """Return the entry points of all sources by name, without importing them."""
+    return installed_in(GROUP)
+
+
+def load_source(name: str) -> HostSource:
+    """Return a source.
+
+    Raises UsageError if the name is unknown, or the import fails.
+    """
+    told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources are")
+    found: HostSource = load_from(GROUP, name, "source", told, made=True)
+    return found

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tui.journal.host import silent_text
+from tui.journal.state import HostView, silent_text
 from tui.metrics.figures import behind_text
 from tui.text.line import LABEL, TEXT, Run
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
     from tui.metrics.figures import HostSpread
     from tui.text.sparkline import Symbols
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.journal.host import silent_hosts_text, waiting_text
+from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.judge.chance import steady_limits
 from tui.metrics import units
 from tui.metrics.figures import HostSpread
@@ -32,7 +32,6 @@ from tui.view.host_states import BROKEN, lag_text
 from tui.view.step_notes import found_text
 
 if TYPE_CHECKING:
-    from tui.journal.state import RunState
     from tui.judge.live import LiveFinding, LiveFindings
     from tui.model.plan import Plan
 

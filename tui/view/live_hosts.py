@@ -15,7 +15,7 @@ from tui.text.line import BAD, WARN
 from tui.text.plot import TimeAxis, merged
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
+    from tui.journal.state import HostView
     from tui.journal.views import DirectionView
 
 STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # level of a host in a column, worst first

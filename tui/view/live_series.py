@@ -29,7 +29,7 @@ from tui.text.line import (
 )
 from tui.text.plot import TimeAxis, axis_of, spread_over
 from tui.text.sparkline import Symbols, area
-from tui.view.live_operations import colour_of, mean_of
+from tui.view.operations import colour_of, mean_of
 
 if TYPE_CHECKING:
     from tui.journal.progress import MetadataView

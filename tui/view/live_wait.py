@@ -1,4 +1,4 @@
-"""What a run waits for while there is no load: hosts to connect, files to lay out, the barrier."""
+"""What a run waits for while there is no load (hosts, layout, the barrier), and its progress."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.journal.clock import names_of
-from tui.journal.host import waiting_text
+from tui.journal.state import HostView, RunState, waiting_text
 from tui.metrics.units import bandwidth, bandwidth_parts, clock, share, size, size_parts
 from tui.text.digits import FigureTile
-from tui.view.live_progress import ROUND_UP_S, left_text
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
-    from tui.journal.state import RunState
     from tui.model.plan import Plan
+    from tui.record.progress import MatrixProgress
 
 SLOW = 0.8  # of what the median host has written
 LEAST_HOSTS = 3  # with fewer a median means little
@@ -29,6 +27,7 @@ FIRST_SAMPLES = "waiting for the first samples"
 
 Bar = tuple[str, float, str]
 """Name, length from 0 to 1, figure."""
+ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 
 
 class Waiting(Struct, frozen=True):
@@ -162,3 +161,22 @@ def _behind(hosts: list[HostView]) -> str:
     return (
         f"waiting for {slowest}: {size(written[slowest])} written, the median host {size(middle)}"
     )
+
+
+def left_text(remaining_s: float, *, at_most: bool = False, about: bool = False) -> str:
+    """Return the time left: ``0:30 left``, ``≤ 4:10 left``, ``~1:15 left`` (estimated)."""
+    sign = "≤ " if at_most else "~" if about else ""
+    return f"{sign}{clock(remaining_s + ROUND_UP_S)} left"
+
+
+def allocation_text(left_s: float) -> str:
+    """Return when the hosts' allocation ends: ``allocation ends in 0:40``."""
+    return f"allocation ends in {clock(left_s)}"
+
+
+def cells_text(progress: MatrixProgress) -> str:
+    """Return the progress of a sweep: ``step 7/36, 3/18 cells done, ≤ 4:10 left in all``."""
+    parts = [progress.place, f"{progress.cells_over}/{progress.cells} cells done"]
+    if progress.remaining_s is not None and progress.over < progress.steps:
+        parts.append(f"{left_text(progress.remaining_s, at_most=progress.at_most)} in all")
+    return ", ".join(parts)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tui.testing import Output
-from tui.workloads.elbencho.phases import phase_of
+from tui.workloads.elbencho.options import phase_of
 from tui.workloads.elbencho.workload import ElbenchoWorkload
 
 DATA = Path(__file__).parents[2] / "data" / "elbencho"

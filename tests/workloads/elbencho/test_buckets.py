@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.metrics.histogram import Histogram
-from tui.workloads.elbencho.buckets import QUARTER, histogram
+from tui.workloads.elbencho.output import QUARTER, histogram
 
 
 def quarter(latency_us: int) -> tuple[str, float]:

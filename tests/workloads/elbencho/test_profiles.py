@@ -13,8 +13,7 @@ from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
 from tui.model.search import Offer
 from tui.workloads.elbencho.jobimport import import_job
-from tui.workloads.elbencho.plan import build_steps
-from tui.workloads.elbencho.variants import pace
+from tui.workloads.elbencho.plan import build_steps, pace
 
 FILES = "phase: {phase}, directory: /data, options: {{threads: 2, dirs: 1, files: 2, size: 4k}}"
 RANDOM = (

@@ -24,7 +24,7 @@ from tui.remote.answers import HostProbe, ToolFacts
 from tui.text.objects import left_texts, objects_text
 from tui.view.plan import after_text
 from tui.workloads.elbencho.jobimport import import_job
-from tui.workloads.elbencho.phases import OBJECT_PHASES
+from tui.workloads.elbencho.options import OBJECT_PHASES
 from tui.workloads.elbencho.workload import ElbenchoWorkload
 
 PRESETS = Path(__file__).parents[3] / "profiles" / "elbencho"

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.journal.rundir import load_plan
-from tui.workloads.fio.other_job import contradictions
-from tui.workloads.fio.reader import FioReader
+from tui.workloads.fio.reader import FioReader, contradictions
 from tui.workloads.reading import OTHER_JOB
 
 JOB_FILE = """\

@@ -14,8 +14,7 @@ from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
 from tui.model.problem import UsageError
 from tui.workloads.io500.output import PHASES
-from tui.workloads.io500.program import Io500Program
-from tui.workloads.io500.reader import Io500Reader
+from tui.workloads.io500.program import Io500Program, Io500Reader
 
 DATA = Path(__file__).parents[2] / "data" / "io500"
 

@@ -12,8 +12,7 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
-from tui.workloads.ior.program import IorProgram
-from tui.workloads.ior.reader import IorReader
+from tui.workloads.ior.program import IorProgram, IorReader, doubts_of
 from tui.workloads.mpi import Tried
 
 DATA = Path(__file__).parents[2] / "data" / "ior"
@@ -131,7 +130,6 @@ def test_a_trial_moves_two_ios_with_the_same_options() -> None:
 def test_reads_of_what_a_client_wrote_itself_are_doubted(
     hosts: int, params: dict[str, str], shift: int, doubted: bool
 ) -> None:
-    from tui.workloads.ior.program import doubts_of
 
     wanted = program(hosts, **params)
     found = reader("main-fpp").figures(0)

@@ -62,7 +62,7 @@ class KnownHost(Struct, frozen=True):
     @property
     def has_key(self) -> bool:
         """Whether it has a host key."""
-        from tui.remote.way_registry import is_over_ssh
+        from tui.remote.way_base import is_over_ssh
 
         return is_over_ssh(self.address)
 

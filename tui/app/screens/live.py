@@ -49,9 +49,9 @@ from tui.text.line import Line
 from tui.text.plot import TimeAxis
 from tui.view import live_health, live_series
 from tui.view.live_marks import Marks
-from tui.view.live_operations import operation_tiles
 from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, waiting_of
+from tui.view.operations import operation_tiles
 
 SEEK_S = 10.0  # of a replay, per key
 LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operations

@@ -34,9 +34,8 @@ from tui.text.plot import TimeAxis
 from tui.view.host_states import NOTHING, message_of
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
     from tui.journal.measurement import Measurement
-    from tui.journal.state import RunState
+    from tui.journal.state import HostView, RunState
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
     from tui.metrics.figures import HostSpread

@@ -156,7 +156,7 @@ def figures(page: Page, width: int) -> list[Line]:
     """Return one line per direction over all hosts, with remarks on the figures."""
     step = page.shown_step
     if step is not None and step.metadata is not None:
-        from tui.view.operation_tables import operation_lines
+        from tui.view.operations import operation_lines
 
         return operation_lines(step.metadata, width)
     _, titles = columns(width)

@@ -99,10 +99,9 @@ def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> Show
 
     Raises BenchtuiError.
     """
-    from tui.analysis.compare import compare
+    from tui.analysis.compare import apart, compare, differing, joined
     from tui.analysis.criteria import judge_against
     from tui.analysis.measured import NoiseFloors
-    from tui.analysis.sides import apart, differing, joined
     from tui.library.load import load_record
     from tui.library.summary import read_marks, with_tags
 

@@ -62,7 +62,7 @@ def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict
     A host with an unreadable configuration is skipped: its check says why.
     """
     from tui.remote.connections import Connections
-    from tui.remote.way_registry import is_over_ssh
+    from tui.remote.way_base import is_over_ssh
 
     connections = Connections(ssh_config=ssh_config)
     found: dict[str, str] = {}

@@ -18,7 +18,7 @@ from tui.text.table import Column
 from tui.view.host_states import BROKEN, STATE_ORDER
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostFigures, HostView
+    from tui.journal.state import HostFigures, HostView
     from tui.journal.telemetry import HostTelemetry
 
 RateName = Literal["iops", "bandwidth"]

@@ -27,7 +27,7 @@ from tui.text.sparkline import Symbols
 from tui.view.live_hosts import ALIKE, NOTHING, PLAIN, ROLES, SHADES, WORDS, HostLevels, StripRow
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostView
+    from tui.journal.state import HostView
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
 LONGEST_NAME = 14

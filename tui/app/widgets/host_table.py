@@ -58,7 +58,7 @@ from tui.view.host_states import (
 )
 
 if TYPE_CHECKING:
-    from tui.journal.host import HostFigures, HostView
+    from tui.journal.state import HostFigures, HostView
     from tui.journal.telemetry import HostTelemetry
 
 RESORT_S = 5.0  # rows that swap places every second are unreadable

@@ -28,7 +28,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.text.sparkline import Symbols, spark
-from tui.view.live_progress import allocation_text, left_text
+from tui.view.live_wait import allocation_text, left_text
 
 BADGES = {
     "running": "badge",

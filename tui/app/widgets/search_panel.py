@@ -17,9 +17,15 @@ from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import TITLES, limits_text
 from tui.text.sparkline import Symbols
 from tui.text.table import text_table
-from tui.view.live_matrix import is_running, side_lines
-from tui.view.live_progress import cells_text
-from tui.view.live_search import budget_text, found_line, now_lines, search_tiles
+from tui.view.live_points import (
+    budget_text,
+    found_line,
+    is_running,
+    live_matrix_lines,
+    now_lines,
+    search_tiles,
+)
+from tui.view.live_wait import cells_text
 from tui.view.matrix import CURSOR, MatrixStyle, table_lines, title_of
 from tui.view.search import point_columns, point_rows
 from tui.view.search_chart import curve_chart, scaling_chart
@@ -212,7 +218,11 @@ class MatrixPanel(Lines):
     def _with_side(self, lines: list[Line], width: int) -> list[Line]:
         """Return the rows with notes on their right, if they fit."""
         at = max((line.width for line in lines), default=0) + SIDE_GAP
-        said = side_lines(self.tables, width - at, len(lines)) if width - at >= LEAST_SIDE else []
+        said = (
+            live_matrix_lines(self.tables, width - at, len(lines))
+            if width - at >= LEAST_SIDE
+            else []
+        )
         return beside(lines, said, at) if said else lines
 
     def _heading(self, width: int) -> Line:

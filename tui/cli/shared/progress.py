@@ -18,10 +18,9 @@ from tui.capacity.budget import points_planned
 from tui.cli.shared.common import say
 from tui.engine.control import NotRunning, request
 from tui.journal.fold import fold
-from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.rundir import is_running
-from tui.journal.state import RunState
+from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.journal.views import DirectionView
 from tui.metrics import units
 from tui.metrics.registry import direction, in_order
@@ -51,7 +50,7 @@ from tui.record.progress import (
     step_name,
 )
 from tui.text.points import offer_text, point_text
-from tui.view.live_progress import allocation_text, cells_text, left_text
+from tui.view.live_wait import allocation_text, cells_text, left_text
 
 if TYPE_CHECKING:
     from tui.judge.live import LiveFinding, LiveFindings

@@ -15,9 +15,8 @@ from tui.model.address import HostAddress
 from tui.model.hostspec import Destination
 from tui.model.plan import SourceUse
 from tui.model.problem import Problem, UsageError, did_you_mean, nearest, suggestion
-from tui.sources.base import FoundHosts, SourceContext
+from tui.sources.base import FoundHosts, SourceContext, installed_sources, load_source
 from tui.sources.commands import address_of
-from tui.sources.registry import installed_sources, load_source
 
 LOCAL_ALONE = (
     "local is this machine, without SSH: it takes no user and no port; allowed are local and"

@@ -20,8 +20,7 @@ from tui.model.address import HostAddress
 from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, unreadable
-from tui.sources.base import SourceContext
-from tui.sources.registry import installed_sources
+from tui.sources.base import SourceContext, installed_sources
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser, Chosen

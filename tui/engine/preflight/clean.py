@@ -6,7 +6,6 @@ import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -433,8 +432,7 @@ def is_own_directory(run_id: str, path: str) -> bool:
     return posixpath.basename(path) == f"benchtui-{run_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """What one run left on one host. `mark` is the run's name for the host."""
 
     host: str

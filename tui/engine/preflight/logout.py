@@ -17,7 +17,7 @@ from tui.model.address import HostAddress
 from tui.model.bounded import read_text
 from tui.model.plain import some
 from tui.remote.transport import HostError
-from tui.remote.way_registry import is_over_ssh
+from tui.remote.way_base import is_over_ssh
 
 if TYPE_CHECKING:
     from tui.remote.connections import Connections

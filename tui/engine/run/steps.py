@@ -1,4 +1,4 @@
-"""Run the steps in order: pauses, preconditioning rounds, skipped and failed steps, file contents."""
+"""Run the steps in order: pauses, preconditioning rounds, failed steps; look at file content."""
 
 from __future__ import annotations
 

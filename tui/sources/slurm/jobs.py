@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tui.model.distributions import not_installed
 from tui.model.hostspec import MOST_KNOWN, expand
 from tui.model.problem import UsageError
-from tui.model.slurm_time import seconds_of
+from tui.model.quantities import seconds_of
 from tui.sources.base import SourceContext
 from tui.sources.run_command import output_of, output_or_error, program
 

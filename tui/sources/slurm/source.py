@@ -1,22 +1,62 @@
-"""`slurm:JOBID`, `slurm:` inside a job, `slurm:@PARTITION,nodes=N`: nodes of a Slurm job."""
+"""`slurm:JOBID`, `slurm:` inside a job, `slurm:@PARTITION,nodes=N`: nodes of a Slurm job.
+
+An allocation for a run is always released at its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import NamedTuple
 
 from tui.model.address import HostAddress
 from tui.model.distributions import not_installed
+from tui.model.plain import printable
 from tui.model.problem import UsageError, did_you_mean, suggestion
+from tui.model.quantities import parse_duration
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
-from tui.sources.run_command import program
-from tui.sources.slurm.allocation import FORM, KEYS, allocate, parse_wanted
-from tui.sources.slurm.jobs import JOB_ID, job_of, node_names, own_jobs
+from tui.sources.keeper import Keeper
+from tui.sources.run_command import output_or_error, program
+from tui.sources.slurm.jobs import (
+    FIELDS,
+    JOB_ID,
+    SlurmJob,
+    job_in,
+    job_of,
+    node_names,
+    own_jobs,
+    partitions,
+    slurm_program,
+)
 
 ALLOCATES = "only run, capacity, ab and hosts check allocate nodes"
 TOOLS = ("squeue", "scontrol")
 
 
 WAYS = {"srun": "slurm", "ssh": "ssh"}  # and their transports
+FORM = (
+    "slurm:@PARTITION[,nodes=N][,time=30m][,wait=1h]"
+    "[,account=A][,qos=Q][,constraint=C][,reservation=R]"
+)
+PASSED_ON = ("account", "qos", "constraint", "reservation")
+KEYS = ("nodes", "time", "wait", "via", *PASSED_ON)
+MOST_NODES = 4096
+# Pending reasons that waiting cannot resolve: the request exceeds the partition, the account or
+# the QOS.
+HOPELESS = re.compile(
+    r"PartitionConfig|PartitionNodeLimit|PartitionTimeLimit|BadConstraints|InvalidAccount|InvalidQOS"
+    r"|\w*(?:PerJobLimit|MaxWallDurationPerJob\w*|AccountNotAllowed|QOSNotAllowed)"
+)
+FIRST_WORD_S, NEXT_WORD_S = 2.0, 15.0
+POLL_S = 0.25
+_NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_VALUE = re.compile(r"[\w.&|*()\[\]:+-]{1,200}", re.ASCII)
 
 
 class SlurmSource(HostSource):
@@ -108,3 +148,154 @@ def without_way(text: str) -> tuple[str, str]:
             raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; allowed are srun and ssh")
     rest = ",".join(part for part in parts if not part.startswith("via="))
     return rest, WAYS[named[-1]] if named else "slurm"
+
+
+class Wanted(NamedTuple):
+    """A request to Slurm. Times in seconds; None means the partition's default."""
+
+    partition: str
+    nodes: int = 1
+    time_s: float | None = None
+    wait_s: float | None = None
+    passed_on: tuple[str, ...] = ()  # options of salloc
+
+    def argv(self, salloc: str, name: str) -> list[str]:
+        """Return the command that allocates."""
+        limit = [f"--time={ceil(self.time_s / 60)}"] if self.time_s else []
+        wanted = [f"--partition={self.partition}", f"--nodes={self.nodes}", *limit, *self.passed_on]
+        return [salloc, "--no-shell", f"--job-name={name}", *wanted]
+
+
+def parse_wanted(text: str) -> Wanted:
+    """Parse the text after ``slurm:@``. Raises UsageError."""
+    partition, *options = text.split(",")
+    if not _NAME.fullmatch(partition):
+        raise wrong(
+            FORM,
+            (
+                "no partition given"
+                if not partition
+                else f"'{partition[:60]}' is not a valid partition name"
+            ),
+        )
+    found: dict[str, str] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if key not in KEYS:
+            raise UsageError(
+                f"unknown option '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+            )
+        if key in found:
+            raise UsageError(f"{key} is given twice")
+        if not value:
+            raise UsageError(f"no value after '{key}{equals}'; allowed is {FORM}")
+        if not _VALUE.fullmatch(value):
+            raise UsageError(f"{key}: '{value[:60]}' is not allowed; allowed is {FORM}")
+        found[key] = value
+    passed_on = tuple(f"--{key}={found[key]}" for key in PASSED_ON if key in found)
+    return Wanted(
+        partition, _nodes(found), _seconds(found, "time"), _seconds(found, "wait"), passed_on
+    )
+
+
+def _nodes(found: Mapping[str, str]) -> int:
+    text = found.get("nodes", "1")
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) <= MOST_NODES):
+        raise UsageError(f"nodes: '{text}' is not a number from 1 to {MOST_NODES}")
+    return int(text)
+
+
+def _seconds(found: Mapping[str, str], key: str) -> float | None:
+    if key not in found:
+        return None
+    try:
+        seconds = parse_duration(found[key])
+    except ValueError as error:
+        raise UsageError(f"{key}: '{found[key]}' is not a time such as 30m or 2h") from error
+    if seconds <= 0:
+        raise UsageError(f"{key}: must be above 0")
+    return seconds
+
+
+def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
+    """Allocate nodes; the job ends with the last process of benchtui that uses it.
+
+    Raises UsageError if Slurm refuses, or the wait is over.
+    """
+    salloc, scancel = slurm_program("salloc", context), slurm_program("scancel", context)
+    known = partitions(context)
+    if wanted.partition not in known:
+        hint = did_you_mean(wanted.partition, known)
+        raise UsageError(f"no partition '{wanted.partition}'{hint}; partitions: {', '.join(known)}")
+    name = f"benchtui-{secrets.token_hex(6)}"  # finds the job before its id is known
+    keeper = Keeper([scancel, f"--user={os.getuid()}", f"--name={name}"], context)
+    try:
+        _wait(wanted.argv(salloc, name), name, wanted, context)
+        job = job_in(_queue(name, context))
+        if job is None or job.state != "RUNNING":
+            raise UsageError("the allocation ended right after it began")
+        context.tell(f"Slurm job {job.job_id}: {job.nodes}")
+        return job
+    except BaseException:
+        keeper.release()
+        raise
+
+
+def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) -> None:
+    """Run salloc to its end and report what it is waiting for. Raises UsageError."""
+    began = time.monotonic()
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=dict(context.environ),
+        start_new_session=True,
+    ) as salloc:
+        try:
+            next_word = began + FIRST_WORD_S
+            while salloc.poll() is None:
+                now = time.monotonic()
+                if wanted.wait_s is not None and now - began > wanted.wait_s:
+                    raise UsageError(
+                        f"no allocation within {wanted.wait_s:g} s: {_reason(name, context)}"
+                    )
+                if now >= next_word:
+                    next_word = now + NEXT_WORD_S
+                    reason = _reason(name, context)
+                    if HOPELESS.fullmatch(reason):
+                        raise UsageError(f"Slurm cannot satisfy the request: {reason}")
+                    context.tell(_waiting(wanted, now - began, reason))
+                time.sleep(POLL_S)
+        finally:
+            if salloc.poll() is None:
+                salloc.kill()
+        assert salloc.stderr is not None
+        said = salloc.stderr.read(1 << 16).decode("utf-8", "replace")
+    if salloc.returncode != 0:
+        raise UsageError(f"salloc: {_error_in(said)}")
+
+
+def _waiting(wanted: Wanted, seconds: float, reason: str) -> str:
+    nodes = f"{wanted.nodes} node{'s' * (wanted.nodes > 1)}"
+    return f"waiting for {nodes} of partition {wanted.partition} for {seconds:.0f} s: {reason}"
+
+
+def _reason(name: str, context: SourceContext) -> str:
+    with contextlib.suppress(UsageError):
+        job = job_in(_queue(name, context))
+        if job is not None and job.reason not in ("", "None"):
+            return printable(job.reason)
+    return "no reason given"
+
+
+def _queue(name: str, context: SourceContext) -> str:
+    argv = [slurm_program("squeue", context), "--noheader", f"--name={name}", f"--format={FIELDS}"]
+    return output_or_error(argv, context)
+
+
+def _error_in(said: str) -> str:
+    """Return why salloc failed: its first line with an error."""
+    lines = [line.removeprefix("salloc: ").strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("error:")]
+    return printable((errors or lines or ["no error message"])[0].removeprefix("error: ")[:200])

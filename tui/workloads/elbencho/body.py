@@ -22,8 +22,7 @@ from tui.model.profile import (
 from tui.model.quantities import parse_size
 from tui.model.yaml_text import KeyPath, YamlDocument
 from tui.workloads.elbencho import options
-from tui.workloads.elbencho.options import option_problem
-from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES, Phase, PhaseName
+from tui.workloads.elbencho.options import OBJECT_PHASES, PHASES, Phase, PhaseName, option_problem
 from tui.workloads.elbencho.store import Store, store_problem
 
 DEFAULT_BLOCK = 1 << 20

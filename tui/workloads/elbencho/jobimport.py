@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct, field
@@ -19,19 +19,20 @@ from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.model.quantities import shown
 from tui.workloads.base import Imported
-from tui.workloads.elbencho import jobimport_s3 as s3
 from tui.workloads.elbencho.options import (
     ELSEWHERE,
+    OBJECT_PHASES,
     OF_FILES,
     OPTIONS,
     PHASE_OPTIONS,
+    PHASES,
     REFUSED,
     SHORT,
     STORE,
     UNKNOWN_FILES,
+    Phase,
     option_problem,
 )
-from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES, Phase
 
 # Options without a value that are set elsewhere.
 BARE = frozenset(
@@ -58,6 +59,13 @@ FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile",
     "treescan", "hdfs",
          "rwmixthr", "rwmixthrpct", "dirsharing")  # fmt: skip
 MOST_PATHS = 1000
+SCHEME = "s3://"
+KEYS = ("s3key", "s3secret", "s3sessiontoken", "s3credfile", "s3credlist")
+URL = re.compile(r"(?:(https?)://)?([^/,\s]+)/?")
+SECRETS = {
+    "key_id": ("${AWS_ACCESS_KEY_ID}", "Access key ID"),
+    "key": ("${AWS_SECRET_ACCESS_KEY}", "Secret access key"),
+}
 
 
 class _Command(Struct):
@@ -73,7 +81,7 @@ class _Command(Struct):
     @property
     def objects(self) -> bool:
         """Whether it works on objects of a store."""
-        return s3.works_on_objects(self.store, self.paths)
+        return works_on_objects(self.store, self.paths)
 
 
 def import_job(text: str, file: str, tag: str | None = None) -> Imported:
@@ -180,7 +188,7 @@ def _of_objects(found: _Command, problems: list[str], say: Callable[[str], objec
     """Have a command on objects name the phases of those, without what acts on files only."""
     by_option = {phase.option: phase for phase in OBJECT_PHASES.values()}
     found.phases = [by_option[phase.option] for phase in found.phases]
-    problems += s3.store_problems(found.store, found.paths)
+    problems += store_problems(found.store, found.paths)
     for name in [name for name in found.options if name in OF_FILES]:
         del found.options[name]
         say(f"--{name} is left out: applies to files only; the command works on objects")
@@ -252,8 +260,8 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
     elif name == "dropcache":
         found.drop_caches = True
         tell.append("--dropcache: drop_caches: try drops page caches before each measurement")
-    elif s3.is_of_store(name):
-        tell += filter(None, [s3.option_told(name)])
+    elif is_of_store(name):
+        tell += filter(None, [option_told(name)])
         found.store |= {} if tell else {name: value}
     elif name in FATAL or name in UNKNOWN_FILES:
         problems.append(option_problem(name, value))
@@ -368,7 +376,7 @@ def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) 
     lines += [
         "",
         *(["drop_caches: try"] if command.drop_caches else []),
-        *(s3.put_first(phase) if command.objects else []),
+        *(put_first(phase) if command.objects else []),
         *_headline(command, phase),
     ]
     text = "\n".join(lines) + "\n"
@@ -403,7 +411,7 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
     directory.
     """
     if command.objects:
-        return s3.store_places(command.store, command.paths)
+        return store_places(command.store, command.paths)
     if (
         "files" in command.options
         or "dirs" in command.options
@@ -479,3 +487,70 @@ def _check(text: str, file: str, line: int) -> None:
         )
     except UsageError as error:
         raise UsageError([Problem(each.message, file, line) for each in error.problems]) from error
+
+
+def is_of_store(name: str) -> bool:
+    """Tell whether an option says where objects are, or with which keys."""
+    return name in STORE
+
+
+def option_told(name: str) -> str:
+    """Return what becomes of an option with a key; empty: it is kept. Its value is not repeated."""
+    return f"--{name} is left out: keys are read from environment variables" if name in KEYS else ""
+
+
+def works_on_objects(store: Mapping[str, str], paths: Sequence[str]) -> bool:
+    """Tell whether a command is about objects."""
+    return "s3endpoints" in store or any(path.startswith(SCHEME) for path in paths)
+
+
+def store_problems(store: Mapping[str, str], paths: Sequence[str]) -> list[str]:
+    """Return why the objects of a command have no place in a profile."""
+    found = []
+    if "s3endpoints" not in store:
+        found.append("no endpoint: --s3endpoints is needed")
+    elif not URL.fullmatch(store["s3endpoints"]):
+        found.append(f"--s3endpoints {store['s3endpoints']}: one endpoint is supported")
+    if len(paths) > 1:
+        found.append("one bucket is supported, not several")
+    if any("/" in bucket_of(path) for path in paths):
+        found.append(f"'{paths[0]}': a bucket is supported, not single objects: set -n and -N")
+    return found
+
+
+def bucket_of(path: str) -> str:
+    """Return the bucket that a path names."""
+    return path.removeprefix(SCHEME).rstrip("/")
+
+
+def store_places(
+    store: Mapping[str, str], paths: Sequence[str]
+) -> tuple[dict[str, Param], list[str]]:
+    """Return the parameters and the lines of a profile for where objects are."""
+    match = URL.fullmatch(store["s3endpoints"])
+    assert match is not None
+    scheme, endpoint = match.groups()
+    params = {
+        "endpoint": Param(default=endpoint, kind="text", help="Host and port of the S3 service"),
+        "bucket": Param(default=bucket_of(paths[0]), kind="text", help="A bucket that exists"),
+        **{
+            name: Param(default=default, kind="secret", help=about)
+            for name, (default, about) in SECRETS.items()
+        },
+    }
+    lines = [
+        '  endpoint: "{endpoint}"',
+        f'  https: "{"insecure" if scheme == "https" else "off"}"',
+        '  bucket: "{bucket}"',
+        f'  region: "{store.get("s3region", "us-east-1")}"',
+        f'  prefix: "{store.get("s3objprefix", "")}"',
+        '  key_id: "{key_id}"',
+        '  key: "{key}"',
+    ]
+    return params, lines
+
+
+def put_first(phase: Phase) -> list[str]:
+    """Return the lines that have objects put before they are deleted."""
+    wanted = phase.name == "rmobjects"
+    return ["prepare: {precondition: {fill: 1, rounds: 0}}"] if wanted else []

@@ -19,9 +19,8 @@ from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.elbencho.buckets import QUARTER
-from tui.workloads.elbencho.output import BUCKET, Done, done, part, whole
-from tui.workloads.elbencho.phases import Phase, phase_of
+from tui.workloads.elbencho.options import Phase, phase_of
+from tui.workloads.elbencho.output import BUCKET, QUARTER, Done, done, part, whole
 from tui.workloads.reading import budget, numbered
 
 MIB = 1 << 20

@@ -1,11 +1,15 @@
 """elbencho's options by their long names: which a profile may set, what they take, and which are
-set elsewhere.
+set elsewhere; its phases: the options that ask for them, and the directions that count operations.
+
+Phases on objects of a store have the names of their requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
+
+from msgspec import Struct
 
 from tui.model.problem import did_you_mean
 from tui.model.quantities import parse_duration, parse_size, plain_size, shown
@@ -105,6 +109,10 @@ UNKNOWN_FILES: Mapping[str, str] = {
     "rwmixthrpct": "threads that only read in a write phase",
     "hdfs": "HDFS",
 }
+PhaseName = Literal[
+    "mkdirs", "write", "stat", "read", "rmfiles", "rmdirs", "mkbuckets", "rmobjects", "rmbuckets"
+]
+MIXED = "RWMIX"  # what a phase of reads and writes is called begins with it
 
 
 def option_problem(name: str, value: object) -> str:
@@ -176,3 +184,60 @@ def _seconds(value: object) -> int:
     if seconds < 1 or seconds != int(seconds):
         raise ValueError(f"{shown(value)} is not allowed: whole seconds from 1")
     return int(seconds)
+
+
+class Phase(Struct, frozen=True):
+    """One phase: its long and short option, what elbencho prints it as, and its direction.
+
+    `files`: the direction of whole files or objects beside I/Os; empty: it has no I/Os.
+    """
+
+    name: PhaseName
+    option: str
+    short: str
+    printed: str
+    direction: str
+    files: str = ""
+
+    @property
+    def makes_ios(self) -> bool:
+        """Whether it has I/Os, or requests that move data."""
+        return bool(self.files)
+
+
+def _by_name(*phases: Phase) -> dict[str, Phase]:
+    return {each.name: each for each in phases}
+
+
+PHASES = _by_name(
+    Phase("mkdirs", "mkdirs", "d", "MKDIRS", "mkdirs"),
+    Phase("write", "write", "w", "WRITE", "write", "write-files"),
+    Phase("stat", "stat", "", "STAT", "stat"),
+    Phase("read", "read", "r", "READ", "read", "read-files"),
+    Phase("rmfiles", "delfiles", "F", "RMFILES", "rmfiles"),
+    Phase("rmdirs", "deldirs", "D", "RMDIRS", "rmdirs"),
+)
+"""All phases on files, in the order in which elbencho runs them."""
+
+OBJECT_PHASES = _by_name(
+    Phase("mkbuckets", "mkdirs", "d", "MKBUCKETS", "mkbuckets"),
+    Phase("write", "write", "w", "WRITE", "write", "write-objects"),
+    Phase("stat", "stat", "", "HEADOBJ", "head"),
+    Phase("read", "read", "r", "READ", "read", "read-objects"),
+    Phase("rmobjects", "delfiles", "F", "RMOBJECTS", "trim"),
+    Phase("rmbuckets", "deldirs", "D", "RMBUCKETS", "rmbuckets"),
+)
+"""All phases on objects: DELETE is trim, as of other load generators."""
+
+_PRINTED = {each.printed: each for each in (*OBJECT_PHASES.values(), *PHASES.values())}
+_OF_OBJECTS = {**_PRINTED, **{each.printed: each for each in OBJECT_PHASES.values()}}
+
+
+def phase_of(printed: str, *, objects: bool = False) -> Phase | None:
+    """Return a phase by the name that elbencho prints, such as RMFILES or RWMIX70.
+
+    WRITE and READ are of files unless `objects`. None: it measures nothing.
+    """
+    if printed.startswith(MIXED):
+        return PHASES["write"]
+    return (_OF_OBJECTS if objects else _PRINTED).get(printed)

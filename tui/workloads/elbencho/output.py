@@ -3,21 +3,28 @@ result.
 
 Rows hold means of their interval. The last, shorter interval of a phase has no row, and a phase
 shorter than one none at all: what the object has beyond the rows becomes one more sample. Latencies
-are whole microseconds."""
+are whole microseconds.
+
+Latency histograms: before 2026-08-26 (breuner/elbencho#116) buckets were quarter powers of two of a
+microsecond, 19 % wide; since then they are about 1 % wide. Which they are is seen from the edges.
+Percentiles are upper edges, as elbencho prints them.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct, field
 
+from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import Histogram
-from tui.model.event import DirectionResult, DirectionSample, LatencyResult
-from tui.workloads.elbencho.buckets import histogram
-from tui.workloads.elbencho.phases import MIXED, Phase, phase_of
+from tui.model.event import Buckets, DirectionResult, DirectionSample, LatencyResult
+from tui.workloads.elbencho.options import MIXED, Phase, phase_of
 
 HEADER = "ISO Date,"
 ALL_THREADS = "Total"
@@ -26,6 +33,13 @@ MIX = {"Write": "write", "Read": "read"}
 US = 1000  # ns
 CUT_S = 0.002  # rates are cut to whole numbers, times to ms
 Row = Mapping[str, str]
+RANGE = re.compile(r"([\d.]+)-([\d.]+) ?(us|ms|s)")
+UNIT_NS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+QUARTER = 2**0.25
+QUARTERS = frozenset(
+    f"{edge:.{1 if edge < 10 else 0}f}"
+    for edge in (QUARTER**power for power in range(1, 4 * 28 + 1))
+)
 
 
 class Counted(Struct):
@@ -233,3 +247,45 @@ def latency_of(latency: Mapping[str, Any], counts: Mapping[str, Any]) -> Latency
     buckets, width = found
     percentiles = Histogram.from_buckets(buckets).percentiles(at_most=high)
     return LatencyResult(sum(buckets.n), low, high, float(mean), None, percentiles, buckets, width)
+
+
+def histogram(printed: Iterable[Mapping[str, object]]) -> tuple[Buckets, float] | None:
+    """Return buckets and their width as a share of the lower edge; None where none are printed.
+
+    Raises ValueError for a range or a count that is none.
+    """
+    rows = [_row(each) for each in printed]
+    low: dict[int, int] = {}
+    upper: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    for low_ns, upper_ns, _, count in rows:
+        index = value_to_index(upper_ns)
+        low[index] = min(low_ns, low.get(index, low_ns))
+        upper[index] = max(upper_ns, upper.get(index, 0))
+        counts[index] = counts.get(index, 0) + count
+    known = sorted(index for index, count in counts.items() if count)
+    if not known:
+        return None
+    buckets = Buckets(known, [counts[index] for index in known], [upper[index] for index in known])
+    if all(text in QUARTERS for _, _, text, _ in rows):
+        return buckets, round(QUARTER - 1, 6)
+    return buckets, _widest(buckets, [low[index] for index in known])
+
+
+def _row(printed: Mapping[str, object]) -> tuple[int, int, str, int]:
+    """Return lower and upper edge in ns, the upper one as printed, and the count."""
+    match = RANGE.fullmatch(str(printed.get("range", "")))
+    count = str(printed.get("count", ""))
+    if match is None or not count.isdigit():
+        raise ValueError(f"'{printed}' in a histogram")
+    factor = UNIT_NS[match[3]]
+    return round(float(match[1]) * factor), round(float(match[2]) * factor), match[2], int(count)
+
+
+def _widest(buckets: Buckets, low_ns: list[int]) -> float:
+    """Return the width of the widest bucket that holds the median or what is slower: edges are in
+    whole µs.
+    """
+    half = sum(buckets.n) / 2
+    slow = [at for at, reached in enumerate(accumulate(buckets.n)) if reached >= half]
+    return round(max(buckets.upper_ns[at] / max(low_ns[at], 1) - 1 for at in slow), 4)

@@ -20,7 +20,7 @@ from tui.model.plan import HostTask
 from tui.model.problem import UsageError
 from tui.model.quantities import shown
 from tui.workloads.base import TargetCheck
-from tui.workloads.elbencho.phases import PhaseName
+from tui.workloads.elbencho.options import PhaseName
 
 HTTPS = {"off": "http", "insecure": "https"}
 ENDPOINT = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")

@@ -101,13 +101,13 @@ class ElbenchoWorkload(Workload):
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
         """Return a profile that puts the same load on the hosts for so long."""
-        from tui.workloads.elbencho.variants import timed
+        from tui.workloads.elbencho.plan import timed
 
         return timed(profile, seconds)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
         """Return a profile that does the same but for one change."""
-        from tui.workloads.elbencho.variants import vary
+        from tui.workloads.elbencho.plan import vary
 
         return vary(profile, params, change)
 
@@ -120,19 +120,19 @@ class ElbenchoWorkload(Workload):
         offer: Offer,
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
-        from tui.workloads.elbencho.variants import pace
+        from tui.workloads.elbencho.plan import pace
 
         return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
         """Return which limits are left out, and which parameters for its length are not used."""
-        from tui.workloads.elbencho.variants import set_by_search
+        from tui.workloads.elbencho.plan import set_by_search
 
         return set_by_search(profile, params)
 
     def lengths(self, profile: Profile) -> list[str]:
         """Return the parameters that say only how long it runs."""
-        from tui.workloads.elbencho.variants import lengths
+        from tui.workloads.elbencho.plan import lengths
 
         return lengths(profile)
 
@@ -159,7 +159,7 @@ class ElbenchoWorkload(Workload):
 
     def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
         """Return why a bucket cannot be used."""
-        from tui.workloads.elbencho.requests import bucket_problem
+        from tui.workloads.elbencho.reader import bucket_problem
 
         return bucket_problem(check, said)
 

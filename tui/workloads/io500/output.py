@@ -1,6 +1,6 @@
 """Parse IO500's output: phases, reasons for invalid ones, and score.
 
-Used for runs and imports.
+Used for runs and for imports: its output, its result_summary.txt, or a complete result directory.
 """
 
 from __future__ import annotations
@@ -8,16 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from statistics import geometric_mean
 
 from tui.model.event import (
     ALL_OVER,
+    HostResult,
     MetadataIteration,
     MetadataPhase,
     MetadataResult,
     OperationResult,
 )
 from tui.model.quantities import parse_size
+from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 TITLE = re.compile(r"^IO500 version (?P<version>\S+)")
@@ -47,6 +51,11 @@ MOST_REASONS = 3
 OFF = 1e-3  # of a mean of figures with six digits
 
 Event = MetadataPhase | MetadataIteration
+ALL_HOSTS = "all-hosts"
+SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
+SECTION = re.compile(r"^\[(?P<name>[\w-]+)\]")
+DIGITS = 9
+PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +268,83 @@ def easy_bytes_of(settings: Mapping[str, str]) -> int:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):
         return EASY_BYTES
+
+
+def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
+    """Return every IO500 in a text that ended a phase."""
+    return _outputs(text, file, Told())
+
+
+def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+    """Return a run for each result directory among files."""
+    runs = []
+    for summary in (each for each in files if PurePosixPath(each.name).name == SUMMARY):
+        folder = PurePosixPath(summary.name).parent
+        beside = {
+            PurePosixPath(each.name).name: each
+            for each in files
+            if PurePosixPath(each.name).parent == folder
+        }
+        read = [
+            each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
+        ]
+        if outputs := _outputs(summary.text, summary.place, _told(read[1:])):
+            runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
+    return runs
+
+
+def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
+    found: list[Io500Output] = []
+    procs = told.settings.get("run.procs", "")
+    ranks = int(procs) if procs.isdigit() and len(procs) < DIGITS else 0
+    for _, raw in numbered(text, file):
+        line = clean(raw.encode(), 1 << 12)
+        if TITLE.match(line):
+            of_run = list(told.reasons.get("run", ()))
+            easy = easy_bytes_of(told.settings)
+            found.append(
+                Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons)
+            )
+        if found:
+            found[-1].line(line)
+    return [
+        _imported(place, each)
+        for place, each in enumerate(each for each in found if each.operations())
+    ]
+
+
+@dataclass
+class Told:
+    """Data of config.ini and result.txt in addition to the summary: settings, and reasons by
+    section.
+    """
+
+    settings: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _told(files: Sequence[KeptFile]) -> Told:
+    found = Told()
+    for file in files:
+        section = ""
+        for _, raw in numbered(file.text, file.place):
+            line = clean(raw.encode(), 1 << 12)
+            if match := SECTION.match(line):
+                section = match["name"]
+            elif match := PAIR.match(line):
+                found.settings[f"{section}.{match['key']}".lower()] = match["value"]
+            elif match := REASON.match(line.removeprefix("; ")):
+                found.reasons.setdefault(section, []).append(match["why"].strip())
+    return found
+
+
+def _imported(place: int, output: Io500Output) -> ImportedOutput:
+    problems = list(output.wrong_means())
+    if not output.said:
+        problems.append(("io500-incomplete", "IO500 gave no score"))
+    output.step = place
+    metadata = output.result(final=not problems)
+    result = HostResult(
+        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
+    )
+    return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)

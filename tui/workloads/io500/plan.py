@@ -1,4 +1,4 @@
-"""Plan the step that runs IO500 over all hosts. Pure."""
+"""Plan the step that runs IO500 over all hosts, and generate its ini file. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.model.quantities import parse_duration
 from tui.workloads.io500.body import Io500
-from tui.workloads.io500.ini import FILE, ini_text, settings_of, skipped
 from tui.workloads.io500.output import PHASES, directions
 from tui.workloads.mpi import REPORTS
 from tui.workloads.mpi_plan import (
@@ -28,6 +27,16 @@ VALID_S = 300
 LONGEST_S = 86400
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 TEXTS = ("directory", "ranks_per_host", "program", "addresses", "stonewall", "skip", "drop_caches")
+FILE = "benchtui.ini"  # IO500 writes config.ini beside it
+# one I/O and one file; phases of mdtest take a second each, and files go with their directory
+TRIAL = {
+    "ior-easy.transfersize": "64k",
+    "ior-easy.blocksize": "64k",
+    "ior-hard.segmentcount": "1",
+    "mdtest-easy.n": "1",
+    "mdtest-hard.n": "1",
+    "debug.stonewall-time": "1",
+}
 
 
 def build_steps(
@@ -138,3 +147,38 @@ def not_submittable(settings: Mapping[str, str]) -> list[str]:
     if lost := [name for name in skipped(settings) if name != PHASES[-1]]:
         found.append(f"not submittable: without {', '.join(lost)}")
     return found
+
+
+def settings_of(options: Sequence[str]) -> dict[str, str]:
+    """Return the settings of a launch by section and key."""
+    return dict(option.split("=", 1) for option in options)
+
+
+def skipped(settings: Mapping[str, str]) -> list[str]:
+    """Return the phases that settings leave out."""
+    return [
+        name.removesuffix(".run")
+        for name, value in settings.items()
+        if name.endswith(".run") and value == "FALSE"
+    ]
+
+
+def ini_text(launch: MpiLaunch, directory: str) -> str:
+    """Return the ini file of a launch that works in `directory`."""
+    own = {
+        "global.datadir": posixpath.join(directory, "data"),
+        "global.resultdir": posixpath.join(directory, REPORTS),
+        "global.timestamp-datadir": "FALSE",
+        "global.timestamp-resultdir": "FALSE",
+    }
+    return "\n".join(_lines({**own, **settings_of(launch.options)})) + "\n"
+
+
+def _lines(settings: Mapping[str, str]) -> Iterator[str]:
+    sections: dict[str, list[str]] = {}
+    for name, value in settings.items():
+        section, _, key = name.partition(".")
+        sections.setdefault(section, []).append(f"{key} = {value}")
+    for section, lines in sections.items():
+        yield f"[{section}]"
+        yield from lines

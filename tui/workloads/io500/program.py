@@ -1,4 +1,4 @@
-"""IO500 as one MPI program: its ini file and its trial launch."""
+"""IO500 as one MPI program: its trial launch, and its output while it runs, explained."""
 
 from __future__ import annotations
 
@@ -10,15 +10,39 @@ from msgspec.structs import replace
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
+from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine
-from tui.workloads.io500.ini import FILE, TRIAL, ini_text, settings_of
-from tui.workloads.io500.output import PHASES
-from tui.workloads.io500.plan import not_submittable
-from tui.workloads.io500.reader import Io500Reader, TrialReader
-from tui.workloads.mpi import REPORTS, StepProgram, Tried
+from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of
+from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
+from tui.workloads.messages import (
+    HARMLESS,
+    IN_PARTS,
+    MPI,
+    MUTTERED,
+    NOT_WRITABLE,
+    SSH,
+    Explainer,
+    rule,
+    unknown,
+)
+from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried, WithoutPhases
 
 TRIED = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write")
 FEW_INODES = 64  # of its reports; how many files are under test is known at the end
+_OWN = (
+    rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500 calls it invalid: {what}"),
+    rule(
+        r"No space left on device",
+        "error",
+        "no space left on the file system under test: {line}",
+        "no-space",
+    ),
+    *NOT_WRITABLE,
+    rule(r"^FATAL( \([^()]*\))?:? *(?P<what>.*)", "error", "IO500 gave up: {what}", "io500-fatal"),
+    rule(r"^WARNING( \([^()]*\))?:? (?P<what>.*)", "warning", "IO500 warns: {what}"),
+)
+STDOUT = (HARMLESS, *_OWN, *MPI, rule(r"\bERROR\b|assert", "error", "IO500: {line}", "io500-error"))
+STDERR = (HARMLESS, *SSH, *_OWN, *MPI, MUTTERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +89,54 @@ class Io500Program(StepProgram):
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Return no problems: IO500 does not print how its ranks were placed."""
         return []
+
+
+class Io500Reader(RanksReader):
+    """Reads IO500's output from mpiexec."""
+
+    tool = "io500"
+    void_on_stderr = ("io500-fatal",)
+    output: Io500Output
+
+    def __init__(
+        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
+    ) -> None:
+        settings = settings_of(launch.options)
+        output = Io500Output(step.index, ranks, skipped(settings), easy_bytes_of(settings))
+        explainers = (Explainer(STDOUT, unknown, IN_PARTS), Explainer(STDERR, unknown, IN_PARTS))
+        super().__init__(step, launch, ranks, nodes, output, explainers)
+
+    def figures(self, exit_code: int | None) -> MetadataResult | None:
+        """Return the results; None if no phase ended."""
+        result = self.output.result(final=self.succeeded(exit_code))
+        if result is not None:
+            result.ranks_per_node = self.launch.ranks_per_host
+        return result
+
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+        """Return reasons to doubt or reject the result.
+
+        IO500's own verdict is a finding: own-verdict.
+        """
+        return [*super().problems(exit_code), *self.output.wrong_means()]
+
+    def _missing(self) -> list[str]:
+        """Return what is missing compared with a complete run."""
+        output = self.output
+        lost = [name for name in self._step.directions if name not in output.phases]
+        missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
+        if not missing and not output.said:
+            missing.append("IO500 gave no score")
+        return missing
+
+
+class TrialReader(WithoutPhases, Io500Reader):
+    """Reads a trial, which only has to reach its end; figures are ignored."""
+
+    def _missing(self) -> list[str]:
+        """Return the problem if the score, which IO500 prints last, is missing."""
+        return [] if self.output.said else ["IO500 ended before its score"]
+
+    def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
+        """Return what makes a launch fail."""
+        return RanksReader.problems(self, exit_code)

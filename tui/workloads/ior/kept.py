@@ -13,7 +13,7 @@ from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
-from tui.workloads.ior.reader import stdout_explainer
+from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
 from tui.workloads.reading import budget, clean, numbered
 

@@ -107,6 +107,6 @@ class IorWorkload(MpiWorkload):
 
     def from_terms(self) -> FromTerms:
         """Return what makes jobs of ior options."""
-        from tui.workloads.ior.terms import IorTerms
+        from tui.workloads.ior.body import IorTerms
 
         return IorTerms()

@@ -105,6 +105,6 @@ class MdtestWorkload(MpiWorkload):
 
     def from_terms(self) -> FromTerms:
         """Return what makes jobs of mdtest options."""
-        from tui.workloads.mdtest.terms import MdtestTerms
+        from tui.workloads.mdtest.body import MdtestTerms
 
         return MdtestTerms()

@@ -1,14 +1,17 @@
-"""Rates of a running MPI benchmark as tiles: the current phase first, then the latest others."""
+"""Operations of a metadata benchmark: live rates as tiles, and the tables of finished ones."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.metrics.units import UNKNOWN
+from tui.model.step_record import MetadataRecord
+from tui.record.headline import FIGURE_WIDTH, metadata_remarks, metadata_tables, name_width
 from tui.text.digits import FigureTile
-from tui.text.line import VALUE
+from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, beside, clip
 
 if TYPE_CHECKING:
     from tui.journal.progress import Finished, MetadataView
@@ -19,6 +22,7 @@ COLOURS = {
     "delete": "other"
 }  # fmt: skip
 LEAST_S = 1.0  # seconds of a phase before its bound is shown
+GAP = 4
 
 
 def operation_tiles(
@@ -105,3 +109,30 @@ def _figure(rate: float | None, moved: int) -> tuple[str, str]:
     if rate is None:
         return UNKNOWN, ""
     return metric_of_operation(moved).split(rate_of_operation(rate, moved))
+
+
+def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
+    """Return figures, notes and iterations, the latter next to the figures if two of them fit."""
+    wide = name_width(metadata)
+    iterations_at = wide + 4 * FIGURE_WIDTH + GAP
+    has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH
+    tables = metadata_tables(metadata, width - iterations_at if has_room else width)
+    figures, *iterations = [_table_lines(table, width, wide) for table in tables]
+    rates = iterations[0] if iterations else []
+    notes = [
+        Line.of((part, LABEL))
+        for text in metadata_remarks(metadata)
+        for part in textwrap.wrap(text, width, subsequent_indent="  ")
+    ]
+    return (
+        [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *notes, *rates]
+    )
+
+
+def _table_lines(table: Sequence[str], width: int, wide: int) -> list[Line]:
+    header, *rows = table
+    lines = [Line.of(*clip([(header, TITLE)], width))]
+    for row in rows:
+        role = colour_of(row[:wide].strip(" ~"), TEXT)
+        lines.append(Line.of(*clip([(row[:wide], role), (row[wide:], VALUE)], width)))
+    return lines
