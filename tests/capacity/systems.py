@@ -17,8 +17,8 @@ import numpy as np
 from tui.capacity.answer import CapacityAnswer, answer
 from tui.capacity.next_point import next_offer
 from tui.capacity.points import PointData, clearly_over, judge
-from tui.capacity.seconds import ClusterSecond
 from tui.metrics.buckets import PLAT_BITS, PLAT_VAL, TOP_BUCKET
+from tui.metrics.series import ClusterSecond
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.search import Limit, Offer, Search, SearchPoint
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from tests.capacity.systems import System, measure, p99_limit, result_of, seconds_of
 from tui.capacity.interval import percentile_told, time_in
 from tui.capacity.points import PointData, clearly_over, judge
-from tui.capacity.seconds import ClusterSecond
 from tui.metrics.histogram import Histogram
+from tui.metrics.series import ClusterSecond
 from tui.model.event import Buckets, DirectionResult, LatencyResult
 from tui.model.profile_parts import parse_limit
 from tui.model.search import Limit, Offer, Search

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_import import MAPR
 from tui.cli.main import main
-from tui.cli.shared.run_texts import write_texts
+from tui.cli.shared.common import write_texts
 from tui.library.build import write_record
 
 WHOLE = "20261120T101530Z-demo-quick-7f3a"

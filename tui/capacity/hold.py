@@ -16,7 +16,7 @@ from tui.metrics.units import iops as iops_text
 from tui.model.search import Search, SearchPoint, Steadiness
 
 if TYPE_CHECKING:
-    from tui.capacity.seconds import ClusterSecond
+    from tui.metrics.series import ClusterSecond
     from tui.model.search import Limit, Offer
 
 HOLDS = 4  # attempts to hold a load, each at a lower rate than the last

@@ -23,11 +23,11 @@ from tui.capacity.interval import (
     share_over,
     time_in,
 )
-from tui.capacity.seconds import ClusterSecond
 from tui.metrics.buckets import index_to_value, label, rank
 from tui.metrics.figures import kind_of, total_rates
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import BOTH, MIXED, direction
+from tui.metrics.series import ClusterSecond
 from tui.metrics.units import iops as iops_text
 from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult

@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _write_record(run_dir: Path) -> None:
-    from tui.cli.shared.run_texts import write_texts
+    from tui.cli.shared.common import write_texts
     from tui.library.build import write_record
     from tui.model.problem import BenchtuiError
 

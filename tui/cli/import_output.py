@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tui.cli.shared.common import paths, say
+from tui.cli.shared.common import paths, say, write_texts
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Read the given output, judge it, save the records and print them."""
-    from tui.cli.shared.run_texts import write_texts
     from tui.library.imported import records_of
     from tui.model.rundir import RECORD_FILE
     from tui.view.run_summary import summary_text

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from math import ceil, floor, isnan, nan
 
+from msgspec import Struct, field
+
 from tui.metrics.buckets import index_to_value, rank
 from tui.metrics.figures import enough_behind
 from tui.metrics.histogram import Histogram, PackedBuckets
@@ -245,3 +247,11 @@ def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
 def dense_items(counts: Sequence[int]) -> list[tuple[int, int]]:
     """Return counts by bucket, most of them 0, as items."""
     return [(index, count) for index, count in enumerate(counts) if count]
+
+
+class ClusterSecond(Struct, frozen=True):
+    """Completions of all hosts in one second: I/Os by direction, latencies of the judged kind."""
+
+    ios: dict[str, int]
+    lat: dict[str, Buckets] = field(default_factory=dict)
+    seconds: float = 1.0

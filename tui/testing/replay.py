@@ -64,7 +64,6 @@ from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, new_run_id
 from tui.model.search import Limit, Offer, Search
 from tui.model.tool import installed_in
-from tui.testing.figures import check_figures
 from tui.testing.streams import (
     ContractError,
     Mistake,
@@ -72,6 +71,7 @@ from tui.testing.streams import (
     Read,
     check_chunks,
     check_ends,
+    check_figures,
     check_twice,
     read,
 )

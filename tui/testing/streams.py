@@ -1,15 +1,28 @@
-"""Replay recorded output in chunks of all sizes; the codes of mistakes."""
+"""Replay recorded output in chunks of all sizes, and check its figures against each other."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.metrics import units
-from tui.model.event import HostResult, MetadataPhase, MetadataResult, Sample
+from tui.metrics.buckets import TOP_BUCKET, index_to_value
+from tui.metrics.registry import BOTH, DIRECTIONS, direction
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    MetadataPhase,
+    MetadataResult,
+    Sample,
+)
+from tui.model.plan import Step
 from tui.workloads.base import Item, Reader
 
 CODES = {
@@ -39,6 +52,11 @@ CODES = {
     "target-check": "a check of a target needs a command that is no requirement",
     "capacity": "the steps or points of a search cannot be built",
 }
+CLOCK_S = 0.01  # how far intervals may overlap: times are in ms
+TORN = 0.02  # of a total: fio updates live counts while they are read
+RATE = 0.02
+BUCKET = 1 / 64  # of a value: the width of its bucket
+END_MS = 1000
 
 
 class Mistake(Struct, frozen=True):
@@ -181,3 +199,199 @@ def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
         ask = getattr(reader, name)
         if ask(output.exit_code) != ask(output.exit_code):
             yield Mistake("asked-twice", f"{where}: {name}")
+
+
+def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
+    """Yield what is wrong with the samples and the result of a host that completed its load."""
+    samples = found.samples
+    if not samples:
+        yield Mistake("no-samples", where)
+    yield from _times(samples, where)
+    yield from _samples(samples, where)
+    if found.result is None:
+        yield Mistake("no-result", f"{where}; its problems: {found.problems}")
+        return
+    if not found.result.final or found.problems:
+        yield Mistake(
+            "not-final", f"{where}: final is {found.result.final}, problems are {found.problems}"
+        )
+    yield from _result(found.result, step, where)
+    yield from _together(samples, found.result, where)
+
+
+def _times(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
+    for before, each in pairwise(samples):
+        begin_s, end_s = each.host_time_ms / 1000 - each.interval_s, before.host_time_ms / 1000
+        if each.host_time_ms <= before.host_time_ms:
+            yield Mistake(
+                "time",
+                f"{where}: a sample at {each.host_time_ms} ms comes after {before.host_time_ms}",
+            )
+            return
+        if begin_s < end_s - CLOCK_S:
+            early = f"begins {end_s - begin_s:.3f} s before the previous one ended"
+            yield Mistake("time", f"{where}: the sample at {each.host_time_ms} ms {early}")
+            return
+
+
+def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
+    highest: dict[str, int] = {}
+    told: set[str] = set()
+    for each in samples:
+        if each.restart:
+            highest.clear()
+        for name, part in each.dirs.items():
+            at = f"{where}, sample at {each.host_time_ms} ms, {name}"
+            for mistake in _sample(name, part, highest.get(name, 0), at):
+                if mistake.code not in told:  # report one mistake of each kind
+                    told.add(mistake.code)
+                    yield mistake
+            highest[name] = max(highest.get(name, 0), part.lat_max_ns)
+        if (joint := each.dirs.get(BOTH)) is not None and "joint" not in told:
+            told.add("joint")
+            yield from _joint(joint, each.dirs, f"{where}, sample at {each.host_time_ms} ms")
+
+
+def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator[Mistake]:
+    if name not in DIRECTIONS:
+        yield Mistake("direction", f"{at}: allowed are {', '.join(DIRECTIONS)}")
+    counted = sum(part.lat.n)
+    if counted > part.ios * (1 + TORN) + 1:
+        yield Mistake("histogram-count", f"{at}: the histogram counts {counted}, ios is {part.ios}")
+    if counted:
+        yield from _sum(part.lat, part.lat_sum_ns, at)
+    if part.lat_max_ns and part.lat_max_ns < highest:
+        yield Mistake(
+            "maximum",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it must not decrease: it "
+            f"counts from the begin",
+        )
+    elif counted and part.lat_max_ns < _low(part.lat.idx[-1]):
+        yield Mistake(
+            "maximum",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(part.lat.idx[-1])}",
+        )
+
+
+def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
+    middle = sum(count * index_to_value(index) for index, count in zip(lat.idx, lat.n, strict=True))
+    if lat.idx[-1] < TOP_BUCKET and abs(total_ns - middle) > middle * (BUCKET + TORN) + 1:
+        yield Mistake(
+            "latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram makes {middle}"
+        )
+
+
+def _low(index: int) -> int:
+    """Return the lowest value of a bucket, allowing the width of one."""
+    return round(index_to_value(index) * (1 - BUCKET)) - 1
+
+
+def _joint(
+    joint: DirectionSample | DirectionResult,
+    dirs: dict[str, DirectionSample] | dict[str, DirectionResult],
+    at: str,
+) -> Iterator[Mistake]:
+    parts = [part for name, part in dirs.items() if name in ("read", "write")]
+    ios, amount = sum(part.ios for part in parts), sum(part.bytes for part in parts)
+    if (joint.ios, joint.bytes) != (ios, amount):
+        yield Mistake(
+            "joint",
+            f"{at}: both has {joint.ios} I/Os, {joint.bytes} B; read and write {ios}, {amount} B",
+        )
+
+
+def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
+    for name in step.directions:
+        if name not in result.dirs:
+            yield Mistake(
+                "direction", f"{where}: {name} was planned, the result has {', '.join(result.dirs)}"
+            )
+    for name, part in result.dirs.items():
+        at = f"{where}, result, {name}"
+        if name not in DIRECTIONS:
+            yield Mistake("direction", f"{at}: allowed are {', '.join(DIRECTIONS)}")
+        for kind in ("clat", "lat"):
+            yield from _latency(getattr(part, kind), part, f"{at}, {kind}")
+        yield from _rates(part, at)
+    if (joint := result.dirs.get(BOTH)) is not None:
+        yield from _joint(joint, result.dirs, f"{where}, result")
+
+
+def _latency(latency: LatencyResult | None, part: DirectionResult, at: str) -> Iterator[Mistake]:
+    if latency is not None and latency.n > part.ios * (1 + TORN) + 1:
+        yield Mistake("histogram-count", f"{at}: n is {latency.n}, ios is {part.ios}")
+    if (
+        latency is not None
+        and latency.buckets is not None
+        and latency.buckets.idx
+        and latency.bucket_width is None
+    ):
+        yield from _sum(latency.buckets, round(latency.mean_ns * latency.n), at)
+
+
+def _rates(part: DirectionResult, at: str) -> Iterator[Mistake]:
+    if not part.runtime_s:
+        return
+    for name, rate, total in (
+        ("iops", part.iops, part.ios),
+        ("bw_bytes_per_s", part.bw_bytes_per_s, part.bytes),
+    ):
+        right = total / part.runtime_s
+        if abs(rate - right) > RATE * right + 1 / part.runtime_s:
+            yield Mistake(
+                "rate", f"{at}: {name} is {rate:g}, {total} in {part.runtime_s:g} s are {right:g}"
+            )
+
+
+def _together(samples: Sequence[Sample], result: HostResult, where: str) -> Iterator[Mistake]:
+    """Yield differences between samples and result, which must cover the same I/O."""
+    last = max((each.host_time_ms for each in samples), default=0)
+    if result.end_ms is not None and last > result.end_ms + END_MS:
+        yield Mistake(
+            "after-end",
+            f"{where}: the last sample ends at {last} ms, the result at {result.end_ms} ms",
+        )
+    measured = [each for each in samples[_begin(samples) :] if not each.ramp]
+    for name in dict.fromkeys([*(name for each in measured for name in each.dirs), *result.dirs]):
+        part, told = (
+            result.dirs.get(name),
+            [each.dirs[name] for each in measured if name in each.dirs],
+        )
+        at = f"{where}, {name}"
+        for what in ("ios", "bytes") if measured and name in DIRECTIONS else ():
+            yield from _total(
+                what, [getattr(each, what) for each in told], getattr(part, what, 0), at
+            )
+        if part is not None:
+            yield from _maximum(told, part, name, at)
+
+
+def _begin(samples: Sequence[Sample]) -> int:
+    return max((place for place, each in enumerate(samples) if each.restart), default=0)
+
+
+def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[Mistake]:
+    """Check a total of the samples against the result.
+
+    The last interval may be missing in the samples, and live counts may be inconsistent; samples
+    must never exceed the result.
+    """
+    seen, slack = sum(amounts), total * TORN + 1
+    if seen > total + slack:
+        yield Mistake("contradiction", f"{at}: the samples have {seen} {what}, the result {total}")
+    elif total - seen > slack + 2 * max(amounts, default=0):
+        yield Mistake("contradiction", f"{at}: the result has {total} {what}, the samples {seen}")
+
+
+def _maximum(
+    told: Sequence[DirectionSample], part: DirectionResult, name: str, at: str
+) -> Iterator[Mistake]:
+    kinds = [direction(name).latency] if direction(name).latency else ["clat", "lat"]
+    known = [
+        latency.max_ns for kind in kinds if kind and (latency := getattr(part, kind)) is not None
+    ]
+    highest = max((each.lat_max_ns for each in told), default=0)
+    if known and highest > max(known):
+        yield Mistake(
+            "contradiction", f"{at}: a sample has {highest} ns, the result at most {max(known)}"
+        )

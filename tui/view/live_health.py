@@ -28,7 +28,7 @@ from tui.text.line import (
     spread,
     width_of_runs,
 )
-from tui.view.host_states import BROKEN, lag_text
+from tui.view.live_hosts import BROKEN, lag_text
 from tui.view.step_notes import found_text
 
 if TYPE_CHECKING:

@@ -1,7 +1,11 @@
-"""Hosts over time compared with the median host, column by column, read incrementally."""
+"""Hosts of a running run: what each does (symbol, state, message), how far it is from the median.
+
+Levels over time are read incrementally, column by column.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
@@ -9,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.metrics.figures import LAG
+from tui.journal.state import HostView, silent_text
+from tui.metrics.figures import LAG, behind_text
 from tui.metrics.units import share
-from tui.text.line import BAD, WARN
+from tui.text.line import BAD, LABEL, TEXT, WARN, Run
 from tui.text.plot import TimeAxis, merged
 
 if TYPE_CHECKING:
-    from tui.journal.state import HostView
     from tui.journal.views import DirectionView
+    from tui.metrics.figures import HostSpread
+    from tui.text.sparkline import Symbols
 
 STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # level of a host in a column, worst first
 # of the median host; of the median of the load, to see a stall of all hosts
@@ -34,6 +40,24 @@ ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
 WORDS = {STALLED: "no I/O", FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)} of median"}
+BROKEN = ("failed", "lost")  # states of hosts
+MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
+    "waiting": ("·", ".", LABEL),
+    "connecting": ("›", ">", LABEL),
+    "connected": ("›", ">", LABEL),
+    "checking": ("›", ">", LABEL),
+    "ready": ("○", "o", TEXT),
+    "layout": ("■", "#", "read"),
+    "armed": ("○", "o", TEXT),
+    "running": ("●", "*", "good"),
+    "collecting": ("■", "#", LABEL),
+    "done": ("✓", "+", "good"),
+    "failed": ("✗", "x", "bad"),
+    "lost": ("✗", "x", "bad"),
+}
+NO_FINDINGS: Mapping[str, Run] = {}
+SAID = ("finished", "ended early", "silent")  # activities not covered by states
+STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))
 
 
 class HostLevels:
@@ -206,3 +230,68 @@ def level_of(rate: float, middle: float, usual: float) -> int:
 def _first_column(rates: Sequence[float | None]) -> int:
     """Return the column of a host's first I/O; the first column for a host that did none."""
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)
+
+
+def lag_text(spread: HostSpread, host: str) -> str:
+    """Return how slow a straggler is: ``at 25 % of median``."""
+    return f"at {behind_text(spread.shares[host] or 0.0)}"
+
+
+def mark_of(
+    host: HostView,
+    now: float,
+    symbols: Symbols,
+    found: Mapping[str, Run] = NO_FINDINGS,
+    spread: HostSpread | None = None,
+) -> Run:
+    """Return the symbol of a host's state and its style.
+
+    A straggler or finding takes precedence.
+    """
+    activity = host.activity(now)
+    if activity in ("silent", "ended early"):
+        return "!", "warn"
+    if spread is not None and spread.lags(host.name) and host.state not in BROKEN:
+        return "v" if symbols == "ascii" else "▼", "bad"
+    if host.name in found and host.state not in BROKEN:
+        return "!", found[host.name][1]
+    symbol, plain, key = MARKS.get(
+        "done" if activity == "finished" else host.state, ("?", "?", LABEL)
+    )
+    return (plain if symbols == "ascii" else symbol), key
+
+
+def message_of(
+    host: HostView,
+    now: float,
+    found: Mapping[str, Run] = NO_FINDINGS,
+    spread: HostSpread | None = None,
+) -> Run:
+    """Return the message about a host: silence, straggler, findings, or its state."""
+    if silent := silent_text(host, now):
+        return silent, "warn"
+    if spread is not None and spread.lags(host.name):
+        return lag_text(spread, host.name), "bad"
+    does, over = state_text(host, now), host.activity(now) in ("finished", "ended early")
+    if host.name in found and (over or host.state == "running"):
+        text, role = found[host.name]
+        return (f"{does}: {text}" if over else text), role
+    if host.problem:
+        return f"{does}: {host.problem}", "warn"
+    return f"{does}: {host.detail}" if host.detail else does, LABEL
+
+
+def state_text(host: HostView, now: float) -> str:
+    """Return a host's activity in a word or two.
+
+    Before and between loads, its state in the engine.
+    """
+    activity = host.activity(now)
+    return activity if activity in SAID else host.state
+
+
+def count_states(hosts: Sequence[HostView], now: float) -> str:
+    """Return ``62 running, 1 silent, 1 failed``: states that need attention come last."""
+    counts = Counter(state_text(host, now) for host in hosts)
+    order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
+    return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)

@@ -25,7 +25,7 @@ from tests.lab.sshd import free_port, parent_of
 from tests.long.bench.kept import Row, told
 from tests.long.bench.start_skew import await_port
 from tui.app.screens.live_feed import LiveFeed
-from tui.view.host_states import message_of
+from tui.view.live_hosts import message_of
 
 TIMES = int(os.environ.get("TIMES", "3"))
 LOOK_S = 1.0

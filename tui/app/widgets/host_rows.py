@@ -15,7 +15,7 @@ from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, padded, width_of_runs
 from tui.text.table import Column
-from tui.view.host_states import BROKEN, STATE_ORDER
+from tui.view.live_hosts import BROKEN, STATE_ORDER
 
 if TYPE_CHECKING:
     from tui.journal.state import HostFigures, HostView

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from tui.model.paths import Paths, is_folder
 from tui.model.plain import printable_lines
-from tui.model.problem import UsageError
+from tui.model.problem import BenchtuiError, UsageError
 
 if TYPE_CHECKING:
     from tui.engine.inputs.hosts import Fleet
     from tui.library.runs import RunStore
+    from tui.model.record import RunRecord
     from tui.model.settings import Settings
 
 RUN_HELP = (
@@ -191,3 +192,13 @@ def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
     if twice := {each.name for each in known if known.count(each) > 1}:
         raise UsageError(f"{', '.join(sorted(twice))} is on two sides; name different runs")
     return sides
+
+
+def write_texts(run_dir: Path, record: RunRecord) -> None:
+    """Write command.txt, summary.txt, and report.html if the settings ask for it."""
+    from tui.export.run_files import write_run_files
+
+    try:
+        write_run_files(run_dir, record, paths().baselines, report=user_settings().report)
+    except (BenchtuiError, OSError) as error:
+        print(f"benchtui: {run_dir}: its texts were not written: {error}", file=sys.stderr)

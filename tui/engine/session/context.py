@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from tui.capacity.seconds import ClusterSecond
 from tui.engine.preflight.made_files import MadeFiles
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.telemetry import Telemetry
 from tui.journal.progress import SearchState, plan_as_run
 from tui.journal.writer import Journal
 from tui.metrics.histogram import Histogram
+from tui.metrics.series import ClusterSecond
 from tui.model.event import (
     Buckets,
     DirectionSample,
