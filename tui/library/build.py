@@ -44,11 +44,11 @@ from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.cells import steps_in_error
 from tui.record.headline import run_headline
 from tui.record.host_facts import facts_record
-from tui.record.objects import objects_left
 from tui.record.sections import (
     attestation_records,
     host_record,
     matrix_record,
+    objects_left,
     precondition_record,
     server_records,
 )

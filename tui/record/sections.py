@@ -1,9 +1,9 @@
-"""Sections of the record beside its steps: hosts, preconditioning, attestations, sweep points."""
+"""Sections of the record beside its steps: hosts, objects left, preconditioning, sweep points."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tui.journal.state import RunState
 from tui.metrics.repeat import relative_ci
@@ -14,15 +14,19 @@ from tui.model.host_record import (
     FilesRemovedRecord,
     HostProblemRecord,
     HostRecord,
+    ObjectsLeft,
     PlaceRecord,
 )
-from tui.model.plan import Identities, Plan, Step
+from tui.model.objects import ObjectSet, objects_after
+from tui.model.plan import HostTask, Identities, Plan, Step
 from tui.model.record import AttestationRecord, CellRecord, HeadlineRecord, MatrixRecord
 from tui.model.step_record import FillRecord, PreconditionRecord, RoundsRecord, StepRecord
 from tui.record.cells import by_point, worst
 from tui.record.headline import blank, middle, put_figure
 from tui.record.progress import Rounds, fills_of, rounds_of
 from tui.record.step import rounded
+
+NOT_RUN = ("missing", "skipped")
 
 
 def precondition_record(plan: Plan, state: RunState) -> PreconditionRecord | None:
@@ -224,3 +228,43 @@ def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
         step = next(step for step in made if step.index == index)
         put_figure(record, headline, value, step, plan.latency_kind)
     return record
+
+
+def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
+    """Return the objects that were put and not all deleted.
+
+    An interrupted step may have put fewer.
+    """
+    return [
+        ObjectsLeft(
+            store=each.store, names=each.names, count=each.count, bytes=each.count * each.size_bytes
+        )
+        for each in objects_after(_used(plan, steps))
+    ]
+
+
+def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
+    """Yield the objects that were put, read or deleted.
+
+    A DELETE counts only if it is known to be complete.
+    """
+    for step, record in zip(plan.steps, steps, strict=True):
+        for task in step.tasks if record.state not in NOT_RUN else ():
+            if not _put_none(task, record):
+                gone = _deleted_all(task, record)
+                yield from (each for each in task.objects if gone or "delete" not in each.does)
+
+
+def _put_none(task: HostTask, record: StepRecord) -> bool:
+    """Return whether a host is known to have put nothing because its first requests failed."""
+    found = record.results.per_host.get(task.host, {}).get("write")
+    return found is not None and found.bytes == 0
+
+
+def _deleted_all(task: HostTask, record: StepRecord) -> bool:
+    """Return whether a host deleted as many objects as its task names, without an error."""
+    deleted = [each for each in task.objects if each.does == ("delete",)]
+    name = "trim" if any(each.names for each in deleted) else "rmbuckets"
+    found = record.results.per_host.get(task.host, {}).get(name)
+    wanted = sum(each.count for each in deleted)
+    return record.state == "done" and found is not None and 0 < wanted <= (found.ios or 0)

@@ -31,7 +31,7 @@ from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
 from tui.text.line import LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
-from tui.view.live_hosts import NO_COLUMNS, message_of
+from tui.view.live_hosts import NO_FINDINGS, message_of
 
 if TYPE_CHECKING:
     from tui.journal.measurement import Measurement
@@ -381,7 +381,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
 def host_facts(
     state: RunState,
     view: HostView | None,
-    found: Mapping[str, Run] = NO_COLUMNS,
+    found: Mapping[str, Run] = NO_FINDINGS,
     spread: HostSpread | None = None,
     second: int | None = None,
 ) -> tuple[str, list[tuple[str, str]], Run]:

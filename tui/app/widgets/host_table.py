@@ -49,7 +49,7 @@ from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column, table_line
 from tui.view.live_hosts import (
     BROKEN,
-    NO_COLUMNS,
+    NO_FINDINGS,
     STATE_ORDER,
     count_states,
     mark_of,
@@ -133,7 +133,7 @@ class HostTable(PickList["HostView"]):
         hosts: Sequence[HostView],
         now: float,
         shown: RowFigures,
-        found: Mapping[str, Run] = NO_COLUMNS,
+        found: Mapping[str, Run] = NO_FINDINGS,
         seen: Mapping[str, HostTelemetry] | None = None,
     ) -> None:
         """Show the hosts as they are at run time `now`.
@@ -435,7 +435,7 @@ class HostCells:
         self.shown = RowFigures()
         # operations of a load on files; empty: hosts have no figures of their own
         self.blank = False  # nothing is measured now: figures would be the previous step's
-        self.found: Mapping[str, Run] = NO_COLUMNS  # by host: findings
+        self.found: Mapping[str, Run] = NO_FINDINGS  # by host: findings
         self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
         self.widest = 0.0  # how far the farthest host is from the median
         self.longest_name = 6
