@@ -31,8 +31,9 @@ from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.app.dialogs.forms import NewHosts
-    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
+    from tui.engine.inputs.source_groups import SourceAnswer
     from tui.engine.preflight.host_check import HostCheck
+    from tui.model.source_group import SourceGroup
 
 FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
 AGES_S = 10.0  # how old answers are is shown that exactly

@@ -26,11 +26,12 @@ from tui.text.table import Column
 
 if TYPE_CHECKING:
     from tui.engine.inputs.hosts import Fleet
-    from tui.engine.inputs.source_groups import SourceAnswer, SourceGroup
+    from tui.engine.inputs.source_groups import SourceAnswer
     from tui.engine.preflight.host_check import HostCheck
     from tui.metrics.facts import FactsTogether
     from tui.model.address import HostAddress
     from tui.model.hostfacts import Fact
+    from tui.model.source_group import SourceGroup
 
 GROUPS_KEPT = 32
 INDENT = 9  # cells before the text next to a label of the details

@@ -24,9 +24,9 @@ from tui.sources.base import SourceContext, installed_sources
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser, Chosen
-    from tui.engine.inputs.source_groups import SourceGroup
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
+    from tui.model.source_group import SourceGroup
 
 Origin = Literal["inventory", "ssh config", "source", "command line", "this machine"]
 MOST_UNKNOWN = 50  # listed individually

@@ -8,32 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.model.plain_data import format_utc, parse_utc
+from tui.model.plain_data import format_utc
 from tui.model.problem import UsageError
+from tui.model.source_group import SourceGroup
 
 if TYPE_CHECKING:
     from tui.engine.inputs.choosing import Chooser
     from tui.engine.inputs.hosts import Fleet
-
-
-class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: time of the query, empty: not yet;
-    `how`: by what.
-
-    `problem`: the error of the last query; `names` are then those of the last successful one.
-    """
-
-    title: str
-    spec: str
-    names: tuple[str, ...] = ()
-    utc: str = ""
-    how: str = ""
-    problem: str = ""
-
-    def age_s(self, now: datetime) -> float | None:
-        """Return the seconds since the query; None: not yet queried."""
-        asked = parse_utc(self.utc)
-        return max(0.0, (now - asked).total_seconds()) if asked is not None else None
 
 
 class SourceAnswer(Struct, frozen=True):
