@@ -18,6 +18,7 @@ from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.whole_results import IDENTITY_CHECKS
 from tui.metrics.histogram import Histogram
 from tui.model.event import DirectionResult, HostResult, LatencyResult
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
 from tui.model.record import Finding
 
@@ -299,3 +300,17 @@ def test_rates_of_jobs_that_ran_for_unlike_times_are_added_up(
     assert violated(at_hosts(whole)) == []
     longest = max(s for _, s in jobs) / min(s for _, s in jobs)
     assert violated(at_hosts(scaled(whole, 1.1 * longest, "iops")))
+
+
+@pytest.mark.parametrize(("name", "by"), [("iops", 1.5), ("bw_bytes_per_s", 1.5), ("", 1.0)])
+def test_intervals_add_up_to_the_result_in_ios_and_in_bytes(name: str, by: float) -> None:
+    ios = 60_000
+    part = DirectionResult(ios, ios * BLOCK, 60.0, ios / 60, ios * BLOCK / 60)
+    at = at_hosts(part)
+    column = SeriesColumns(
+        host="h1", direction="read", iops=[1000.0] * 60, bw_bytes_per_s=[1000.0 * BLOCK] * 60
+    )
+    if name:
+        column = column.model_copy(update={name: [x * by for x in getattr(column, name)]})
+    at.steps[0].series = SeriesRecord(step_s=1.0, start_s=0.0, columns=[column])
+    assert [each.id for each in violated(at)] == (["series-mismatch"] if name else [])

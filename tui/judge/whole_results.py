@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     "series-mismatch",
     "Intervals add up",
     rule=(
-        "the I/Os of all intervals of a host add up to its result, give or take one interval at"
-        " each end"
+        "the I/Os and bytes of all intervals of a host add up to its result, give or take one"
+        " interval at each end"
     ),
     advice=(
         "Look at the samples in the journal and the tool's own output: one of them is from another"
@@ -54,37 +54,42 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         if each.job or not direction(each.name).in_total:
             continue
         column = columns.get((each.host, each.name))
-        found = _added_up(at, each, column, series.step_s) if series and column else None
-        if found is None:
-            continue
-        looked = True
-        total, slack = found
-        if abs(total - each.figures.ios) > slack + each.slack("ios") * each.figures.ios:
-            what = f"its intervals add up to {units.exact(round(total))} I/Os, but its result says "
-            yield each.error(f"{what}{units.exact(each.figures.ios)}", each.figures.ios, total)
+        for name in ("ios", "bytes"):
+            found = _added_up(at, each, column, name) if column is not None else None
+            if found is None:
+                continue
+            looked = True
+            (total, slack), told = found, float(getattr(each.figures, name))
+            if abs(total - told) > slack + each.slack(name) * told:
+                unit = "I/Os" if name == "ios" else name
+                what = f"its intervals add up to {units.exact(round(total))} {unit}, but its result"
+                yield each.error(f"{what} says {units.exact(round(told))}", told, total)
     if not looked:
         raise UnknownError("no samples of the whole time")
 
 
 def _added_up(
-    at: StepEvidence, each: Counted, column: SeriesColumns, step_s: float
+    at: StepEvidence, each: Counted, column: SeriesColumns, name: str
 ) -> tuple[float, float] | None:
-    """Return the I/Os of all intervals, and by how many they may be off; None where most of them
-    are missing.
+    """Return the I/Os or bytes of all intervals, and by how many they may be off; None where most
+    of them are missing, or do not have them.
 
-    A second without a sample may have had as many I/Os as the best one."""
+    A second without a sample may have had as many as the best one."""
+    assert at.record.series is not None
+    step_s = at.record.series.step_s
     measurement = at.run.seen.state.at_step(at.step.index).measurement
-    seen = [value for value in column.iops if value is not None]
-    missing = len(column.iops) - len(seen)
-    if missing >= len(seen):
+    values = column.iops if name == "ios" else column.bw_bytes_per_s
+    seen = [value for value in values if value is not None]
+    missing, told = len(values) - len(seen), getattr(each.figures, name)
+    if missing >= len(seen) or not told or not any(seen):
         return None
-    most = max(seen, default=0.0) * step_s
+    most = max(seen) * step_s
     if (
         measurement is not None
         and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None
     ):
-        return float(leaf.ios), (missing + 1) * most + 1
-    return sum(seen) * step_s, (missing + 2) * most + PRINTED * each.figures.ios
+        return float(leaf.ios if name == "ios" else leaf.bytes), (missing + 1) * most + 1
+    return sum(seen) * step_s, (missing + 2) * most + PRINTED * told
 
 
 @run_check(

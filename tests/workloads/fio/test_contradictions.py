@@ -187,3 +187,14 @@ def test_fio_of_all_versions_contradicts_itself_nowhere(folder: str) -> None:
             looked += output.result.contradictions is not None
             assert not (output.result.final and output.result.contradictions), path.name
     assert looked
+
+
+@pytest.mark.parametrize(("size", "runtime_s"), [("28000k", None), ("56m", 60.0)])
+def test_a_runtime_is_a_limit_for_jobs_that_moved_all_their_data(
+    size: str, runtime_s: float | None
+) -> None:
+    found = document()
+    for job in found["jobs"]:
+        job["job options"].update(size=size, runtime="60")
+    (output,) = json_outputs(json.dumps(found, indent=2), "f.json")
+    assert output.runtime_s == runtime_s

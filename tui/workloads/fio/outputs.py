@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,8 +17,8 @@ from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.fio.contradictions import ALL_CLIENTS, contradictions
-from tui.workloads.fio.options import JobOptions, job_loads
+from tui.workloads.fio.contradictions import ALL_CLIENTS, ENDED, contradictions
+from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.results import kept_result
 from tui.workloads.fio.snapshot import (
@@ -208,12 +208,24 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
         loads, runtime_s = planned(list(options.values()))
         result = kept_result(snapshot, place)
         result.contradictions = wrong.get((host, port))
+        if _moved_all(options.values(), result):
+            runtime_s = None  # a limit that was not reached
         if not found.stamp_ms:
             result.end_ms = None
         stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
         yield ImportedOutput(
             place, ", ".join(options), result, name, loads, runtime_s, stamp_error_s=stamp_error_s
         )
+
+
+def _moved_all(jobs: Collection[JobOptions], result: HostResult) -> bool:
+    """Return whether jobs that end with their data did so."""
+    try:
+        due = [moved_bytes(job) for job in jobs]
+    except UsageError:
+        return False
+    moved = sum(part.bytes for part in result.dirs.values())
+    return all(due) and moved >= ENDED * sum(each or 0 for each in due)
 
 
 def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
