@@ -104,9 +104,10 @@ LIES: dict[str, Callable[[Document], object]] = {
     "direction": lambda found: [
         job["job options"].update(rw="randwrite") for job in found["jobs"]
     ],
-    "bytes": lambda found: [
-        job["job options"].update(size="56m", runtime="60") for job in found["jobs"]
-    ],
+    "bytes": lambda found: (
+        found["jobs"].pop(),
+        found["jobs"][0]["job options"].update(numjobs="1", size="56m", runtime="60"),
+    ),
     "mix": lambda found: mixed(found, 6000),
     "entries": lambda found: found["jobs"].append(worker(2)),
     "copies": lambda found: found.update(jobs=[worker(0), worker(0)]),
@@ -189,12 +190,19 @@ def test_fio_of_all_versions_contradicts_itself_nowhere(folder: str) -> None:
     assert looked
 
 
-@pytest.mark.parametrize(("size", "runtime_s"), [("28000k", None), ("56m", 60.0)])
+@pytest.mark.parametrize(
+    ("size", "runtime", "runtime_s"),
+    [
+        ("28000k", "60", None),
+        ("56m", "60", 60.0),  # stopped
+        ("1m", "10", 10.0),  # time_based, which is not printed
+    ],
+)
 def test_a_runtime_is_a_limit_for_jobs_that_moved_all_their_data(
-    size: str, runtime_s: float | None
+    size: str, runtime: str, runtime_s: float | None
 ) -> None:
     found = document()
     for job in found["jobs"]:
-        job["job options"].update(size=size, runtime="60")
+        job["job options"].update(size=size, runtime=runtime)
     (output,) = json_outputs(json.dumps(found, indent=2), "f.json")
     assert output.runtime_s == runtime_s

@@ -208,7 +208,7 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
         loads, runtime_s = planned(list(options.values()))
         result = kept_result(snapshot, place)
         result.contradictions = wrong.get((host, port))
-        if _moved_all(options.values(), result):
+        if _moved_all(options.values(), result, runtime_s):
             runtime_s = None  # a limit that was not reached
         if not found.stamp_ms:
             result.end_ms = None
@@ -218,14 +218,19 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
         )
 
 
-def _moved_all(jobs: Collection[JobOptions], result: HostResult) -> bool:
-    """Return whether jobs that end with their data did so."""
+def _moved_all(jobs: Collection[JobOptions], result: HostResult, runtime_s: float | None) -> bool:
+    """Return whether jobs ended with all their data, before their time.
+
+    fio does not print time_based if it was given without a value."""
     try:
         due = [moved_bytes(job) for job in jobs]
     except UsageError:
         return False
     moved = sum(part.bytes for part in result.dirs.values())
-    return all(due) and moved >= ENDED * sum(each or 0 for each in due)
+    ran_s = max((part.runtime_s for part in result.dirs.values()), default=0.0)
+    whole = sum(each or 0 for each in due)
+    early = runtime_s is not None and ran_s < ENDED * runtime_s
+    return early and all(due) and abs(moved / whole - 1) <= 1 - ENDED
 
 
 def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
