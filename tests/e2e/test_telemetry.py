@@ -19,7 +19,7 @@ from tui.model.event import TelemetryColumns, TelemetrySample
 pytestmark = pytest.mark.e2e
 
 DATA = Path(__file__).parents[1] / "data" / "profiles"
-SETTINGS = ["--set", "numjobs=2", "--set", "size=8m", "--set", "runtime=12s", "--set", "rate=40"]
+SETTINGS = ["--set", "numjobs=2", "--set", "size=8m", "--set", "runtime=12s", "--set", "rate=200"]
 
 
 def run(lab: SshdLab, home: Path, target: Path, *more: str) -> dict[str, Any]:
