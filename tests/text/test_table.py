@@ -56,9 +56,13 @@ def test_room_that_a_column_does_not_need_goes_to_the_others() -> None:
         fitted(WITH_NOTE, [("sda", 400)]),
         fitted(WITH_NOTE, [("a-disk-with-a-long-name", 400)]),
     )
-    assert widths(narrow, 39) == [5, 11, 8]  # the name's title with the mark of the order
-    assert widths(wide, 50) == [23, 11, 8]
-    assert widths(wide, 39) == [23, 0, 8]
+    assert widths(narrow, 39) == [5, 11, 7]  # the name's title with the mark of the order
+    assert widths(wide, 50) == [23, 11, 7]
+    assert widths(wide, 38) == [23, 0, 7]
+
+
+def test_a_declared_width_is_kept_if_some_rows_were_not_measured() -> None:
+    assert widths(fitted(WITH_NOTE, [("sda", 400)], all_rows=False), 39) == [5, 11, 8]
 
 
 @given(st.integers(25, 200), st.text(max_size=40))

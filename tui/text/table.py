@@ -59,16 +59,26 @@ def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
     ]
 
 
-def fitted(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> tuple[Column[Row], ...]:
-    """Return the columns no wider than their content; the others share the room saved."""
+def fitted(
+    columns: Sequence[Column[Row]], rows: Sequence[Row], *, all_rows: bool = True
+) -> tuple[Column[Row], ...]:
+    """Return the columns no wider than their content; the others share the room saved.
+
+    Marks without a heading keep their width; without `all_rows`, so do all declared widths.
+    """
     return tuple(
-        column if column.width else _fitted(column, _widest(column, rows)) for column in columns
+        column
+        if column.width and not (all_rows and column.title)
+        else _fitted(column, _widest(column, rows))
+        for column in columns
     )
 
 
 def _fitted(column: Column[Row], widest: int) -> Column[Row]:
     # room for the sort mark
     sorts = int(column.order is not None and width_of(column.title) == widest)
+    if column.width:
+        return replace(column, width=min(column.width, widest + sorts))
     least, wants, most = (
         min(each, widest + sorts) for each in (column.least, column.wants, column.most)
     )

@@ -210,6 +210,7 @@ class HostsScreen(FilteredScreen):
             each.title: hosts_list.source_note(each, ticked, asking, symbols)
             for each in host_list.sources
         }
+        self.picklist.awaits = bool(host_list.checking)
         self.picklist.set_rows(hosts_list.rows(host_list.shown, ticked, {} if search else notes))
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only monitored" if selection.servers else ""

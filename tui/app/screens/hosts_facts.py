@@ -54,7 +54,7 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
         Column("free", cell(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True,
             drop=2,
                **by("target_free_bytes")),
-        Column("differs in", host_list.differs, least=16, drop=1, role=WARN,
+        Column("differs in", host_list.differs, least=16, wants=24, drop=1, role=WARN,
                order=lambda h: (not host_list.differs(h), h.name)),
     )  # fmt: skip
 

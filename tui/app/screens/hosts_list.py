@@ -85,7 +85,7 @@ class HostList:
         # by host: user, address, port and bastions
         self.places: dict[str, str] = {}
         self.problem: str | None = None  # why hosts could not be read
-        self.was_read = False  # inventory and ssh config were read read read
+        self.was_read = False  # inventory and ssh config were read
         # kept until checks change
         self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}
 

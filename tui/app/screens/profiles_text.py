@@ -36,6 +36,7 @@ INDENT = 10
 RECENT = 4  # profiles used last
 DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
 LONGEST_LABEL = 20
+LEAST_HELP = 24  # cells for help beside the default; with fewer it is below
 CACHES = {
     "no": "not dropped",
     "try": "dropped if permitted",
@@ -266,22 +267,37 @@ def layout_text(layout: bool | str) -> str:
 
 
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
-    """Yield the parameters."""
+    """Yield the parameters: name, default and help in columns.
+
+    In a narrow pane, help that does not fit next to its default is below.
+    """
     yield heading("parameters")
-    indent = min(max((len(name) for name in profile.params), default=0), LONGEST_LABEL) + 4
+    defaults = {name: default_text(param) for name, param in profile.params.items()}
+    indent = min(max(map(len, defaults), default=0), LONGEST_LABEL) + 4
+    help_at = indent + min(max(map(len, defaults.values()), default=0), LONGEST_LABEL) + 2
     for name, param in profile.params.items():
-        yield from labelled([(f"  {name}", LABEL)], param_runs(param), width, indent)
+        label, default = (f"  {name}".ljust(indent), LABEL), (defaults[name], BRIGHT)
+        about = help_text(param)
+        if len(defaults[name]) <= LONGEST_LABEL and width - help_at >= LEAST_HELP:
+            yield from labelled([label, default], [(about, LABEL)], width, help_at)
+        elif indent + len(f"{defaults[name]}  {about}") <= width:
+            yield Line.of(label, default, (f"  {about}", LABEL))
+        else:
+            yield from labelled([label], [default], width, indent)
+            yield from labelled([], [(about, LABEL)], width, indent) if about else ()
 
 
-def param_runs(param: Param) -> list[Run]:
-    """Return a parameter's default and help."""
-    default = (
-        ("yes" if param.default else "no")
-        if isinstance(param.default, bool)
-        else str(param.default)
-    )
-    choices = f"  one of {', '.join(map(str, param.choices))}" if param.choices else ""
-    return [(default, BRIGHT), (f"  {param.help}" if param.help else "", LABEL), (choices, LABEL)]
+def default_text(param: Param) -> str:
+    """Return a parameter's default as users write it."""
+    if isinstance(param.default, bool):
+        return "yes" if param.default else "no"
+    return str(param.default)
+
+
+def help_text(param: Param) -> str:
+    """Return a parameter's help and its allowed values."""
+    choices = f"one of {', '.join(map(str, param.choices))}" if param.choices else ""
+    return "  ".join(filter(None, (param.help, choices)))
 
 
 def job_lines(profile: Profile, width: int) -> Iterator[Line]:

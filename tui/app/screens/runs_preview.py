@@ -171,7 +171,7 @@ VERDICTS: dict[str | None, Run] = {
     "invalid": ("INVALID", BAD),
     None: ("not judged", LABEL),
 }
-LABEL_CELLS = 8
+LABEL_CELLS = 9
 
 
 def preview(

@@ -92,6 +92,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.cursor_key: str | None = None
         self._was_moved = False
         self._fitted: tuple[Column[Row], ...] = ()
+        self.awaits = False  # cells still arrive: declared widths are kept
 
     # -- rows and cursor
 
@@ -104,8 +105,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         """Show these rows. The cursor stays on its key, or its row number if that is gone."""
         self._given = list(rows)
         if self.fits:
-            measured = [row for row in self._given if not isinstance(row, Heading)][:MEASURED_ROWS]
-            self._fitted = fitted(self.columns, measured)
+            measured = [row for row in self._given if not isinstance(row, Heading)]
+            known = len(measured) <= MEASURED_ROWS and not self.awaits
+            self._fitted = fitted(self.columns, measured[:MEASURED_ROWS], all_rows=known)
         self.put_in_order()
         self.update_lines()
 
