@@ -151,6 +151,9 @@ HONEST: dict[str, Callable[[Document], object]] = {
     ],
     "devices without counters": changed("disk_util", to=[{"name": "sda"}]),
     "another time zone": changed("time", to="Sat Nov 28 19:05:45 2026"),
+    "samples of a log, which was asked for without a value": lambda found: [
+        job["read"].update(iops_samples=99, bw_samples=99) for job in found["jobs"]
+    ],
     "another interval of samples": lambda found: [
         (job["job options"].update(iopsavgtime="100"), job["read"].update(iops_samples=99))
         for job in found["jobs"]

@@ -456,7 +456,7 @@ class EngineWatch:
 
     def _ask(self) -> None:
         if not self.lives():
-            self.screen.app.call_from_thread(self._gone)
+            self.screen.call_later(self._gone)  # in the screen's context: a worker's holds this
 
     def _gone(self) -> None:
         """Mark it as gone, unless the journal has its end."""

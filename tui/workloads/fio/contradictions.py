@@ -30,6 +30,7 @@ OptionsOf = Callable[[str, int], Mapping[str, str]]
 ALL_CLIENTS = "All clients"
 KIB = 1024
 SAMPLE_S = 0.499  # fio takes a sample every 500 ms, or later; one millisecond is its slack
+OWN_SAMPLES = ("bwavgtime", "iopsavgtime", "log_avg_msec", "write_bw_log", "write_iops_log")
 LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance below
 BUCKET = 1 / 64
 SIGMAS = 6.0
@@ -212,14 +213,16 @@ def _units(part: PrintedDirection) -> Iterator[Found]:
 def _samples(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
     """Yield samples that contradict their own extremes, or hold more than was done in all.
 
-    Each sample is a rate over half a second or longer, of I/Os that the total counts too."""
-    if any(options.get(name) for name in ("bwavgtime", "iopsavgtime")):
+    Each sample is a rate over half a second or longer, of I/Os that the total counts too. A log of
+    rates changes that time (setup_log), and fio does not print that one was asked for without a
+    value: more samples than half seconds are shorter ones."""
+    if any(options.get(name) for name in OWN_SAMPLES):
         return
     for low, mean, high, count, total, unit in (
         (part.iops_min, part.iops_mean, part.iops_max, part.iops_samples, part.total_ios, 1),
         (part.bw_min, part.bw_mean, part.bw_max, part.bw_samples, part.io_bytes, KIB),
     ):
-        if not count:
+        if not count or count * SAMPLE_S > part.runtime / 1000 + 1:
             continue
         if not low - 1 <= mean <= high + 1:
             yield "sample-order", mean, low if mean < low else high
@@ -302,7 +305,10 @@ def _syncs_due(entry: Entry) -> tuple[int, int] | None:
 
     Beside reads fio may sync several times for one write."""
     options, job = entry.options, entry.job
-    others = ("sync_file_range", "verify", "loops", "ramp_time", "read_iolog", "end_fsync")
+    others = (
+        "sync_file_range", "verify", "loops", "ramp_time", "read_iolog", "end_fsync",
+        "fsync_on_close",
+    )  # fmt: skip
     asked = [name for name in ("fsync", "fdatasync") if options.get(name) not in (None, "0")]
     if len(asked) != 1 or set(job.dirs) != {"write"} or job.failed:
         return None
