@@ -68,7 +68,7 @@ class Trend:
 
     @property
     def name(self) -> str:
-        """The profile, or the point of it."""
+        """The name of the point, or of the profile if there is none."""
         return self.point or self.profile
 
     @property

@@ -106,7 +106,7 @@ def launch_asking(plan: Plan, runs: Path) -> Launched:
 def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
     """Start the engine of an existing run directory and return its questions.
 
-    To be closed after use.
+    The caller closes them.
     """
     from tui.engine.control import Questions
 

@@ -76,7 +76,7 @@ class PercentileBins:
         self._newest = 0
 
     def add(self, t0: float, t1: float, buckets: Buckets | PackedBuckets) -> None:
-        """Take the histogram of an interval (t0, t1]."""
+        """Add the histogram of the interval (t0, t1]."""
         seconds = seconds_of(t0, t1)
         held = self._middle if seconds else self._short
         for second in seconds or (floor(t1),):

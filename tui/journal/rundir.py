@@ -86,7 +86,7 @@ def announce(run_dir: Path, pid: int) -> None:
 
 @contextlib.contextmanager
 def no_engine(run_dir: Path) -> Iterator[int]:
-    """Keep engines of a run away, without being one. Raises BenchtuiError when there is one."""
+    """Keep engines from starting on a run. Raises BenchtuiError if one is running."""
     try:
         descriptor = _opened(run_dir)
     except OSError as error:

@@ -243,7 +243,7 @@ class StepsBeside(Struct):
 
     @property
     def steps(self) -> list[int]:
-        """These steps, in the order of the plan."""
+        """The concurrent steps, in plan order."""
         return sorted(set(self.by_host.values()))
 
     def begin(self, step: int, hosts: Collection[str]) -> None:

@@ -149,7 +149,7 @@ class HostTelemetry(Struct):
                 yield value, inside
 
     def subjects(self, family: str) -> list[str]:
-        """Return family and subject of a family's columns, each once: nic.eth0, nic.eth1."""
+        """Return the distinct subjects of a family, with its name: nic.eth0, nic.eth1."""
         found = self._subjects.get(family)
         if found is None:
             names = (

@@ -258,7 +258,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_buckets(self) -> Buckets:
-        """All latencies so far, in order."""
+        """Latency buckets of all I/Os so far, in ascending order."""
         return self._cached("so_far_buckets", self.version, lambda: self.so_far.buckets)
 
     @property

@@ -67,9 +67,9 @@ class Resume(Struct, frozen=True):
 class Journal:
     """Appends events, stamped with seconds since the journal was opened (monotonic clock).
 
-    When the disk refuses, a reserve is given up for the last words: `failed` says why, `on_failure`
-    hears it, and what was measured is not written any more. The run has no end then, and can be
-    recovered from what the hosts hold.
+    If a write fails, the journal frees its reserve file for the final events, sets `failed` to the
+    cause, calls `on_failure` and drops further measurements. The run then has no end event;
+    benchtui runs recover collects the rest from the hosts.
     """
 
     def __init__(self, run_dir: Path, resume: Resume | None = None) -> None:

@@ -202,8 +202,8 @@ def _other_rate(
     when="ended",
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """The bandwidth does not belong to the block size stated next to it: it is from another
-    load.
+    """The bandwidth does not match the block size reported with it: they are from different
+    loads.
     """
     looked = False
     for each in counted(at):

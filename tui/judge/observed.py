@@ -457,8 +457,8 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 def lost_packets(host: HostTelemetryRecord) -> str:
     """Return the packet loss; empty if it is negligible.
 
-    A peer with a busy CPU answers late: retransmitted data had then arrived, and the peer reports
-    it (RFC 2883)."""
+    Excludes spurious retransmissions: a peer with a busy CPU acknowledges late, then reports the
+    duplicates (DSACK, RFC 2883)."""
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)

@@ -26,7 +26,7 @@ PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 class ByteSource(Protocol):
-    """The source of an archive's bytes."""
+    """A stream that an archive is read from."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most so many bytes; none at the end."""

@@ -249,7 +249,7 @@ _head_decoder = PlainDecoder(RecordHead)
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
     """Return the summary of a run directory; None if it contains no run.
 
-    `keep`: summaries that had to be read may be written."""
+    `keep`: save a summary that had to be computed from the record."""
     summary = _derived(run_dir, keep=keep)
     if summary is not None:
         marks = read_marks(run_dir)

@@ -93,7 +93,7 @@ def take_hosts(value: Any) -> tuple[str, ...]:
 
 
 def take_tags(value: Any) -> dict[str, str]:
-    """Convert a mapping of names to plain values."""
+    """Return tags as text. Raises ValueError unless names map to plain values."""
     if not isinstance(value, dict) or any(
         isinstance(each, dict | list) or each is None for each in value.values()
     ):

@@ -38,8 +38,9 @@ def told_of(
 
 
 def only_kinds(details: list[ErrorDetails]) -> bool:
-    """Return whether union members only rejected the value's type: another member's error is more
-    specific.
+    """Return whether these errors only reject the value's type.
+
+    An error deeper in the value is then more specific.
     """
     return all(detail["type"] in KINDS for detail in details)
 

@@ -75,7 +75,7 @@ class MpiFacts(Struct, frozen=True):
         return library_family(self.library)
 
     def launcher(self, family: str) -> Launcher | None:
-        """Return the launcher of a family, by its most specific name."""
+        """Return the launcher of a family, the one with the most specific name."""
         return next((each for each in self.launchers if each.family == family), None)
 
 
@@ -97,7 +97,7 @@ async def unmark_directory(agent: Agent, directory: str, name: str) -> None:
 async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
     """Return whether the file is visible, and why files cannot be created in the directory.
 
-    Empty: they can.
+    The reason is empty if they can.
     """
     values = (await call(agent, "see", directory, name)).values
     return bool(values.get("seen")), values.get("cannot_write", "")
@@ -109,7 +109,7 @@ async def write_file(agent: Agent, directory: str, name: str, text: str) -> None
 
 
 async def ranks(agent: Agent) -> tuple[int, list[int]]:
-    """Return the number of the run's ranks on a host, and the pids that hang in the kernel."""
+    """Return the number of the run's ranks on a host, and the pids stuck in the kernel."""
     values = (await call(agent, "ranks", agent.run_id, agent.mark)).values
     return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
 

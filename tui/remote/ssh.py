@@ -160,7 +160,7 @@ class RemoteShell:
         self._sent.update(script.parts)
 
     async def end(self, token: str) -> Completed:
-        """Return the outputs of a call.
+        """Read the output of a call to its end mark, and return it with the exit code.
 
         Raises HostError if the connection breaks.
         """

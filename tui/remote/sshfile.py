@@ -1,4 +1,4 @@
-"""SSH configuration files, read and parsed once for all hosts, as OpenSSH's readconf.c."""
+"""SSH configuration files, parsed as in OpenSSH's readconf.c, once for all hosts."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class OutputBudget:
 
 
 def bounds(kind: str) -> str:
-    """Return what a stream may bring."""
+    """Return the limits on a stream as text."""
     return f"limit {RATE[kind] / 1e6:g} MB/s and {BURST[kind] / 1e6:g} MB at once"
 
 

@@ -113,10 +113,9 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
 async def place_of(
     mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
 ) -> int:
-    """Return the position of a mark, from `start` on, reading more until it is found; -1 at the
-    end.
+    """Read until a mark is found at or after `start`, and return its position; -1 at end of file.
 
-    Nothing is searched twice. Raises HostError if there is too much.
+    Searches no byte range twice. Raises HostError if there is too much output.
     """
     while (at := seen.find(mark, start)) < 0:
         start = max(start, len(seen) - len(mark) + 1)

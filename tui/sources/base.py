@@ -105,7 +105,7 @@ def installed_sources() -> dict[str, EntryPoint]:
 
 
 def load_source(name: str) -> HostSource:
-    """Return a source.
+    """Load a host source by name.
 
     Raises UsageError if the name is unknown, or the import fails.
     """

@@ -500,7 +500,7 @@ def counts_text(change: Change) -> str:
 
 
 def word_runs(change: Change) -> list[Run]:
-    """Return the word with its reason."""
+    """Return the result of a change in one word, with the reason."""
     return [
         (change.word, ROLES.get(change.word, LABEL)),
         (f" ({change.why})" if change.why else "", LABEL),

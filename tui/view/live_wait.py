@@ -46,7 +46,7 @@ class Waiting(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Everything in one line."""
+        """The title and the first two facts, on one line."""
         return f"{self.title}: {', '.join(self.lines[:2])}"
 
 

@@ -23,7 +23,7 @@ ORDER = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict:
-    """One baseline, or the total of a source's single clients.
+    """The verdict on a published result, or on the total of a source's single clients.
 
     `number` is its place in its profile."""
 

@@ -317,8 +317,8 @@ def start_texts(search: SearchRecord) -> list[str]:
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return what is below the headline of a page: chart of `height` lines, rest of the answer,
-    evidence."""
+    """Return the lines below the headline of a page: a chart `height` lines high, the rest of the
+    answer, the evidence."""
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:

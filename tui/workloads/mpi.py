@@ -56,10 +56,7 @@ class ProgramReader(Reader, Protocol):
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as known.
-
-        Empty: nothing.
-        """
+        """Why the launch of the ranks is wrong, once known; otherwise empty."""
 
     def tried(self) -> Tried:
         """Return what it has told of itself."""
@@ -128,7 +125,7 @@ class RanksOutput(Protocol):
 
     @property
     def tasks(self) -> int:
-        """How many ranks it counts."""
+        """The number of ranks that the program reports."""
 
     @property
     def started(self) -> bool:
@@ -214,10 +211,7 @@ class RanksReader:
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as known.
-
-        Empty: nothing.
-        """
+        """Why the launch of the ranks is wrong, once known; otherwise empty."""
         output = self.output
         if not output.started:
             return ""

@@ -46,7 +46,7 @@ def step_of(
     tasks: Sequence[HostTask],
     phases: Sequence[str],
 ) -> Step:
-    """Return the one step of a profile; of what moves bytes, each rank has one I/O in flight."""
+    """Return the only step of a profile; if it moves data, each rank has one I/O in flight."""
     return Step(
         index=0,
         name=profile.profile,

@@ -265,6 +265,6 @@ class CopyDialog(Dialog[str | None]):
         begin.update_lines()
 
     def action_take(self, key: str = "") -> None:
-        """Return the text of a key, or of the row under the cursor."""
+        """Close the dialog with the text of a key, or of the row under the cursor."""
         wanted = key or self.query_one("#copies", PickList).cursor_key
         self.dismiss(next((copy.text for copy in self.copies if copy.key == wanted), None))

@@ -74,7 +74,7 @@ class Bar(Widget):
 
     @property
     def shell(self) -> AppShell:
-        """The app, with its own type."""
+        """The app, typed as AppShell."""
         return cast("AppShell", self.app)
 
 
@@ -234,7 +234,7 @@ class StepScreen(Screen[None]):
 
     @property
     def shell(self) -> AppShell:
-        """The app, with its own type."""
+        """The app, typed as AppShell."""
         return cast("AppShell", self.app)
 
     def compose(self) -> ComposeResult:

@@ -130,7 +130,7 @@ class JobScreen(PlanScreen):
             field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")
 
     async def action_defaults(self) -> None:
-        """Put every field back to its default."""
+        """Reset every field to its default."""
         self.terms = {}
         await self.fill_form()
         self.replan()

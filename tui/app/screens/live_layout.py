@@ -243,8 +243,8 @@ class PanelRooms:
             self.screen.table.put_rows()
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
-        """Return what does not fit in the row of graphs: hosts over time, or the bandwidth (also in
-        tiles).
+        """Return the panels that do not fit in the row of graphs: hosts over time, or the
+        bandwidth graph (which the tiles show too).
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}
@@ -279,7 +279,7 @@ class PanelRooms:
             panel.styles.height = lines
 
     def is_shown(self, name: str) -> bool:
-        """Return whether a panel is not hidden."""
+        """Return whether a panel is shown."""
         return name not in self.hidden
 
     def room_for_servers(self) -> int:

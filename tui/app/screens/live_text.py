@@ -403,8 +403,8 @@ def host_facts(
 
 
 def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield a host's telemetry now, or in a second of the run: CPU, busiest core, load, NIC, disk,
-    groups.
+    """Yield a host's telemetry, now or at a given second of the run: CPU, busiest core, load, NIC,
+    disk, groups.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None

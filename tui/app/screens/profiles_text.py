@@ -50,7 +50,7 @@ def family_of(tag: str) -> str:
 
 
 def heading_key(entry: CatalogueEntry) -> str:
-    """Return the row key of the heading a profile stands under."""
+    """Return the row key of the heading that a profile is listed under."""
     return f"#{family_of(entry.tag)}"
 
 

@@ -153,7 +153,7 @@ def objection_counts(page: Page, width: int) -> list[Line]:
 
 
 def figures(page: Page, width: int) -> list[Line]:
-    """Return one line per direction over all hosts, with remarks on the figures."""
+    """Return one line per direction over all hosts, with notes on the figures."""
     step = page.shown_step
     if step is not None and step.metadata is not None:
         from tui.view.operations import operation_lines

@@ -198,7 +198,7 @@ def preview(
 
 
 def says_more(run: RunSummary) -> bool:
-    """Whether a run has notes, warnings or errors."""
+    """Return whether a run has notes, warnings or errors."""
     return bool(run.notes) or any(each.severity != "info" for each in run.findings)
 
 

@@ -55,10 +55,9 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
 
 
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
-    """Return the rate that a host is compared by: over the last seconds, in one second, or of an
-    ended load.
+    """Return the rate to compare a host by: its recent mean, or the rate in `second`.
 
-    Over the last interval until there are enough seconds.
+    The last interval until there are enough seconds; the whole load once it has ended.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
@@ -80,8 +79,8 @@ def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, b
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or a percentile in ns of the last interval; of the whole load once it has
-    ended.
+    """Return the mean or percentile latency in ns of the last interval; of the whole load once it
+    has ended.
 
     `direction`: empty for all I/O together. None if the host did no such I/O.
     """

@@ -490,7 +490,7 @@ class MessageLog(Lines, can_focus=True):
         return [line, *(Line.of((" " * (width - room), LABEL), (part, TEXT)) for part in more)]
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Older lines."""
+        """Scroll up to older lines."""
         event.stop()
         self.scroll_by(1)
 

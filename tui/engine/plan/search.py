@@ -369,7 +369,7 @@ def knob_values(
 
 
 def doubled(hosts: int) -> tuple[int, ...]:
-    """Return the default numbers of hosts to measure with: 1, 2, 4 ... all."""
+    """Return the default host counts to measure with: 1, 2, 4 ... all."""
     return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
 
 

@@ -49,7 +49,7 @@ class MadeFiles:
 
     @classmethod
     def beside(cls, run_dir: Path) -> MadeFiles:
-        """Return those that belong to the directory of a run."""
+        """Return the files recorded beside the runs directory that contains `run_dir`."""
         return cls(run_dir.absolute().parent.parent / MADE_FILES)
 
     def sizes(self, host: str) -> dict[str, int]:

@@ -150,9 +150,9 @@ def identified_by(host: str, findings: HostFindings, path: str) -> str:
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:
-    """Return by path the bytes a host will add over all steps: the largest size of each path.
+    """Return the bytes a host will add, by path: the largest size of each path over all steps.
 
-    For numbered files the first one tells whether all exist.
+    If the first of a set of numbered files exists, all are assumed to exist.
     """
     largest: dict[str, FileSpec] = {}
     for task in tasks:

@@ -433,7 +433,7 @@ class TaskOutput:
             mask.drop()
 
     def take(self, kind: str, data: bytes) -> None:
-        """Read output that has arrived. Raises HostError for a flood."""
+        """Read output that has arrived. Raises HostError if it exceeds the limits."""
         self._heard = time.monotonic()
         mask = self._masks[kind]
         began = time.thread_time()

@@ -348,7 +348,7 @@ class Telemetry:
             self._keep(asyncio.create_task(run.end()))
 
     async def leave(self) -> None:
-        """Wait a little for the last lines, and follow nothing any more."""
+        """Wait briefly for the last lines, then stop following."""
         await self.end()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=LEFT_S)

@@ -66,7 +66,7 @@ class Elbencho(Strict):
 
 
 class Load(Struct, frozen=True):
-    """What one host does.
+    """The load of one host.
 
     Sizes are bytes; `texts` are the options as elbencho takes them, in order.
     """

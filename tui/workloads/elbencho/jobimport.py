@@ -490,7 +490,7 @@ def _check(text: str, file: str, line: int) -> None:
 
 
 def is_of_store(name: str) -> bool:
-    """Tell whether an option says where objects are, or with which keys."""
+    """Return whether an option sets the endpoint, region, prefix or keys of the store."""
     return name in STORE
 
 

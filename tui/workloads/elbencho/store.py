@@ -58,7 +58,7 @@ class Store(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Host and bucket, by which a person agrees to lose what is in it."""
+        """Endpoint and bucket: the name to pass to --destroy."""
         return f"{self.endpoint}/{self.bucket}"
 
     @property

@@ -69,7 +69,7 @@ NO_JOB = Fio.model_construct(shared={}, jobs={}, extra_options=[])
 
 
 def job_of(profile: Profile) -> Fio:
-    """Return the fio job of a profile; one without any option when the tool is another."""
+    """Return the fio job of a profile; an empty one if the profile uses another tool."""
     return profile.body if isinstance(profile.body, Fio) else NO_JOB
 
 

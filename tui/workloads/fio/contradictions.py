@@ -127,7 +127,7 @@ class PrintedDocument(Struct):
 
 
 class Entry(Struct, frozen=True):
-    """One entry with its options."""
+    """A job as fio printed it, with its options."""
 
     job: PrintedJob
     options: JobOptions

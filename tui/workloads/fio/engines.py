@@ -1,7 +1,7 @@
-"""fio's I/O engines on a host: some are modules that are not installed, some the kernel refuses.
+"""Detect fio I/O engines that a host lacks: modules not installed, or blocked by the kernel.
 
-An engine that is missing ends the job with "engine NAME not loadable"; `fio --enghelp=NAME` loads
-it and does nothing else. io_uring is built in and may be refused by the kernel
+A missing engine fails the job with "engine NAME not loadable"; `fio --enghelp=NAME` only loads
+it. io_uring is built in and may be refused by the kernel
 (kernel.io_uring_disabled, seccomp): one read shows it."""
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class IorTerms(FromTerms):
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on the command line. Raises UsageError."""
+        """Return the job for options given on the command line. Raises UsageError."""
         return make_job(given)
 
 
