@@ -57,7 +57,7 @@ def test_doubts_of_the_point_come_before_those_of_the_whole() -> None:
 BROKEN = [
     (
         "workloads:\n", "doubt: x\nworkloads:\n",
-        "b.yaml:7:1: unknown key 'doubt' (did you mean 'doubts'?); allowed are baselines, title, source, tool, "
+        "b.yaml:7:1: unknown key 'doubt' (did you mean 'doubts'?); allowed: baselines, title, source, tool, "
         "unit_uncertain, setups, unknown, doubts, workloads",
     ),
     ("title: Our old array\n", "", "b.yaml:1:1: missing key 'title'"),
@@ -74,7 +74,7 @@ BROKEN = [
     (
         "p99: 1.5 ms", "median: 1.5 ms",
         "b.yaml:12:36: workloads.0.results.0.read.clat: found the key 'median'; "
-        "allowed are min, max, mean, stddev, or a percentile such as p99.5",
+        "allowed: min, max, mean, stddev, or a percentile such as p99.5",
     ),
     (
         "iops: 120k", "bandwidth: 6-5 GB/s",
@@ -88,11 +88,11 @@ BROKEN = [
     ),
     (
         "- {read:", "- {setup: raidd, read:",
-        "b.yaml:12:17: unknown setup 'raidd' (did you mean 'raid'?); allowed are raid",
+        "b.yaml:12:17: unknown setup 'raidd' (did you mean 'raid'?); allowed: raid",
     ),
     (
         "  raid: {hardware", "  other: {}\n  raid: {hardware",
-        "b.yaml:13:9: setup is required; allowed are other, raid",
+        "b.yaml:13:9: setup is required; allowed: other, raid",
     ),
     (
         "{read: {iops: 120k, clat: {p99: 1.5 ms}}}", "{label: empty}",
@@ -100,15 +100,15 @@ BROKEN = [
     ),
     (
         "    hosts: 2\n", "    hosts: none\n",
-        "b.yaml:10:12: workloads.0.hosts: found 'none'; allowed is a whole number",
+        "b.yaml:10:12: workloads.0.hosts: found 'none'; allowed: a whole number",
     ),
     (
         "    hosts: 2\n", "    kind: rumour\n",
-        "b.yaml:10:11: workloads.0.kind: found 'rumour'; allowed are 'summary', 'sample'",
+        "b.yaml:10:11: workloads.0.kind: found 'rumour'; allowed: 'summary', 'sample'",
     ),
     (
         "workloads:\n", "unit_uncertain: {MB: MiB}\nworkloads:\n",
-        "b.yaml:7:22: unit_uncertain.MB: allowed are units of bandwidth, such as MB/s: MiB/s",
+        "b.yaml:7:22: unit_uncertain.MB: expected units of bandwidth, such as MB/s: MiB/s",
     ),
     (
         "  raid: {hardware", "  raid: {}\n  raid: {hardware",

@@ -226,8 +226,7 @@ async def test_problems_come_as_one_types_with_reason_and_what_is_allowed(home: 
         ]
         await user.write("title: Mine", "drop_caches: maybe")
         assert (
-            user.problems[0]
-            == "3:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'"
+            user.problems[0] == "3:14: drop_caches: found 'maybe'; allowed: 'no', 'try', 'require'"
         )
         await user.sees("2 problems")
         await user.sees("F4 problem")

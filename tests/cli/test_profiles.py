@@ -140,7 +140,7 @@ def test_check_says_what_is_right_and_all_that_is_wrong(
     tool, option, missing = err.splitlines()
     assert (
         tool
-        == f"{bad}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest',"
+        == f"{bad}:6:7: tool: found 'foo'; allowed: 'elbencho', 'fio', 'io500', 'ior', 'mdtest',"
         " 'suite'"
     )
     assert (

@@ -108,7 +108,7 @@ WRONG = {  # what is replaced, by what, and what is said
     "unknown key": (
         "blocks: 16",
         "blokcs: 16",
-        "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs",
+        "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed: directory, bs",
     ),
     "value": ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
     "placeholder": (
@@ -120,7 +120,7 @@ WRONG = {  # what is replaced, by what, and what is said
         "tool: ddsync",
         "tool: ddsink",
         (
-            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500',"
+            "3:7: tool: found 'ddsink'; allowed: 'ddsync', 'elbencho', 'fio', 'io500',"
             " 'ior', 'mdtest', 'suite'"
         ),
     ),
@@ -157,7 +157,7 @@ def test_without_the_package_its_tool_is_not_known(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert (
-        "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
+        "tool: found 'ddsync'; allowed: 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
         in done.stderr
     )
 
@@ -242,7 +242,7 @@ def test_its_record_names_its_package(measured: Measured) -> None:
         (
             "lat=waits.buckets",
             "lat={}",
-            "feed[0].dirs['write'].lat: found {} (dict), allowed is Buckets",
+            "feed[0].dirs['write'].lat: found {} (dict), allowed: Buckets",
         ),
         ("done = sum(", "done = 1 // 0 + sum(", "result failed: ZeroDivisionError"),
     ],

@@ -84,7 +84,7 @@ def test_a_broken_copy_is_not_replaced_by_the_preset_behind_ones_back(own: Path)
     path = write(own, "weka/read-iops.yaml", PRESET.read_text().replace("tool: fio", "tool: foo"))
     told = refusal(Catalogue(own), "weka/read-iops")
     assert (
-        told == f"{path}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior',"
+        told == f"{path}:6:7: tool: found 'foo'; allowed: 'elbencho', 'fio', 'io500', 'ior',"
         " 'mdtest', 'suite'"
     )
 

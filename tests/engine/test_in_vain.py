@@ -124,9 +124,7 @@ prepare: {layout: "{lay}"}
 fio: {global: {ioengine: "null"}}
 """
     fileless = loaded(own, more)
-    with pytest.raises(
-        UsageError, match="my/x: sweep over 'lay': the load is the same with all of its values"
-    ):
+    with pytest.raises(UsageError, match="my/x: sweep over 'lay': all values give the same load"):
         plan(fileless, sweep={"lay": ["yes", "no"]})
     assert plan(fileless, sweep={"bs": ["4k", "8k"]}).axes == ["bs"]
 

@@ -86,7 +86,7 @@ REFUSED = [
         "--point: nothing is searched for, --no-search was given$",
     ),
     ("weka/all", SearchChoice(None, points=3), "weka/all is a suite"),
-    ("my/wide", SearchChoice(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
+    ("my/wide", SearchChoice(points=501), "--points 501: expected a whole number from 1 to 500"),
     ("my/wide", SearchChoice(points=0), "--points 0: "),
     (
         "my/wide",

@@ -30,6 +30,6 @@ async def test_a_fault_on_a_storage_node_is_a_warning(tmp_path: Path) -> None:
     await leave_servers(cast(RunContext, SimpleNamespace(servers=[server])))
     journal.close()
     assert (
-        "may stay behind: internal error: ValueError: no such answer"
+        "may still be under /tmp: internal error: ValueError: no such answer"
         in (tmp_path / "journal.jsonl").read_text()
     )

@@ -36,11 +36,11 @@ def test_criteria_are_read_as_people_write_them(
 @pytest.mark.parametrize(("text", "said"), [
     ("", "is not a criterion"),
     ("read.p99", "is not a criterion"),
-    ("read.p99 > 2", "''; allowed are 'ns'"),
+    ("read.p99 > 2", "''; allowed: 'ns'"),
     ("iops < 5ms", "unknown unit 'ms'"),
     ("reed.iops < 5", "unknown direction 'reed' (did you mean 'read'?)"),
     ("dir-creat.ops < 5",
-        "unknown direction 'dir-creat' (did you mean 'dir-create'?); allowed are create, "),
+        "unknown direction 'dir-creat' (did you mean 'dir-create'?); allowed: create, "),
     ("bananas < 5", "unknown metric 'bananas'"),
     ("iops < 5\nx y", "is not a criterion"),
 ])  # fmt: skip

@@ -110,7 +110,7 @@ def test_a_source_keeps_its_options_and_a_command_all_that_follows(
 
 def test_an_empty_part_is_refused() -> None:
     with pytest.raises(
-        UsageError, match="host specification 'a,,b': empty part; allowed is a name, a range"
+        UsageError, match="host specification 'a,,b': empty part; allowed: a name, a range"
     ):
         split("a,,b")
 

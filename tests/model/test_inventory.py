@@ -78,26 +78,26 @@ def test_an_inventory_may_be_empty(text: str) -> None:
             "hosts:\n  a: {adress: x}\n",
             (
                 "i.yaml:2:7: unknown key 'adress' (did you mean 'address'?); "
-                "allowed are port, user, identity, exec, role, processes, address, groups"
+                "allowed: port, user, identity, exec, role, processes, address, groups"
             ),
         ),
         (
             "host: {}\n",
             (
-                "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed are defaults,"
+                "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed: defaults,"
                 " hosts, groups"
             ),
         ),
-        ("hosts: [a]\n", "i.yaml:1:8: hosts: found a list; allowed is a mapping"),
-        ("hosts:\n  a: 5\n", "i.yaml:2:6: hosts.a: found 5; allowed is a mapping"),
+        ("hosts: [a]\n", "i.yaml:1:8: hosts: found a list; allowed: a mapping"),
+        ("hosts:\n  a: 5\n", "i.yaml:2:6: hosts.a: found 5; allowed: a mapping"),
         (
             "hosts:\n  a: {port: ssh}\n",
-            "i.yaml:2:13: hosts.a.port: found 'ssh'; allowed is a whole number",
+            "i.yaml:2:13: hosts.a.port: found 'ssh'; allowed: a whole number",
         ),
-        ("hosts:\n  a: {port: 0}\n", "i.yaml:2:13: hosts.a.port: found 0; allowed is 1 or more"),
+        ("hosts:\n  a: {port: 0}\n", "i.yaml:2:13: hosts.a.port: found 0; allowed: 1 or more"),
         (
             "hosts:\n  a: {port: 70000}\n",
-            "i.yaml:2:13: hosts.a.port: found 70000; allowed is 65535 or less",
+            "i.yaml:2:13: hosts.a.port: found 70000; allowed: 65535 or less",
         ),
         (
             "hosts:\n  a: {user: -lroot}\n",
@@ -113,7 +113,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "hosts:\n  h[1-3: {}\n",
             (
-                "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed is a name,"
+                "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed: a name,"
                 " a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like"
                 " @clients, a source like ansible:FILE, !NAME to leave out, or local"
             ),
@@ -141,7 +141,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
                 " and -, such as clients"
             ),
         ),
-        ("groups: {a: b}\n", "i.yaml:1:13: groups.a: found 'b'; allowed is a list, a mapping"),
+        ("groups: {a: b}\n", "i.yaml:1:13: groups.a: found 'b'; allowed: a list, a mapping"),
     ],
 )
 def test_a_mistake_is_pointed_at(text: str, message: str) -> None:

@@ -47,8 +47,8 @@ def refusal(text: str) -> str:
                 " mean 'straggler.r"
             ),
         ),
-        ("straggler.rate: -1", "28: findings.straggler.rate: found -1; allowed is 0 or more"),
-        ("straggler.rate: much", "28: findings.straggler.rate: found 'much'; allowed is a number"),
+        ("straggler.rate: -1", "28: findings.straggler.rate: found -1; allowed: 0 or more"),
+        ("straggler.rate: much", "28: findings.straggler.rate: found 'much'; allowed: a number"),
     ],
 )
 def test_a_threshold_that_is_none_is_named_with_its_line(given: str, said: str) -> None:
@@ -116,10 +116,10 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         (
             "title: A test", "titel: A test",
             "p.yaml:1:1: missing key 'title'\n"
-            "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed are "
+            "p.yaml:2:1: unknown key 'titel' (did you mean 'title'?); allowed: "
             + ", ".join(field.alias or name for name, field in whole().model_fields.items()),
         ),
-        ("title: A test", "title: [A]", "p.yaml:2:8: title: found a list; allowed is text"),
+        ("title: A test", "title: [A]", "p.yaml:2:8: title: found a list; allowed: text"),
         ("title: A test", 'title: "A\\ntest"', "p.yaml:2:8: title: must be one printable line"),
         (
             "profile: test/x", "profile: Test X",
@@ -134,35 +134,35 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         (
             "tool: fio",
             "tool: iozone",
-            "p.yaml:3:7: tool: found 'iozone'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
+            "p.yaml:3:7: tool: found 'iozone'; allowed: 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
         ),
         ("tool: fio", "tool: fio\nversion: 0",
-            "p.yaml:4:10: version: found 0; allowed is 1 or more"),
+            "p.yaml:4:10: version: found 0; allowed: 1 or more"),
         ("tool: fio", "tool: fio\nversion: x",
-            "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
+            "p.yaml:4:10: version: found 'x'; allowed: a whole number"),
         (
             "tool: fio", "tool: fio\nsource: {section: x}",
             "p.yaml:4:1: missing key 'document' in 'source'",
         ),
         (
             "tool: fio", "tool: fio\nlatency: slat",
-            "p.yaml:4:10: latency: found 'slat'; allowed are 'clat', 'lat'",
+            "p.yaml:4:10: latency: found 'slat'; allowed: 'clat', 'lat'",
         ),
         (
             "tool: fio", "tool: fio\ndrop_caches: maybe",
-            "p.yaml:4:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'",
+            "p.yaml:4:14: drop_caches: found 'maybe'; allowed: 'no', 'try', 'require'",
         ),
         (
             "tool: fio", "tool: fio\ndrop_caches: true",
-            "p.yaml:4:14: drop_caches: found true; allowed are 'no', 'try', 'require'",
+            "p.yaml:4:14: drop_caches: found true; allowed: 'no', 'try', 'require'",
         ),
         (
             "tool: fio", "tool: fio\nhosts: {published: 0}",
-            "p.yaml:4:20: hosts.published: found 0; allowed is 1 or more",
+            "p.yaml:4:20: hosts.published: found 0; allowed: 1 or more",
         ),
         (
             "tool: fio", "tool: fio\ndeviations: [{what: size, kind: other, why: x}]",
-            "p.yaml:4:33: deviations.0.kind: found 'other'; allowed are 'defaulted', 'reconstructed', 'deviation'",
+            "p.yaml:4:33: deviations.0.kind: found 'other'; allowed: 'defaulted', 'reconstructed', 'deviation'",
         ),
         (
             "{metric: iops, direction: read}", "{metric: iops}",
@@ -170,12 +170,12 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         ),
         (
             "{metric: iops, direction: read}", "{metric: speed, direction: read}",
-            "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency', 'ops', 'score'",
+            "p.yaml:13:20: headline.metric: found 'speed'; allowed: 'iops', 'bandwidth', 'latency', 'ops', 'score'",
         ),
         (
             "{metric: iops, direction: read}",
             "{metric: latency, direction: read, percentile: 101}",
-            "p.yaml:13:58: headline.percentile: found 101; allowed is 100 or less",
+            "p.yaml:13:58: headline.percentile: found 101; allowed: 100 or less",
         ),
         (
             "{metric: iops, direction: read}", "{metric: iops, direction: read, percentile: 99}",
@@ -199,7 +199,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: 4G, kind: bytes}",
             (
-                "p.yaml:7:29: params.size.kind: found 'bytes'; allowed are 'directory', 'path',"
+                "p.yaml:7:29: params.size.kind: found 'bytes'; allowed: 'directory', 'path',"
                 " 'device', 'duration', 'size', 'count', 'number', 'text', 'flag', 'choice',"
                 " 'secret'"
             ),
@@ -208,7 +208,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
             "{default: 4G, kind: size, hlep: x}",
             (
                 "p.yaml:7:35: unknown key 'hlep' (did you mean 'help'?); "
-                "allowed are default, kind, help, choices, min, max, spread"
+                "allowed: default, kind, help, choices, min, max, spread"
             ),
         ),
         (
@@ -237,7 +237,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         (
             "{default: maybe, kind: flag}",
             (
-                "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: allowed are yes, no, true,"
+                "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: expected yes, no, true,"
                 " false, on, off, 1, 0"
             ),
         ),
@@ -329,23 +329,23 @@ def test_a_parameter_has_a_plain_name() -> None:
         ),
         (
             "group_reporting: 0",
-            "p.yaml:11:26: group_reporting: found '0'; allowed is 1: benchtui always reports by group",
+            "p.yaml:11:26: group_reporting: found '0'; allowed: 1: benchtui always reports by group",
         ),
         ("blocksize: 8k", "p.yaml:11:38: 'bs' and 'blocksize' are one option of fio; give one"),
         (
             "iodepth: deep",
-            "p.yaml:11:18: iodepth: found 'deep'; allowed are whole numbers, with k, m, g as powers of 1024",
+            "p.yaml:11:18: iodepth: found 'deep'; allowed: whole numbers, with k, m, g as powers of 1024",
         ),
         ("rwmixread: 101",
             "p.yaml:11:20: rwmixread: found '101'; the largest allowed value is 100"),
         ("direct: yes",
-            "p.yaml:11:17: direct: found 'yes'; allowed are 0 and 1, or true and false"),
+            "p.yaml:11:17: direct: found 'yes'; allowed: 0 and 1, or true and false"),
         ("ramp_time: 1h30m",
             "p.yaml:11:20: ramp_time: found '1h30m', which fio misreads; write 5400s"),
         ("io_size: 4GiB", "p.yaml:11:18: io_size: found '4GiB', which fio misreads; write 4G"),
         (
             "invalidate: [1]",
-            "p.yaml:11:21: fio.jobs.a.invalidate: found a list; allowed is text, true or false, a number",
+            "p.yaml:11:21: fio.jobs.a.invalidate: found a list; allowed: text, true or false, a number",
         ),
         (
             "iodepth: '{depth}'",
@@ -379,7 +379,7 @@ def test_an_option_is_checked(option: str, message: str) -> None:
     [
         (
             "    a: {rw: foo}\n",
-            "p.yaml:11:13: rw: found 'foo'; allowed are read, write, trim, randread, randwrite",
+            "p.yaml:11:13: rw: found 'foo'; allowed: read, write, trim, randread, randwrite",
         ),
         ("    a: {rw: randread, time_based: 1}\n", "p.yaml:11:23: time_based needs a runtime"),
         (
@@ -398,7 +398,7 @@ def test_an_option_is_checked(option: str, message: str) -> None:
             "    global: {rw: randread}\n",
             "p.yaml:11:5: found 'global'; a job's name is printable, without [ ] ; # / :",
         ),
-        ("    a: 5\n", "p.yaml:11:8: fio.jobs.a: found 5; allowed is a mapping"),
+        ("    a: 5\n", "p.yaml:11:8: fio.jobs.a: found 5; allowed: a mapping"),
         (
             "    a: {rw: randread, directory: t}\n",
             "p.yaml:11:34: directory: found 't'; an absolute path is needed",
@@ -462,7 +462,7 @@ def test_layout_may_be_left_to_a_flag() -> None:
 
 @pytest.mark.parametrize("layout", ["'{size}'", "'{nothing}'", "maybe", "'{}'", "'x{size}'"])
 def test_layout_may_be_nothing_else(layout: str) -> None:
-    assert "; allowed are true, false, or the name of a flag parameter in braces" in refusal(
+    assert "; allowed: true, false, or the name of a flag parameter in braces" in refusal(
         replaced("{layout: true}", f"{{layout: {layout}}}")
     )
 

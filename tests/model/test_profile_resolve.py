@@ -107,7 +107,7 @@ def test_what_is_given_wins() -> None:
         ("numjobs", "257", "parameter 'numjobs': '257' is not allowed: at most 256"),
         ("theta", "nan", "parameter 'theta': 'nan' is not a number"),
         ("direct", "perhaps",
-            "parameter 'direct': 'perhaps' is not a flag: allowed are yes, no, true, false, on, off, "
+            "parameter 'direct': 'perhaps' is not a flag: expected yes, no, true, false, on, off, "
                               "1, 0"),
         ("pattern", "trim",
             "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),

@@ -425,7 +425,7 @@ def test_files_stay_in_the_record_until_a_cleanup_removed_them(tmp_path: Path) -
         PhaseStarted(t=8.0, phase="cleanup"),
         PhaseEnded(t=8.1, phase="cleanup"),
     ]
-    warning = Message(t=8.05, severity="warning", host="h2", text="files stay behind: busy")
+    warning = Message(t=8.05, severity="warning", host="h2", text="files not removed: busy")
     events = [*events_of("mix")[:-1], cleanup[0], warning, cleanup[1], events_of("mix")[-1]]
     hosts = build_record(run_dir_of("mix", tmp_path / "run", events)).hosts
     assert hosts[0].files_left is None

@@ -274,7 +274,7 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[web]\nh[1:3\n", ":2: 'h[1:3': not a range; allowed is [1:50], [01:50:2] or [a:f]"),
+        ("[web]\nh[1:3\n", ":2: 'h[1:3': not a range; allowed: [1:50], [01:50:2] or [a:f]"),
         ("[web]\nh[3:1]\n", ":2: '[3:1]': the range runs backwards"),
         ("[web]\nh[1:99999999]\n", ":2: '[1:99999999]': more than 16384 hosts"),
         ("[web]\nh1 user\n", ":2: 'user' after a host: expected NAME=VALUE"),
@@ -282,7 +282,7 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
         (
             "[web:child]\nh1\n",
             (
-                ":1: section [web:child] (did you mean 'children'?); allowed are :children, :hosts,"
+                ":1: section [web:child] (did you mean 'children'?); allowed: :children, :hosts,"
                 " :vars"
             ),
         ),

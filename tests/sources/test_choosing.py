@@ -55,7 +55,7 @@ def test_exclusions_hold_for_the_whole_list_wherever_they_stand(fleet: Fleet) ->
 def test_an_excluded_name_that_nobody_named_is_a_mistake_and_an_empty_group_is_none(
     fleet: Fleet,
 ) -> None:
-    assert "!h33 leaves out no host that is named (did you mean 'h3'" in refusal(fleet, "@odd,!h33")
+    assert "!h33 excludes none of the named hosts (did you mean 'h3'" in refusal(fleet, "@odd,!h33")
     assert names(fleet, "head,!@odd") == ["head"]
     assert "no host is left" in refusal(fleet, "h1,!h1")
     assert "name some before it" in refusal(fleet, "!h1")
@@ -117,9 +117,9 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
     [
         ("comand:echo h1", "unknown source 'comand' (did you mean 'command'?)"),
         ("file:nams", "no such file (did you mean 'names'?)"),
-        ("file:", "no file given; allowed is file:PATH"),
-        ("file:.", "a directory; allowed is file:PATH"),
-        ("ansible:", "no file given; allowed is ansible:FILE[:GROUP]"),
+        ("file:", "no file given; allowed: file:PATH"),
+        ("file:.", "a directory; allowed: file:PATH"),
+        ("ansible:", "no file given; allowed: ansible:FILE[:GROUP]"),
         ("ansible:nams", "no such file (did you mean 'names'?)"),
         ("command:", "no command given"),
         ("command:exit 7", "exit code 7"),
@@ -128,15 +128,15 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
         ('command:echo \'{"nam": "h1"}\'', "unknown key 'nam' (did you mean 'name'?)"),
         (
             'command:echo \'{"name": "h1", "port": 0}\'',
-            "port: 0 is not allowed; allowed is a number from 1",
+            "port: 0 is not allowed; expected a number from 1",
         ),
         ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without blanks and leading dash"),
         ("slurm:x", "'x' is not a job id (did you mean 'slurm:@x'?)"),
         (
             "k8s:storage",
-            "namespace and label selector are required; allowed is k8s:NAMESPACE/SELECTOR",
+            "namespace and label selector are required; allowed: k8s:NAMESPACE/SELECTOR",
         ),
-        ("k8s:a b/app=x", "allowed is k8s:NAMESPACE/SELECTOR"),
+        ("k8s:a b/app=x", "allowed: k8s:NAMESPACE/SELECTOR"),
         ("@printd", "unknown group 'printd' (did you mean 'printed'?)"),
         ("local:22", "local is this machine"),
     ],

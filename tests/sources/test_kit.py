@@ -29,7 +29,7 @@ class RackSource(HostSource):
 
     def find(self, text, context):
         if text not in RACKS:
-            raise UsageError(f"no rack '{text}'{did_you_mean(text, RACKS)}; allowed are {', '.join(RACKS)}")
+            raise UsageError(f"no rack '{text}'{did_you_mean(text, RACKS)}; allowed: {', '.join(RACKS)}")
         return FoundHosts(tuple(HostAddress(name, address="127.0.0.1") for name in RACKS[text]), how="racks")
 """
 
@@ -89,5 +89,5 @@ def test_a_source_of_another_package_is_found_by_its_entry_point(
     assert refused.returncode == 2
     assert (
         refused.stderr
-        == "benchtui: rack:r3: no rack 'r3' (did you mean 'r1' or 'r2'?); allowed are r1, r2\n"
+        == "benchtui: rack:r3: no rack 'r3' (did you mean 'r1' or 'r2'?); allowed: r1, r2\n"
     )

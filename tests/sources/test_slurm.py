@@ -62,7 +62,7 @@ def test_times_of_slurm_are_seconds(text: str, seconds: float | None) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no partition given; allowed is slurm:@PARTITION"),
+        ("", "no partition given; allowed: slurm:@PARTITION"),
         ("p,nods=3", "unknown option 'nods' (did you mean 'nodes'?)"),
         ("p,nodes=x", "nodes: 'x' is not a number from 1 to 4096"),
         ("p,time=soon", "time: 'soon' is not a time such as 30m or 2h"),

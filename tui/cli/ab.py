@@ -176,7 +176,7 @@ def share_of(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?) *(%?)", text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < share < 1:
-        raise UsageError(f"--detect {text}: expected a share such as 5%")
+        raise UsageError(f"--detect {text}: expected a percentage such as 5%")
     return share
 
 
@@ -213,7 +213,7 @@ def take_known(experiment: AbTest) -> None:
             check_belongs(experiment, side, record)
             experiment.records[side].append(record)
     if experiment.runs:
-        say(f"{experiment.runs} runs of it exist and count")
+        say(f"existing runs counted: {experiment.runs}")
     experiment.room = max(LEAST_RUNS, experiment.fits) + experiment.runs // 2 * 2
 
 

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=float, default=1.0, metavar="N", help="replay at N times the speed"
     )
     parser.add_argument(
-        "--plain", action="store_true", help="no screens: the progress line and the summary"
+        "--plain", action="store_true", help="no screens: print the progress line and the summary"
     )
     parser.add_argument(
         "--json", action="store_true", help="no screens: print the record as JSON after the run"
@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
 
     run_dir = run_store().resolve(args.run, last_of_all=True)
     if args.speed <= 0:
-        raise UsageError(f"--speed {args.speed:g}: allowed are numbers above 0")
+        raise UsageError(f"--speed {args.speed:g}: expected a number above 0")
     if args.json or args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         if args.replay:
             raise UsageError("--replay needs a terminal")

@@ -77,10 +77,7 @@ def main(args: argparse.Namespace) -> int:
         show(judged, every=args.all, plot=args.plot)
     code = whole_code(exit_code(*each, allow_undecided=args.allow_undecided) for each in judged)
     if able := differing(found):
-        say(
-            "to compare anyway if that is intended:"
-            f" {' '.join(f'--across {name}' for name in able)}"
-        )
+        say(f"to compare anyway, use: {' '.join(f'--across {name}' for name in able)}")
     if (
         code == NOT_COMPARABLE
         and not args.allow_undecided

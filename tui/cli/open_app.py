@@ -201,7 +201,7 @@ def open_screens(options: Options, *, mouse: bool = True) -> int:
         (options.symbols, SYMBOLS, "BENCHTUI_SYMBOLS"),
     ):
         if value is not None and value not in allowed:
-            raise UsageError(f"{name}={value}: allowed are {', '.join(allowed)}")
+            raise UsageError(f"{name}={value}: expected {', '.join(allowed)}")
     app = BenchtuiApp(options)
     collect_in_short_passes()
     app.run(mouse=mouse)

@@ -56,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trend",
         action=argparse.BooleanOptionalAction,
         help=(
-            "the history of the profile on this target, with its changes (default: when it has 5"
-            " runs or more)"
+            "include the profile's history on this target and where it changed (default: if there"
+            " are 5 or more runs)"
         ),
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")

@@ -120,7 +120,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--on-host-loss",
         choices=["continue", "stop"],
-        help="when a host is lost (default: as in the profile)",
+        help="what to do when a host is lost (default: as in the profile)",
     )
     add(
         "--wait",
@@ -430,7 +430,7 @@ def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
     if "/" not in args.profile and not is_path(args.profile):
         raise UsageError(f"unknown load generator "
                          f"'{args.profile}'{did_you_mean(args.profile, tools)}; "
-                         f"KEY=VALUE works with one of {', '.join(tools)}")  # fmt: skip
+                         f"KEY=VALUE needs a load generator: {', '.join(tools)}")  # fmt: skip
     if args.save:
         raise UsageError(
             f"--save {args.save}: {args.profile} is already a profile; see benchtui profiles new"

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--like", metavar="RUN", help="the history of runs measured like this one")
     which.add_argument(
-        "--all", action="store_true", help="every history: latest parameters and earlier ones"
+        "--all", action="store_true", help="all histories, including those with earlier parameters"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -37,7 +37,7 @@ class Spent(Struct, frozen=True):
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
             raise UsageError(
-                f"run {self.name} would measure no further point: {why_over(search, self.points)}"
+                f"nothing to extend in run {self.name}: {why_over(search, self.points)}"
             )
         last, first, tag = self.plan.slots[-1], len(self.plan.slots) + 1, self.plan.profile.tag
         names = [
@@ -103,7 +103,7 @@ def with_more(search: Search, points: int | None, within_s: float | None) -> Sea
     """
     if points is not None and not search.points <= points <= MOST_POINTS:
         raise UsageError(
-            f"--points {points}: allowed are {search.points}, as before, to {MOST_POINTS} in all"
+            f"--points {points}: expected {search.points}, as before, to {MOST_POINTS} in all"
         )
     if within_s is not None and within_s < (search.within_s or 0.0):
         raise UsageError(

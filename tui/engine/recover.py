@@ -151,7 +151,7 @@ async def _collect_step(
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
             if outcomes[run.session.name].collected:
-                run.session.say("info", "what it had measured was collected")
+                run.session.say("info", "results collected")
     if before.end is not None and before.end.cut and ctx.is_whole(step):
         ctx.journal.append(replace(before.end, t=0.0, cut=False))
 

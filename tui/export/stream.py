@@ -77,7 +77,7 @@ def check_target(target: str) -> None:
 def _is_address(target: str) -> bool:
     scheme = re.match(r"\w+(?=://)", target)
     if scheme is not None and scheme[0] not in ("http", "https"):
-        raise UsageError(f"{target}: allowed are http and https addresses, files and -")
+        raise UsageError(f"{target}: expected an http or https address, a file, or -")
     return scheme is not None
 
 

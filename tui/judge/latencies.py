@@ -28,6 +28,7 @@ COUNTED = 1e-4
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
 Disagreement = tuple[str, float, float]
 MIDDLES = tuple(map(float, map(index_to_value, range(TOP_BUCKET))))
+LAST_BUCKET_NS = index_to_value(TOP_BUCKET)  # printed for any latency from some 17 s on
 WIDE = value_to_index(1024)  # buckets from here on are 16 ns wide, or more
 # a bucket is at least 1/128 of its low edge wide, of which whole nanoseconds take off 1 in 16:
 # by this share of its middle the low edge is below it, and the high edge above
@@ -246,8 +247,13 @@ def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
     least = most = 0.0
     for (begin, floor), (end, ceiling) in zip([(0, low), *marks], [*marks, (n, high)], strict=True):
         least += max(end - begin - 2, 0) * max(floor * (1 - width), low)
-        most += max(end - begin, 0) * min(ceiling * (1 + width), high) + 2 * high
+        most += max(end - begin, 0) * min(_end(ceiling, high) * (1 + width), high) + 2 * high
     return least / n, min(most / n, high)
+
+
+def _end(percentile: float, high: float) -> float:
+    """Return what a percentile may be at most: in the last bucket, the maximum."""
+    return high if percentile >= LAST_BUCKET_NS else percentile
 
 
 def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
@@ -267,7 +273,7 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         unit = max(_unit(floor), _unit(ceiling)) if rounding else 1
         beyond = max(
             floor * (1 - width - rounding) - unit - mean,
-            mean - ceiling * (1 + width + rounding) - unit,
+            mean - _end(ceiling, high) * (1 + width + rounding) - unit,
             0.0,
         )
         squares += max(end - begin - 3, 0) * max(beyond - off, 0.0) ** 2

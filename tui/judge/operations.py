@@ -172,7 +172,7 @@ def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
 
     Slack as in `unmoved`."""
     listed = each.iterations
-    if metadata is None or metadata.iterations_of != "all ranks" or not all(listed):
+    if metadata is None or metadata.iterations_of != "all ranks" or not listed or not all(listed):
         return ""
     if len(listed) != metadata.iterations or not each.bytes_per_op or each.from_iterations:
         return ""

@@ -25,7 +25,10 @@ TEXTS: dict[ContradictionKind, str] = {
     "syncs-due": "{told:.0f} syncs, but its job asks for {other:.0f}",
     "no-ios": "0 I/Os, but {told:.0f} of its other figures are not 0",
     "direction": "{told:.0f} I/Os, but its job does none in this direction",
-    "bytes": "{told:.0f} bytes, but its job ends after {other:.0f}",
+    "bytes": (
+        "{told:.0f} bytes, but its job ends after {other:.0f}: it was stopped, or a figure was"
+        " changed"
+    ),
     "mix": "{told:.3g} % of its I/Os are reads, but its job has {other:g} %",
     "entries": "{told:.0f} entries of {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
@@ -50,8 +53,9 @@ DOUBTFUL: tuple[ContradictionKind, ...] = ("devices", "bytes")
         " its data moved all of it (warning)"
     ),
     advice=(
-        "Ask for the output as the load generator wrote it: figures were changed, entries copied or"
-        " left out. Direct I/Os that reach no device: look for files that were never written."
+        "Error: ask for the output as the load generator wrote it; figures were changed, entries"
+        " copied or left out. Warning: look for files that were never written, or for what stopped"
+        " the job."
     ),
     source="all figures of the load generator's own output, also those that no record keeps",
     when="ended",

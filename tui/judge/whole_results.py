@@ -17,6 +17,7 @@ from tui.judge.check import (
 )
 from tui.judge.identities import (
     FIGURE_CHECKS,
+    KIB,
     LEAST_IOS,
     STARTING_S,
     Counted,
@@ -74,7 +75,7 @@ def _added_up(
     """Return the I/Os or bytes of all intervals, and by how many they may be off; None where most
     of them are missing, or do not have them.
 
-    A second without a sample may have had as many as the best one."""
+    A second without a sample may have had as many as the best one. fio's logs have whole KiB."""
     assert at.record.series is not None
     step_s = at.record.series.step_s
     measurement = at.run.seen.state.at_step(at.step.index).measurement
@@ -88,7 +89,8 @@ def _added_up(
         measurement is not None
         and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None
     ):
-        return float(leaf.ios if name == "ios" else leaf.bytes), (missing + 1) * most + 1
+        total, printed = (leaf.ios, 1.0) if name == "ios" else (leaf.bytes, KIB * len(seen))
+        return float(total), (missing + 1) * most + printed
     return sum(seen) * step_s, (missing + 2) * most + PRINTED * told
 
 

@@ -197,8 +197,8 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
         raise UsageError(f"{'not that many' if back else 'no'} runs in {runs_dir}")
     none = f"no run in {runs_dir} has measured anything"
     raise UsageError(
-        f"{'not that many runs have measured anything' if back else none}; last:any is the newest "
-        f"of all"
+        f"{'fewer runs have measured anything' if back else none}; last:any includes refused and "
+        f"stopped runs"
     )
 
 

@@ -48,7 +48,7 @@ def _schema(unit: Unit) -> WithJsonSchema:
 
 def _statistic(name: str) -> str:
     if not re.fullmatch(r"min|max|mean|stddev|p[0-9]{1,2}(\.[0-9]{1,4})?", name):
-        raise ValueError(f"allowed are {STATISTICS}")
+        raise ValueError(f"allowed: {STATISTICS}")
     return name
 
 
@@ -321,13 +321,12 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
         for place, result in enumerate(workload.results):
             path = ("workloads", index, "results", place)
             if result.setup is None and len(found.setups) > 1:
-                message = f"setup is required; allowed are {', '.join(found.setups)}"
+                message = f"setup is required; allowed: {', '.join(found.setups)}"
                 yield document.problem(path, message)
             elif result.setup is not None and result.setup not in found.setups:
                 nearest = did_you_mean(result.setup, found.setups)
                 message = (
-                    f"unknown setup '{result.setup}'{nearest}; allowed are"
-                    f" {', '.join(found.setups)}"
+                    f"unknown setup '{result.setup}'{nearest}; allowed: {', '.join(found.setups)}"
                 )
                 yield document.problem((*path, "setup"), message)
             if not any(True for _ in figures_of(result)):
@@ -342,7 +341,7 @@ def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Prob
 
     for name, other in found.unit_uncertain.items():
         if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
-            message = f"unit_uncertain.{name}: allowed are units of bandwidth, such as MB/s: MiB/s"
+            message = f"unit_uncertain.{name}: expected units of bandwidth, such as MB/s: MiB/s"
             yield document.problem(("unit_uncertain", name), message)
 
 

@@ -83,13 +83,13 @@ def _metric(text: str, direction: str, word: str) -> MetricName:
     if metric is None:
         known = (*METRICS, "p99", *OPERATIONS)
         raise ValueError(
-            f"'{text}': unknown metric '{word}'{did_you_mean(word, known)}; allowed are"
+            f"'{text}': unknown metric '{word}'{did_you_mean(word, known)}; allowed:"
             f" {', '.join(known)}"
         )
     if direction and direction not in (allowed := OPERATIONS if metric == "ops" else DIRECTIONS):
         meant = did_you_mean(direction, allowed)
         raise ValueError(
-            f"'{text}': unknown direction '{direction}'{meant}; allowed are {', '.join(allowed)}"
+            f"'{text}': unknown direction '{direction}'{meant}; allowed: {', '.join(allowed)}"
         )
     return metric
 
@@ -101,7 +101,7 @@ def _value(text: str, metric: MetricName, number: float, unit: str) -> tuple[flo
     if factor is None:
         allowed = ", ".join(f"'{each}'" if each else "none" for each in UNITS[metric])
         raise ValueError(
-            f"'{text}': unknown unit '{unit}'; allowed are {allowed}, and % to compare with "
+            f"'{text}': unknown unit '{unit}'; allowed: {allowed}, and % to compare with "
             f"another run"
         )
     return number * factor, False

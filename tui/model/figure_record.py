@@ -14,7 +14,7 @@ def _percentile(name: str) -> str:
     if not is_percentile(name):
         raise PydanticCustomError(
             "percentile",
-            "found '{name}', allowed are numbers from 0 to 100 such as '99.9'",
+            "found '{name}', allowed: numbers from 0 to 100 such as '99.9'",
             {"name": name},
         )
     return name

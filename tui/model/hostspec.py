@@ -56,7 +56,7 @@ def split(spec: str) -> list[str]:
     if len(spec) > MOST_SPEC:
         raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")
     if not spec.strip():
-        raise UsageError(f"the host specification is empty; allowed is {FORMS}")
+        raise UsageError(f"the host specification is empty; allowed: {FORMS}")
     parts: list[str] = []
     rest = spec
     while True:
@@ -71,7 +71,7 @@ def split(spec: str) -> list[str]:
         if not comma:
             break
     if not all(parts):
-        raise UsageError(f"host specification '{_short(spec)}': empty part; allowed is {FORMS}")
+        raise UsageError(f"host specification '{_short(spec)}': empty part; allowed: {FORMS}")
     return parts
 
 
@@ -115,7 +115,7 @@ def destinations(spec: str) -> list[Destination]:
     if at and not rest:
         raise UsageError(f"host specification '{_short(spec)}': no host after the @")
     if at and not _USER.fullmatch(user):
-        told = f"'{_short(user)}' is not a user; allowed is {FORMS}"
+        told = f"'{_short(user)}' is not a user; allowed: {FORMS}"
         raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
     if address := _ADDRESS.match(rest):
         return [_placed(spec, address[1], rest[address.end() :], user, f"[{address[1]}]")]
@@ -208,7 +208,7 @@ def _expand(text: str, spec: str) -> Iterator[str]:
     if match is None:
         if is_range(text):
             raise UsageError(
-                f"host specification '{_short(spec)}': brackets do not match; allowed is {FORMS}"
+                f"host specification '{_short(spec)}': brackets do not match; allowed: {FORMS}"
             )
         yield text
         return
@@ -239,7 +239,7 @@ def too_many(spec: str) -> UsageError:
 def _no_name(spec: str, name: str) -> UsageError:
     from tui.model.quantities import shown
 
-    told = f"{shown(name)} is not a host name; allowed is {FORMS}"
+    told = f"{shown(name)} is not a host name; allowed: {FORMS}"
     return UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
 
 

@@ -57,7 +57,7 @@ Pattern = Annotated[
 ]
 
 
-COMMANDS = "allowed is a command such as podman exec -i {host} /bin/sh"
+COMMANDS = "allowed: a command such as podman exec -i {host} /bin/sh"
 
 
 def _command(text: str) -> str:

@@ -560,7 +560,7 @@ def parse_plan(data: bytes) -> Plan:
     plan = _decoder.decode(data)
     for place, step in enumerate(plan.steps):
         if step.index != place:  # steps are looked up by it
-            raise ValueError(f"steps.{place}.index: found {step.index}, allowed is {place}")
+            raise ValueError(f"steps.{place}.index: found {step.index}, allowed: {place}")
     return plan
 
 

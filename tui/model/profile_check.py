@@ -87,7 +87,7 @@ def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
         return
     if not (sweep.grid or sweep.points or sweep.hosts):
         yield document.problem(
-            ("sweep",), "an empty sweep; allowed are grid, points and hosts", True, "missing-sweep"
+            ("sweep",), "an empty sweep; allowed: grid, points and hosts", True, "missing-sweep"
         )
     for name, values in sweep.grid.items():
         yield from _axis_problems(profile, ("sweep", "grid", name), name, values, document)
@@ -265,7 +265,7 @@ def span_problems(
     param = profile.params.get(names[0]) if names and value == f"{{{names[0]}}}" else None
     if names and (param is None or param.kind != "duration"):
         message = (
-            f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter"
+            f"{key}: found {shown(value)}; allowed: a time, or the name of a duration parameter"
             " in braces"
         )
         yield document.problem(path, message)
@@ -346,9 +346,7 @@ def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
     if param is None or param.kind != "count":
         known = ", ".join((*TAKEN, *counts))
         what = "no parameter" if param is None else f"a {param.kind}, not a count"
-        return (
-            f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed are {known}"
-        )
+        return f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed: {known}"
     for value in values:
         try:
             parse_param(param, value)
@@ -481,7 +479,7 @@ def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
     param = profile.params.get(names[0]) if names and layout == f"{{{names[0]}}}" else None
     if param is None or param.kind != "flag":
         message = (
-            f"layout: found {shown(layout)}; allowed are true, false, or the name of a flag"
+            f"layout: found {shown(layout)}; allowed: true, false, or the name of a flag"
             " parameter in braces"
         )
         yield document.problem(("prepare", "layout"), message)
@@ -527,7 +525,7 @@ def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
         yield document.problem(("headline", "percentile"), message, key=True)
     wanted = DIRECTIONS.get(headline.metric, DIRECTIONS_OF_IO)
     if headline.direction not in wanted:
-        allowed = f"with metric {headline.metric} allowed are {', '.join(wanted)}"
+        allowed = f"with metric {headline.metric} allowed: {', '.join(wanted)}"
         yield document.problem(
             ("headline", "direction"), f"direction: found {headline.direction}; {allowed}"
         )

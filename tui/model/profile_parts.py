@@ -31,7 +31,7 @@ def as_share(value: object) -> object:
     """Return a relative width as a fraction, from 5% or 0.05."""
     if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
         if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
-            raise ValueError("allowed is a percentage such as 5%, or a number below 1")
+            raise ValueError("allowed: a percentage such as 5%, or a number below 1")
         return float(value.strip()[:-1]) / 100
     return value
 
@@ -240,7 +240,7 @@ def parse_limit(text: str) -> Limit:
     if direction and direction not in DIRECTIONS:
         meant = did_you_mean(direction, DIRECTIONS)
         raise ValueError(
-            f"'{text}': unknown direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}"
+            f"'{text}': unknown direction '{direction}'{meant}; allowed: {', '.join(DIRECTIONS)}"
         )
     if metric == "errors":
         if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
@@ -360,7 +360,7 @@ def over_of(words: Sequence[str]) -> dict[str, list[int]]:
             continue
         parts = [each.strip() for each in values.split(",") if each.strip()]
         if not parts or not all(each.isdecimal() and int(each) for each in parts):
-            raise ValueError(f"{word}: allowed are NAME, or NAME=N1,N2 with whole numbers from 1")
+            raise ValueError(f"{word}: expected NAME, or NAME=N1,N2 with whole numbers from 1")
         found[name.strip()] = sorted({int(each) for each in parts})
     return found
 

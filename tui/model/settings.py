@@ -218,7 +218,7 @@ def key_named(name: str) -> Key:
 
 def unknown(name: str) -> str:
     """Return the error for an unknown key."""
-    return f"unknown key '{name}'{did_you_mean(name, NAMES)}; allowed are {', '.join(NAMES)}"
+    return f"unknown key '{name}'{did_you_mean(name, NAMES)}; allowed: {', '.join(NAMES)}"
 
 
 def is_blank(text: str) -> bool:
@@ -255,7 +255,7 @@ def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
     from tui.model.quantities import shown
 
     meant = did_you_mean(str(value), key.allowed.split(", "))
-    why = why or f"{shown(value)} is not allowed{meant}; allowed are {key.allowed}"
+    why = why or f"{shown(value)} is not allowed{meant}; expected {key.allowed}"
     return document.problem((key.name,), f"{key.name}: {why}")
 
 

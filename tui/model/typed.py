@@ -1,7 +1,7 @@
 """Check values from other packages deeply against type hints.
 
 A `Rule` checks a value and returns the error with its place: "dirs['write'].lat: found dict,
-allowed is Buckets". Rules are built once per hint and cached; a sample with full histograms takes
+allowed: Buckets". Rules are built once per hint and cached; a sample with full histograms takes
 some tens of microseconds.
 """
 
@@ -289,7 +289,7 @@ def _found(value: Any, allowed: str) -> str:
         if isinstance(value, Struct)
         else f"{_short(value)} ({kind})"
     )
-    return f"found {shown}, allowed is {allowed}"
+    return f"found {shown}, allowed: {allowed}"
 
 
 def _short(value: Any) -> str:

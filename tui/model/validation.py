@@ -72,13 +72,13 @@ def one_problem(
     if detail["type"] == "extra_forbidden":
         allowed = allowed_keys(model, path[:-1])
         message = (
-            f"unknown key '{name}'{did_you_mean(name, allowed)}; allowed are {', '.join(allowed)}"
+            f"unknown key '{name}'{did_you_mean(name, allowed)}; allowed: {', '.join(allowed)}"
         )
         return document.problem(path, message, key=True)
     if detail["type"] == "missing":
         where = f" in '{dotted(path[:-1])}'" if path[:-1] else ""
         return document.problem(path[:-1], f"missing key '{name}'{where}", key=True)
-    expected = expectation(detail) if len(details) == 1 else f"allowed is {kinds_of(details)}"
+    expected = expectation(detail) if len(details) == 1 else f"allowed: {kinds_of(details)}"
     if detail["loc"][-1] == "[key]":
         return document.problem(
             path, f"{dotted(path[:-1])}: found the key {shown(name)}; {expected}", key=True
@@ -109,10 +109,8 @@ KINDS = {
 
 def kinds_of(details: list[ErrorDetails]) -> str:
     """Return the types that the members of a union accept, as text."""
-    kinds = list(
-        dict.fromkeys(expectation(detail).removeprefix("allowed is ") for detail in details)
-    )
-    kinds = [kind.removeprefix("allowed are ") for kind in kinds]
+    kinds = list(dict.fromkeys(expectation(detail).removeprefix("allowed: ") for detail in details))
+    kinds = [kind.removeprefix("allowed: ") for kind in kinds]
     return ", ".join(kind for kind in kinds if kind != "a whole number" or "a number" not in kinds)
 
 
@@ -120,19 +118,19 @@ def expectation(detail: ErrorDetails) -> str:
     """Return what is allowed, as text."""
     context = detail.get("ctx", {})
     if detail["type"] == "literal_error":
-        return f"allowed are {context['expected']}".replace(" or ", ", ")
+        return f"allowed: {context['expected']}".replace(" or ", ", ")
     if detail["type"] == "string_pattern_mismatch":
         return f"must match {PATTERNS.get(str(context['pattern']), context['pattern'])}"
     if detail["type"] == "greater_than_equal":
-        return f"allowed is {context['ge']:g} or more"
+        return f"allowed: {context['ge']:g} or more"
     if detail["type"] == "less_than_equal":
-        return f"allowed is {context['le']:g} or less"
+        return f"allowed: {context['le']:g} or less"
     if detail["type"] in ("string_too_short", "too_short"):
         return "must not be empty"
     if detail["type"] in KINDS:
-        return f"allowed is {KINDS[detail['type']]}"
+        return f"allowed: {KINDS[detail['type']]}"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return f"allowed is {message}" if detail["msg"].startswith("Input should be") else message
+    return f"allowed: {message}" if detail["msg"].startswith("Input should be") else message
 
 
 PATTERNS = {

@@ -96,7 +96,7 @@ class HostSource:
 
 def wrong(form: str, why: str) -> UsageError:
     """Return the error for a text that a source does not accept."""
-    return UsageError(f"{why}; allowed is {form}")
+    return UsageError(f"{why}; allowed: {form}")
 
 
 def installed_sources() -> dict[str, EntryPoint]:

@@ -76,10 +76,10 @@ def _of_json(text: str) -> HostAddress:
     for key, value in data.items():
         _check(key, value)
     if not data.get("name"):
-        raise UsageError(f"an object without name; allowed are {', '.join(KEYS)}")
+        raise UsageError(f"an object without name; allowed: {', '.join(KEYS)}")
     (place, *others) = destinations(data["name"])
     if others:
-        raise UsageError(f"'{data['name']}' is a range; an object is one host")
+        raise UsageError(f"'{data['name']}' is a range; give one object per host")
     given = {
         key: value
         for key, value in data.items()
@@ -97,7 +97,7 @@ def _check(key: str, value: Any) -> None:
     """Raise UsageError for an unknown key or an invalid value."""
     if key not in KEYS:
         raise UsageError(
-            f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+            f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed: {', '.join(KEYS)}"
         )
     if value is None:
         return
@@ -113,7 +113,7 @@ def _check(key: str, value: Any) -> None:
         allowed = {"port": "a number from 1 to 65535", "groups": "a list of names"}.get(
             key, "a command" if key == "exec" else "a text without blanks and leading dash"
         )
-        raise UsageError(f"{key}: {json.dumps(value)[:80]} is not allowed; allowed is {allowed}")
+        raise UsageError(f"{key}: {json.dumps(value)[:80]} is not allowed; expected {allowed}")
 
 
 def is_word(value: Any) -> bool:

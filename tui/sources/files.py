@@ -74,11 +74,11 @@ def existing_file(
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         hint = did_you_mean(path.name, _names_beside(path))
-        raise UsageError(f"no such file{hint}; allowed is {form}") from None
+        raise UsageError(f"no such file{hint}; allowed: {form}") from None
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}") from error
     if stat.S_ISDIR(mode) and not directories:
-        raise UsageError(f"a directory; allowed is {form}")
+        raise UsageError(f"a directory; allowed: {form}")
     return path
 
 

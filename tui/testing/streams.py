@@ -254,7 +254,7 @@ def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
 
 def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator[Mistake]:
     if name not in DIRECTIONS:
-        yield Mistake("direction", f"{at}: allowed are {', '.join(DIRECTIONS)}")
+        yield Mistake("direction", f"{at}: expected {', '.join(DIRECTIONS)}")
     counted = sum(part.lat.n)
     if counted > part.ios * (1 + TORN) + 1:
         yield Mistake("histogram-count", f"{at}: the histogram counts {counted}, ios is {part.ios}")
@@ -309,7 +309,7 @@ def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
     for name, part in result.dirs.items():
         at = f"{where}, result, {name}"
         if name not in DIRECTIONS:
-            yield Mistake("direction", f"{at}: allowed are {', '.join(DIRECTIONS)}")
+            yield Mistake("direction", f"{at}: expected {', '.join(DIRECTIONS)}")
         for kind in ("clat", "lat"):
             yield from _latency(getattr(part, kind), part, f"{at}, {kind}")
         yield from _rates(part, at)

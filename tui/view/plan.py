@@ -122,7 +122,7 @@ def time_note(plan: Plan) -> str:
 SOUGHT = {
     "capacity": "the most {} within",
     "curve": "latency over load",
-    "scaling": "{} over numbers of hosts",
+    "scaling": "{} by number of hosts",
 }
 
 

@@ -182,7 +182,7 @@ class OnHost(Protocol):
 
     def program(self, step: Step) -> MpiProgram:
         """Return the program that a step of the MPI executor launches."""
-        raise UsageError(f"{step.tool} is no program over all hosts")
+        raise UsageError(f"{step.tool} is not an MPI program")
 
     def simplest(self) -> MpiProgram | None:
         """Return the smallest program of the MPI executor, to check hosts without a plan."""
@@ -190,11 +190,11 @@ class OnHost(Protocol):
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files once, sequentially."""
-        raise UsageError("it makes its own files; there is nothing to lay out")
+        raise UsageError("this load generator creates its own files; nothing to lay out")
 
     def layout_argv(self) -> list[str]:
         """Return the command that runs a layout job file."""
-        raise UsageError("it makes its own files; there is nothing to lay out")
+        raise UsageError("this load generator creates its own files; nothing to lay out")
 
     def advice(self, code: str) -> str:
         """Return advice on a problem found by the engine; empty if there is none."""

@@ -52,15 +52,15 @@ def _printed(values: Mapping[str, int], place: str) -> str:
     """Return which percentile is below 0."""
     for name, value in values.items():
         if value < 0:
-            return f"{place}['{name}']: found {value}, allowed are ns from 0"
+            return f"{place}['{name}']: found {value}, allowed: ns from 0"
     return ""
 
 
 def _sample(each: Sample) -> str:
     if each.interval_s <= 0:
-        return f".interval_s: found {each.interval_s:g}, allowed is more than 0"
+        return f".interval_s: found {each.interval_s:g}, allowed: more than 0"
     return (
-        f".host_time_ms: found {each.host_time_ms}, allowed is from 0"
+        f".host_time_ms: found {each.host_time_ms}, allowed: from 0"
         if each.host_time_ms < 0
         else ""
     )
@@ -68,7 +68,7 @@ def _sample(each: Sample) -> str:
 
 def _latency_result(each: LatencyResult) -> str:
     if each.n < 0 or each.min_ns < 0:
-        return f": found n={each.n}, min_ns={each.min_ns}, allowed is from 0"
+        return f": found n={each.n}, min_ns={each.min_ns}, allowed: from 0"
     if each.n and not each.min_ns <= each.mean_ns <= each.max_ns:
         return (
             f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in"
@@ -82,7 +82,7 @@ def _latency_result(each: LatencyResult) -> str:
 def _direction_result(each: DirectionResult) -> str:
     negative = [name for name in each.__struct_fields__[:7] if getattr(each, name) < 0]
     return (
-        f".{negative[0]}: found {getattr(each, negative[0])}, allowed is from 0" if negative else ""
+        f".{negative[0]}: found {getattr(each, negative[0])}, allowed: from 0" if negative else ""
     )
 
 
@@ -196,7 +196,7 @@ class PluggedIn(Plugin):
         self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]
     ) -> Sequence[Step]:
         told = (
-            f": found {len(steps)} steps, allowed is one"
+            f": found {len(steps)} steps, allowed: one"
             if len(steps) != 1
             else self._told_of(steps[0], hosts)
         )
@@ -208,7 +208,7 @@ class PluggedIn(Plugin):
     def _told_of(self, step: Step, hosts: Sequence[HostAddress]) -> str:
         """Return errors in a step's tasks and hosts."""
         if step.tool != self.name:
-            return f"[0].tool: found {step.tool!r}, allowed is {self.name!r}"
+            return f"[0].tool: found {step.tool!r}, allowed: {self.name!r}"
         asked = [host.name for host in hosts]
         return (
             ""

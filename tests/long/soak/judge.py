@@ -75,12 +75,17 @@ def suffering_with_it(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
             yield f"no result of {host}"
 
 
+LEFT = ("may still be", "are still in", "not removed")
+
+
 def named_as_left(run: LiveRun) -> set[str]:
     """Return the hosts of which a run says that it has left something there, or could not collect
     all.
     """
     messages = {
-        each.host for each in run.of_type(Message) if each.host and "stay behind" in each.text
+        each.host
+        for each in run.of_type(Message)
+        if each.host and any(word in each.text for word in LEFT)
     }
     reason = run.record()["reason"].partition("not all was collected from ")[2].partition(":")[0]
     return messages | {name.strip() for name in reason.split(",")}

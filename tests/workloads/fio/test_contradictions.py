@@ -154,6 +154,36 @@ HONEST: dict[str, Callable[[Document], object]] = {
     "samples of a log, which was asked for without a value": lambda found: [
         job["read"].update(iops_samples=99, bw_samples=99) for job in found["jobs"]
     ],
+    "an option of a log without a value": lambda found: [
+        (job["job options"].update(write_bw_log=""), job["read"].update(bw_samples=40))
+        for job in found["jobs"]
+    ],
+    "fio 3.1 prints no bw_bytes": lambda found: [
+        job["read"].pop("bw_bytes") for job in found["jobs"]
+    ],
+    "syncs without latencies": lambda found: [
+        job["sync"]["lat_ns"].update(N=0) for job in found["jobs"]
+    ],
+    "a sync that failed has no latency": lambda found: [
+        (job["sync"].update(total_ios=6), job.update(error=5)) for job in found["jobs"]
+    ],
+    "syncs in flight at the end of a ramp": lambda found: [
+        (job["sync"]["lat_ns"].update(N=6), job["job options"].update(ramp_time="5"))
+        for job in found["jobs"]
+    ],
+    "I/Os that were sent in the ramp": lambda found: [
+        (
+            job["write"].update(io_bytes=4096, clat_ns={"N": 1}),
+            job["job options"].update(ramp_time="5"),
+        )
+        for job in found["jobs"]
+    ],
+    "a group with a short member": lambda found: (
+        found["jobs"].pop(),
+        found["jobs"][0].update(job_runtime=11_000),
+        found["jobs"][0]["read"].update(iops_samples=21, iops_mean=1400.0, iops_max=1420),
+        found.pop("disk_util"),
+    ),
     "another interval of samples": lambda found: [
         (job["job options"].update(iopsavgtime="100"), job["read"].update(iops_samples=99))
         for job in found["jobs"]
@@ -166,6 +196,18 @@ def test_what_looks_like_it_is_none(case: str) -> None:
     found = document()
     HONEST[case](found)
     assert kinds(found) == []
+
+
+@pytest.mark.parametrize("sections", [1, 2])
+def test_an_option_of_several_global_sections_is_not_known(sections: int) -> None:
+    found = document()
+    for job in found["jobs"]:
+        del job["job options"]["rw"]
+    told = ['"rw": "randread"', '"rw": "randwrite"'][-sections:]
+    text = f'{json.dumps(found)[:-1]}, "global options": {{{", ".join(told)}}}}}'
+    answer = contradictions(text.encode(), lambda *_: {"rw": "randwrite"})
+    found_kinds = {each.about for host in answer.values() for each in host}
+    assert ("direction" in found_kinds) is (sections == 1)
 
 
 def test_the_sum_over_clients_is_that_of_the_clients() -> None:

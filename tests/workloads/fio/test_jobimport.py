@@ -433,7 +433,7 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
             in_job("rw=randraed").replace("rw=randread\n", ""),
             "x.fio:2: rw: found 'randraed' (did you mean",
         ),
-        (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed are whole numbers"),
+        (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed: whole numbers"),
         (
             in_job("numjobs=$ncpus"),
             "x.fio:2: numjobs: $ncpus is not the same on every host; write a number",
@@ -442,10 +442,10 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
             in_job("description=${GONE}"),
             "x.fio:2: ${GONE} is not set in the environment; set it for the import",
         ),
-        (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed is 1024"),
+        (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed: 1024"),
         (
             in_job("create_only=1"),
-            "x.fio:2: create_only: found '1'; allowed is 0: it measures nothing",
+            "x.fio:2: create_only: found '1'; allowed: 0: it measures nothing",
         ),
         (
             in_job("ramp_time=1h30m"),
@@ -495,9 +495,7 @@ def test_the_name_of_the_file_is_the_name_of_the_profile(file: str, tag: str) ->
 
 
 def test_a_name_that_is_no_tag_is_refused() -> None:
-    with pytest.raises(
-        UsageError, match="profile name 'X': allowed is family/name in small letters"
-    ):
+    with pytest.raises(UsageError, match="profile name 'X': expected family/name in small letters"):
         import_job(ONE, "x.fio", "X")
 
 

@@ -199,7 +199,7 @@ def test_files_of_any_mix_of_options_are_those_that_fio_creates(
     try:
         files, directories = files_of(shared, own)
     except UsageError as error:
-        assert "must hold $jobnum" in str(error)
+        assert "must contain $jobnum" in str(error)
         assert some_worker_fails_or_idles(shared, own, where / "run")
         return
     make(directories)

@@ -64,7 +64,7 @@ def test_workers_with_the_same_files_are_refused() -> None:
         **NUMBERED,
         "filename_format": "f.$filenum",
     }
-    with pytest.raises(UsageError, match="must hold \\$jobnum"):
+    with pytest.raises(UsageError, match="must contain \\$jobnum"):
         files_of({}, {"j": options})
 
 

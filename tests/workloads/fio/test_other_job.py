@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.journal.rundir import load_plan
-from tui.workloads.fio.reader import FioReader, contradictions
+from tui.workloads.fio.reader import FioReader, other_options
 from tui.workloads.reading import OTHER_JOB
 
 JOB_FILE = """\
@@ -41,11 +41,11 @@ def printed(shared: dict[str, str], **jobs: dict[str, str]) -> bytes:
 def test_what_fio_was_given_is_what_it_prints() -> None:
     shared = {"ioengine": "libaio", "bs": "4k"}
     log, data = {"rw": "write", "bs": "64k"}, {"rw": "randread", "filename": "/mnt/data"}
-    assert contradictions(JOB_FILE, printed(shared, log=log, data=data)) == []
+    assert other_options(JOB_FILE, printed(shared, log=log, data=data)) == []
 
 
 def test_a_group_has_the_name_of_its_first_job_and_the_options_of_its_last() -> None:
-    assert contradictions(JOB_FILE, printed({"bs": "4k"}, log={"rw": "randread"})) == []
+    assert other_options(JOB_FILE, printed({"bs": "4k"}, log={"rw": "randread"})) == []
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_group_has_the_name_of_its_first_job_and_the_options_of_its_last() -> 
 def test_another_option_is_named_with_both_values(
     shared: dict[str, str], options: dict[str, str], said: str
 ) -> None:
-    assert contradictions(JOB_FILE, printed(shared, log=options)) == [said]
+    assert other_options(JOB_FILE, printed(shared, log=options)) == [said]
 
 
 def test_a_job_of_another_name_is_named() -> None:
-    assert contradictions(JOB_FILE, printed({"bs": "4k"}, other={"rw": "write", "bs": "64k"})) == [
+    assert other_options(JOB_FILE, printed({"bs": "4k"}, other={"rw": "write", "bs": "64k"})) == [
         "a job [other] that the job file does not have"
     ]
 
@@ -76,11 +76,11 @@ def test_any_one_option_that_differs_is_found(
     shared: dict[str, str], options: dict[str, str], data: st.DataObject
 ) -> None:
     lines = ["[global]", *map("=".join, shared.items()), "[j]", *map("=".join, options.items())]
-    assert contradictions("\n".join(lines), printed(shared, j=options)) == []
+    assert other_options("\n".join(lines), printed(shared, j=options)) == []
     name = data.draw(st.sampled_from(sorted(options)))
     assert (
         len(
-            contradictions(
+            other_options(
                 "\n".join(lines), printed(shared, j=options | {name: options[name] + "x"})
             )
         )
@@ -100,18 +100,18 @@ def test_one_value_may_be_written_in_several_ways(number: int, unit: str, other:
     written = (
         f"[j]\nsize={number}{unit.upper()}\nbs={size}\nruntime={number}m\nramp_time={seconds}s"
     )
-    assert contradictions(written, printed({}, j=same)) == []
-    assert bool(contradictions(written, printed({}, j=same | {"size": f"{other}{unit}"}))) is (
+    assert other_options(written, printed({}, j=same)) == []
+    assert bool(other_options(written, printed({}, j=same | {"size": f"{other}{unit}"}))) is (
         other != number
     )
-    assert bool(contradictions(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (
+    assert bool(other_options(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (
         other != number
     )
 
 
 @given(st.binary(max_size=60))
 def test_what_is_no_output_contradicts_nothing(text: bytes) -> None:
-    assert contradictions(JOB_FILE, text) == []
+    assert other_options(JOB_FILE, text) == []
 
 
 @pytest.mark.parametrize(("ran", "is_other"), [(b"4k", False), (b"1k", True)])

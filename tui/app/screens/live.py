@@ -297,7 +297,7 @@ class LiveScreen(WatchingScreen):
     def action_behind(self) -> None:
         """Overlay the next one: previous run, published figures, none."""
         if self.points.search.searches:
-            self.notify("each search measures other points; compare searches with c on Runs")
+            self.notify("searches measure different points; press c on Runs to compare them")
         else:
             self.behind.show_next()
 

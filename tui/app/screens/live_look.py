@@ -273,7 +273,7 @@ class HeatMap:
         )
         names = ["+".join(each) for each in self.choices(self.shown(), subject)]
         if len(names) < 2:
-            self.screen.notify("this load has one direction")
+            self.screen.notify("this load has only one direction")
             return
         at = names.index(self.direction) if self.direction in names else 0
         self.direction = names[(at + 1) % len(names)]

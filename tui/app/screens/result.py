@@ -303,7 +303,7 @@ class ResultScreen(StepScreen):
     def action_job(self) -> None:
         """Show the next job; after the last one, all jobs together."""
         if self.page is None or len(self.page.jobs) < 2:
-            self.notify("this step has one job")
+            self.notify("this step has only one job")
         else:
             self.show(self.page.with_next_job())
 

@@ -186,7 +186,7 @@ def of_record(record: RunRecord) -> Remedy | None:
 def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | None) -> None:
     """Apply a remedy; ask before launching or trusting."""
     if remedy is None:
-        screen.notify("this run needs no remedy; r on Runs runs it again")
+        screen.notify("nothing to fix in this run; press r on Runs to run it again")
     elif remedy.kind == "take" and plan is not None:
         screen.app.push_screen(
             take_over_question(remedy.troubles), partial(_answered, screen, plan)
@@ -242,7 +242,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
         if not created:
             screen.notify("this run left nothing on its hosts")
             return False
-        screen.notify("checking what it left on its hosts")
+        screen.notify("checking its hosts for leftovers")
         found = await over_hosts(
             plan, paths, lambda connections: look(run_dir, created, connections)
         )

@@ -150,11 +150,11 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
     from tui.library.unfinished import unfinished_runs, write_missing
 
     for run_id in (written := await asyncio.to_thread(write_missing, shell.paths.runs)):
-        shell.notify(f"{run_id} had ended: its record was written")
+        shell.notify(f"{run_id} had already ended; wrote its record")
     runs = await asyncio.to_thread(unfinished_runs, shell.paths.runs)
     runs = [run_dir for run_dir in runs if run_dir == at_hand] or runs
     if not runs and not written:
-        shell.notify("no run is cut off")
+        shell.notify("no interrupted run to recover")
     if runs and await shell.push_screen_wait(recovery_question(runs)) == "recover":
         return runs
     return []

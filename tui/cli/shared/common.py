@@ -201,4 +201,4 @@ def write_texts(run_dir: Path, record: RunRecord) -> None:
     try:
         write_run_files(run_dir, record, paths().baselines, report=user_settings().report)
     except (BenchtuiError, OSError) as error:
-        print(f"benchtui: {run_dir}: its texts were not written: {error}", file=sys.stderr)
+        print(f"benchtui: {run_dir}: cannot write its summary files: {error}", file=sys.stderr)

@@ -43,7 +43,7 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
     add(
         "--most",
         metavar="DURATION",
-        help="longest time per point, if a percentile needs more I/Os (2m)",
+        help="maximum time per point when a percentile needs more I/Os (default: 2m)",
     )
     add(
         "--hold",
@@ -169,7 +169,7 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
     if plan.proves is not None:
         experiment = plan.proves.experiment
         say(
-            f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives"
+            f"if the bottleneck is {plan.proves.kind}, {SAID[experiment.change]} should give"
             f" {experiment.prediction.text}"
         )
     for remark in plan.remarks:

@@ -370,8 +370,8 @@ def followed(run_dir: Path) -> int:
         state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     if state.exit_code is None:
         say(
-            f"the engine of {run_dir.name} died; to collect what hosts still hold: benchtui runs"
-            " recover"
+            f"the engine of {run_dir.name} died; to collect results still on the hosts, use:"
+            " benchtui runs recover"
         )
     await_record(run_dir)
     return INTERRUPTED if interrupts else exit_code_of(state, run_dir)

@@ -98,12 +98,12 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
         if said == made.STUCK and ctx.plan.cleanup:
             said = await _remove_tree(alive, directory, known)
     except HostError as error:
-        head.say("warning", f"files stay behind in {directory}: {error.message}")
+        head.say("warning", f"files not removed from {directory}: {error.message}")
         return
     if said == made.STUCK and not ctx.plan.cleanup:
-        head.say("warning", f"files of a run that was not finished stay behind in {directory}")
+        head.say("warning", f"files of an unfinished run are still in {directory}")
     elif why := why_kept(directory, said):
-        head.say("warning", f"files stay behind in {directory}: {why}")
+        head.say("warning", f"files not removed from {directory}: {why}")
     else:
         head.journal.append(FilesRemoved(t=0.0, host=sessions[0].name, paths=[directory]))
 
@@ -355,7 +355,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         ended = await run.follow("collecting")
         if ended.exit_code != 0:
             head.say(
-                "warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}"
+                "warning", f"reports not collected, left in {reports}: tar {how(ended.exit_code)}"
             )
             return
         if reports not in head.known.files:

@@ -19,7 +19,7 @@ from tui.sources.base import FoundHosts, SourceContext, installed_sources, load_
 from tui.sources.commands import address_of
 
 LOCAL_ALONE = (
-    "local is this machine, without SSH: it takes no user and no port; allowed are local and"
+    "local is this machine, without SSH: it takes no user and no port; allowed: local and"
     " localhost:PORT"
 )
 NO_GROUPS = "the inventory has no groups: benchtui hosts add NAME --group GROUP"
@@ -92,7 +92,7 @@ class Chooser:
     def check_form(self, part: str, before: str) -> None:
         """Raise UsageError for a part that cannot name anything, before a source is queried."""
         if not part:
-            raise UsageError("'!' names no host to leave out; allowed are !NAME and !@GROUP")
+            raise UsageError("'!' names no host to leave out; allowed: !NAME and !@GROUP")
         if part.startswith("@"):
             if part[1:] not in self.groups and part[1:] not in self.sources:
                 raise self.unknown_group(part[1:])
@@ -117,7 +117,7 @@ class Chooser:
         if not left and not is_set:
             self.refuse_unknown(found.values())  # an earlier name may contain the error
             hint = did_you_mean(names[0], found)
-            raise UsageError(f"!{part} leaves out no host that is named{hint}")
+            raise UsageError(f"!{part} excludes none of the named hosts{hint}")
 
     def part(self, part: str, above: tuple[str, ...]) -> list[Chosen]:
         """Return the hosts of one part. Raises UsageError."""
@@ -137,7 +137,7 @@ class Chooser:
             if right or not hint:
                 raise
             told = f"'{shown(part)}' is neither a host nor a source{hint}"
-            raise UsageError(f"{told}; allowed is {hostspec.FORMS}") from error
+            raise UsageError(f"{told}; allowed: {hostspec.FORMS}") from error
 
     def meant(self, part: str) -> str:
         """Return `` (did you mean 'slurm:4711'?)`` for a part that names nothing, or ""."""

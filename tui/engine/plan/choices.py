@@ -89,4 +89,4 @@ def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: 
             f"{name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks:"
             f" {asks}"
         )
-    return "" if text in ANSWERS else f"{name}={text}: allowed are {', '.join(ANSWERS)}"
+    return "" if text in ANSWERS else f"{name}={text}: expected {', '.join(ANSWERS)}"

@@ -273,9 +273,9 @@ def check_choices(choices: Choices) -> None:
     if not choices.hosts:
         raise UsageError("no host chosen; name hosts, @groups, ranges like h[1-4], or 'local'")
     if choices.repeat is not None and choices.repeat < 1:
-        raise UsageError(f"repeat {choices.repeat}: allowed are whole numbers from 1")
+        raise UsageError(f"repeat {choices.repeat}: expected a whole number from 1")
     if choices.lease_s < MIN_LEASE_S:
-        raise UsageError(f"lease {choices.lease_s:g}s: allowed are {MIN_LEASE_S:g}s and more")
+        raise UsageError(f"lease {choices.lease_s:g}s: expected {MIN_LEASE_S:g}s or more")
 
 
 def check_searched(choices: Choices, search: Search) -> None:

@@ -46,7 +46,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
     Attested conditions are asked again. Raises UsageError for runs made in another way.
     """
     if plan.proves is not None:
-        raise UsageError("a counter-experiment is made from the result that it is about")
+        raise UsageError("cannot repeat a counter-experiment; start it from the result it tests")
     profile = loaded.profile
     overrides = {**_own(plan, profile), **_reaching(plan, loaded)}
     searches = plan.search is not None

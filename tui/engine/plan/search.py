@@ -224,7 +224,7 @@ def search_of(
     points = search.points if wish.points is None else wish.points
     if not 1 <= points <= MOST_POINTS:
         raise UsageError(
-            f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}"
+            f"{words.points} {points}: expected a whole number from 1 to {MOST_POINTS}"
         )
     found = replace(
         search,

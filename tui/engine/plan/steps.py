@@ -73,8 +73,7 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):
             raise UsageError(
-                f"{profile.profile}: sweep over '{name}': the load is the same with all of its"
-                " values"
+                f"{profile.profile}: sweep over '{name}': all values give the same load"
             )
 
 

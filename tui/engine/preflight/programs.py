@@ -98,7 +98,7 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
         other = by_kind.setdefault((each.name, each.machine), each)
         if other is not each:
             raise UsageError(
-                Problem(f"duplicate: {other.path} is {each.machine} too", file=each.path)
+                Problem(f"duplicate: {other.path} is also for {each.machine}", file=each.path)
             )
     return found
 

@@ -85,7 +85,7 @@ async def clean_up(ctx: RunContext) -> None:
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"files stay behind: {error.message}")
+    session.say("warning", f"files not removed: {error.message}")
 
 
 async def _make_on(session: HostSession, task: HostTask) -> None:
@@ -225,5 +225,5 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
         session.say(
-            "warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}"
+            "warning", f"files not removed: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}"
         )

@@ -263,7 +263,7 @@ async def _leave(server: HostSession) -> None:
 
 
 def _stays_behind(server: HostSession, error: HostError) -> None:
-    server.say("warning", f"the agent's directory under /tmp may stay behind: {error.message}")
+    server.say("warning", f"the agent's directory may still be under /tmp: {error.message}")
 
 
 SLOW_S = 15.0  # shown for a host whose check takes longer

@@ -191,7 +191,7 @@ async def leave_hosts(ctx: RunContext) -> None:
 def _stays_behind(session: HostSession, error: HostError) -> None:
     where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
     session.say(
-        "warning", f"{where} may stay behind: {error.message}; benchtui hosts sweep finds them"
+        "warning", f"{where} may still be there: {error.message}; benchtui hosts sweep finds them"
     )
 
 

@@ -68,7 +68,7 @@ async def identify_files(
     except HostError as error:
         session.say(
             "warning",
-            f"files cannot be identified, benchtui clean will leave them: {error.message}",
+            f"cannot identify files; benchtui clean will skip them: {error.message}",
         )
         return
     found = in_place(session, found)
@@ -112,7 +112,7 @@ async def identify_directories(session: HostSession) -> None:
     except HostError as error:
         session.say(
             "warning",
-            f"directories cannot be identified, benchtui clean will leave them: {error.message}",
+            f"cannot identify directories; benchtui clean will skip them: {error.message}",
         )
 
 

@@ -193,9 +193,7 @@ def _expanded(pattern: str) -> Iterator[str]:
     match = _RANGE.search(pattern)
     if match is None:
         if "[" in pattern or "]" in pattern:
-            raise UsageError(
-                f"'{pattern[:60]}': not a range; allowed is [1:50], [01:50:2] or [a:f]"
-            )
+            raise UsageError(f"'{pattern[:60]}': not a range; allowed: [1:50], [01:50:2] or [a:f]")
         yield pattern
         return
     parts = _counted(match)

@@ -120,7 +120,7 @@ class AnsibleSource(HostSource):
         whole = context.directory / from_home(text.replace("\0", "?"))
         if colon and not os.path.lexists(whole):
             if not group:
-                raise UsageError(f"no group after the colon; allowed is {self.form}")
+                raise UsageError(f"no group after the colon; allowed: {self.form}")
             return existing_file(file, self.form, context, directories=True), group
         return existing_file(text, self.form, context, directories=True), ALL
 
@@ -234,7 +234,7 @@ def _variables(path: Path) -> Mapping[str, Any]:
     text = _text(path)
     if text.startswith("$ANSIBLE_VAULT"):
         raise UsageError(
-            Problem("is encrypted: needs ansible-inventory and its password", file=str(path))
+            Problem("is encrypted: needs ansible-inventory and the vault password", file=str(path))
         )
     return load(text, str(path)).data if text.strip().removeprefix("---").strip() else {}
 
@@ -255,7 +255,7 @@ def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
     connection = variables.get("ansible_connection", "ssh")
     if connection not in (*SSH, *LOCALLY):
         told = f"host '{name}': ansible_connection {str(connection)[:40]!r} is not supported"
-        raise UsageError(f"{told}; allowed are {', '.join((*SSH[:3], LOCALLY[0]))}")
+        raise UsageError(f"{told}; allowed: {', '.join((*SSH[:3], LOCALLY[0]))}")
     found = {key: _first_of(variables, names) for key, names in MEANT}
     given = {key: _checked(name, key, value) for key, value in found.items() if value is not None}
     groups = tuple(sorted(inventory.groups_of[name] - {"ungrouped"}))
@@ -330,7 +330,7 @@ class _IniReading:
         if kind not in KINDS:
             allowed = ", ".join(f":{each}" for each in KINDS)
             raise UsageError(
-                f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed are {allowed}"
+                f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed: {allowed}"
             )
         self.group, self.kind = group, kind
         if kind == "vars":
@@ -418,7 +418,7 @@ class _YamlReading:
             here = (*path, key)
             if key not in SECTIONS:
                 message = (
-                    f"unknown key '{key}'{did_you_mean(str(key), SECTIONS)}; allowed are"
+                    f"unknown key '{key}'{did_you_mean(str(key), SECTIONS)}; allowed:"
                     f" {', '.join(SECTIONS)}"
                 )
                 raise UsageError(self.document.problem(here, message, key=True))

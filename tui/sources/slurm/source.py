@@ -79,7 +79,7 @@ class SlurmSource(HostSource):
             if key in KEYS:
                 raise wrong(self.form, f"'{key}' is an option of slurm:@PARTITION, not of a job")
             hint = did_you_mean(key, ["via"])
-            raise UsageError(f"unknown option '{key[:60]}'{hint}; allowed is via=ssh")
+            raise UsageError(f"unknown option '{key[:60]}'{hint}; allowed: via=ssh")
         return self._of_job(job, context)
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
@@ -97,7 +97,7 @@ class SlurmSource(HostSource):
             context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")
         )
         if not JOB_ID.fullmatch(job) or not nodes:
-            raise UsageError(f"not inside a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
+            raise UsageError(f"not inside a Slurm job (no SLURM_JOB_ID); allowed: {self.form}")
         known = job_of(job, context)
         return self._found(job, nodes, context, known.left_s if known else None)
 
@@ -134,10 +134,10 @@ def without_way(text: str) -> tuple[str, str]:
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
         if not way:
-            raise UsageError("no way after 'via='; allowed are srun and ssh")
+            raise UsageError("no way after 'via='; allowed: srun, ssh")
         if way not in WAYS:
             hint = did_you_mean(way, WAYS)
-            raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; allowed are srun and ssh")
+            raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; expected srun or ssh")
     rest = ",".join(part for part in parts if not part.startswith("via="))
     return rest, WAYS[named[-1]] if named else "slurm"
 
@@ -175,14 +175,14 @@ def parse_wanted(text: str) -> Wanted:
         key, equals, value = option.partition("=")
         if key not in KEYS:
             raise UsageError(
-                f"unknown option '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+                f"unknown option '{key}'{did_you_mean(key, KEYS)}; allowed: {', '.join(KEYS)}"
             )
         if key in found:
             raise UsageError(f"{key} is given twice")
         if not value:
-            raise UsageError(f"no value after '{key}{equals}'; allowed is {FORM}")
+            raise UsageError(f"no value after '{key}{equals}'; allowed: {FORM}")
         if not _VALUE.fullmatch(value):
-            raise UsageError(f"{key}: '{value[:60]}' is not allowed; allowed is {FORM}")
+            raise UsageError(f"{key}: '{value[:60]}' is not allowed; expected {FORM}")
         found[key] = value
     passed_on = tuple(f"--{key}={found[key]}" for key in PASSED_ON if key in found)
     return Wanted(

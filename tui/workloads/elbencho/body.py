@@ -208,7 +208,7 @@ def phase_problem(name: PhaseName, *, objects: bool) -> str:
     if name in (known := OBJECT_PHASES if objects else PHASES):
         return ""
     what = "objects of a bucket" if objects else "files"
-    return f"phase {name} is not one of {what}: allowed are {', '.join(known)}"
+    return f"phase {name} is not one of {what}: expected {', '.join(known)}"
 
 
 def problem_of(load: Load) -> str:

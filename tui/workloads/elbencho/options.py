@@ -167,9 +167,7 @@ def _flag(value: object) -> str | None:
         return ""
     if word in ("0", "false", "no", "off"):
         return None
-    raise ValueError(
-        f"{shown(value)} is not a flag: allowed are yes, no, true, false, on, off, 1, 0"
-    )
+    raise ValueError(f"{shown(value)} is not a flag: expected yes, no, true, false, on, off, 1, 0")
 
 
 def _whole(text: str, kind: Kind) -> int:

@@ -76,7 +76,7 @@ def store_problem(store: Store) -> str:
     if store.https not in HTTPS:
         if store.https == "on":
             return f"https: on: {NEVER_CHECKED}"
-        return f"https: found {shown(store.https)}, allowed are off, insecure"
+        return f"https: found {shown(store.https)}, allowed: off, insecure"
     for name, text, pattern, allowed in (
         ("endpoint", store.endpoint, ENDPOINT, "HOST or HOST:PORT, without https://"),
         ("bucket", store.bucket, BUCKET, "letters, digits, '.', '-' and '_'"),
@@ -84,7 +84,7 @@ def store_problem(store: Store) -> str:
         ("prefix", store.prefix, PREFIX, "letters, digits and any of !_./-"),
     ):
         if not pattern.fullmatch(text):
-            return f"{name}: found {shown(text)}, allowed are {allowed}"
+            return f"{name}: found {shown(text)}, allowed: {allowed}"
     return ""
 
 
@@ -136,7 +136,7 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     if not put_first and (each := next((each for each in needed if each.names), None)):
         raise UsageError(
             f"delete of {each.names}: a DELETE of a missing object counts as successful, so the"
-            f" plan must put them: {PUT_FIRST}"
+            f" plan must put the objects first: {PUT_FIRST}"
         )
 
 
@@ -179,7 +179,7 @@ def _asking(script: str) -> tuple[str, ...]:
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
     """Return what each host does to put all objects of these tasks. Raises UsageError."""
     if times != 1:
-        raise UsageError("fill: objects are put once; allowed is 1")
+        raise UsageError("fill: objects are put once; allowed: 1")
     seen: set[tuple[str, str]] = set()
     return list(_fills(tasks, seen))
 

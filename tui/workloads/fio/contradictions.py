@@ -5,6 +5,8 @@ Each relation holds for any load that fio measured; slack is derived where it is
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import sqrt
@@ -31,15 +33,18 @@ ALL_CLIENTS = "All clients"
 KIB = 1024
 SAMPLE_S = 0.499  # fio takes a sample every 500 ms, or later; one millisecond is its slack
 OWN_SAMPLES = ("bwavgtime", "iopsavgtime", "log_avg_msec", "write_bw_log", "write_iops_log")
+RAMPS = ("ramp_time", "ramp_size")
 LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance below
 BUCKET = 1 / 64
 SIGMAS = 6.0
 PRINTED = 1e-3
 MARKED = 0.02  # fio 3.33 with 465,000 I/Os of the null engine: the shares add up to 100.16 %
+LEAST_MS = 400
 LATE_S = 2.0  # two readings of the clock
 ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
 ZONES_S = (-12 * 3600, 14 * 3600)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+GLOBALS = re.compile(rb'"global options"\s*:\s*(\{[^{}]*\})')
 UNITS = (("latency_ns", 1), ("latency_us", 1000), ("latency_ms", 1_000_000))
 LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
 ENDED = 0.95  # of its runtime or its bytes: the last blocks of files may be cut
@@ -134,9 +139,13 @@ class Entry(Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """Whether it is one worker: the runtime of a group is the sum of its members'."""
+        """Whether it is one worker: the runtime of a group is the sum of its members'.
+
+        A member that ran for less than LEAST_MS has no sample of half a second."""
+        if self.options.get("group_reporting") is not None and _numjobs(self.options) != 1:
+            return False
         longest = max((part.runtime for part in self.job.dirs.values()), default=0)
-        return 0 < self.job.job_runtime < 1.5 * longest
+        return 0 < self.job.job_runtime <= longest + LEAST_MS
 
 
 _decoder = msgspec.json.Decoder(PrintedDocument, strict=False)
@@ -157,13 +166,30 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
     for job in document.clients:
         if job.jobname != ALL_CLIENTS:
             hosts.setdefault((job.hostname, job.port), []).append(job)
-    found = {
-        host: list(_of_host(jobs, options_of(*host), document)) for host, jobs in hosts.items()
+    unclear = _told_twice(data)
+    shared = {
+        host: {name: told for name, told in options_of(*host).items() if name not in unclear}
+        for host in hosts
     }
+    found = {host: list(_of_host(jobs, shared[host], document)) for host, jobs in hosts.items()}
     for host in list(found)[:1]:
         found[host] += _sums(document.clients)
         found[host] += _date(document)
     return found
+
+
+def _told_twice(data: bytes) -> set[str]:
+    """Return global options with several values: fio prints all sections [global] as one object,
+    though each counts for the jobs below it."""
+    seen: dict[str, set[str]] = {}
+    for text in GLOBALS.findall(data):
+        try:
+            pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
+        except ValueError:
+            continue
+        for name, told in pairs:
+            seen.setdefault(name, set()).add(str(told))
+    return {name for name, told in seen.items() if len(told) > 1} - {"hostname", "port"}
 
 
 def _of_host(
@@ -195,6 +221,11 @@ def _named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Con
         yield Contradiction(kind, told, expected, entry.job.jobname, direction)
 
 
+def _has(options: JobOptions, names: Iterable[str]) -> bool:
+    """Return whether one of the options is given, with a value or without."""
+    return any(options.get(name) is not None for name in names)
+
+
 def _numjobs(options: JobOptions) -> int:
     try:
         return options.numjobs
@@ -205,8 +236,8 @@ def _numjobs(options: JobOptions) -> int:
 def _units(part: PrintedDirection) -> Iterator[Found]:
     """Yield KiB that are not the bytes: fio prints both, one of them cut off."""
     for told, amount in ((part.bw, part.bw_bytes), (part.io_kbytes, part.io_bytes)):
-        # fio 3.0 to 3.x cut or round; a rate is computed from milliseconds for each
-        if told is not None and abs(told * KIB - amount) > KIB + PRINTED * amount:
+        # fio cuts or rounds; 3.0 and 3.1 print no bw_bytes
+        if told is not None and amount and abs(told * KIB - amount) > KIB + PRINTED * amount:
             yield "units", told * KIB, amount
 
 
@@ -214,15 +245,16 @@ def _samples(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
     """Yield samples that contradict their own extremes, or hold more than was done in all.
 
     Each sample is a rate over half a second or longer, of I/Os that the total counts too. A log of
-    rates changes that time (setup_log), and fio does not print that one was asked for without a
-    value: more samples than half seconds are shorter ones."""
-    if any(options.get(name) for name in OWN_SAMPLES):
+    rates changes that time (setup_log), down to that of one I/O. fio 3.33 does not print that one
+    was asked for without a value, so more samples than half seconds are shorter ones."""
+    if _has(options, OWN_SAMPLES):
         return
     for low, mean, high, count, total, unit in (
         (part.iops_min, part.iops_mean, part.iops_max, part.iops_samples, part.total_ios, 1),
         (part.bw_min, part.bw_mean, part.bw_max, part.bw_samples, part.io_bytes, KIB),
     ):
-        if not count or count * SAMPLE_S > part.runtime / 1000 + 1:
+        each_io = count == part.total_ios
+        if not count or each_io or count * SAMPLE_S > part.runtime / 1000 + 1:
             continue
         if not low - 1 <= mean <= high + 1:
             yield "sample-order", mean, low if mean < low else high
@@ -287,16 +319,20 @@ def _syncs(entry: Entry) -> Iterator[Found]:
 
     fio leaves fdatasync out of the count."""
     syncs = entry.job.sync
-    if syncs is None or syncs.total_ios is None or syncs.lat is None:
-        return
+    if syncs is None or syncs.total_ios is None or syncs.lat is None or not syncs.lat.n:
+        return  # fio before 3.18, disable_clat, offloaded I/O
+    if entry.job.failed:
+        return  # counted when it was queued, without a latency
     counted = syncs.lat.n
-    others = any(entry.options.get(name) for name in ("fdatasync", "sync_file_range"))
+    flying = entry.options.in_flight if _has(entry.options, RAMPS) else 0
+    others = _has(entry.options, ("fdatasync", "sync_file_range"))
     if entry.alone and (due := _syncs_due(entry)) is not None:
         writes, every = due
         apart = abs(counted - writes / every)
         if apart > LEAST_SYNCS + PRINTED * writes / every:
             yield "syncs-due", counted, writes / every
-    if syncs.total_ios > counted or (not others and syncs.total_ios != counted):
+    more, fewer = syncs.total_ios - counted, counted - syncs.total_ios
+    if more > 0 or (not others and fewer > flying):
         yield "syncs", syncs.total_ios, counted
 
 
@@ -306,13 +342,13 @@ def _syncs_due(entry: Entry) -> tuple[int, int] | None:
     Beside reads fio may sync several times for one write."""
     options, job = entry.options, entry.job
     others = (
-        "sync_file_range", "verify", "loops", "ramp_time", "read_iolog", "end_fsync",
-        "fsync_on_close",
+        "sync_file_range", "verify", "loops", *RAMPS, "read_iolog", "end_fsync",
+        "fsync_on_close", "io_submit_mode",
     )  # fmt: skip
     asked = [name for name in ("fsync", "fdatasync") if options.get(name) not in (None, "0")]
     if len(asked) != 1 or set(job.dirs) != {"write"} or job.failed:
         return None
-    if any(options.get(name) for name in others):
+    if _has(options, others):
         return None
     try:
         return job.dirs["write"].total_ios, options.count(asked[0])
@@ -329,6 +365,8 @@ def _directions(entry: Entry) -> Iterator[Contradiction]:
         part: PrintedDirection | None = getattr(job, name)
         if part is not None and not part.total_ios:
             kept = part.whole.n if part.whole is not None else 0
+            if _has(options, RAMPS) and kept <= options.in_flight:
+                continue  # sent in the ramp, complete after it
             if kept or part.io_bytes:
                 yield Contradiction("no-ios", kept or part.io_bytes, 0.0, job.jobname, name)
     others = ("verify", "verify_only", "do_verify", "read_iolog", "replay_redirect")
@@ -338,7 +376,7 @@ def _directions(entry: Entry) -> Iterator[Contradiction]:
         access = options.access if options.get("rw") else ()
     except UsageError:
         return
-    if access and not any(options.get(name) for name in others):
+    if access and not _has(options, others):
         for name, part in job.dirs.items():
             if name != "mixed" and name not in access:
                 yield Contradiction("direction", part.total_ios, 0.0, job.jobname, name)
@@ -348,7 +386,7 @@ def _all_bytes(entry: Entry) -> Iterator[Found]:
     """Yield the bytes of a job that ended before its time, and before all of its data."""
     job, options = entry.job, entry.options
     others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
-    if not entry.alone or job.failed or any(options.get(name) for name in others):
+    if not entry.alone or job.failed or _has(options, others):
         return
     try:
         due, limit_s = moved_bytes(options), options.seconds("runtime")
@@ -365,14 +403,18 @@ def _all_bytes(entry: Entry) -> Iterator[Found]:
 def _mix(entry: Entry) -> Iterator[Found]:
     """Yield a share of reads that is not the job's, beyond chance.
 
-    fio draws the direction of each I/O; with `loops` the same ones in each, which are too few."""
+    fio draws the direction of each I/O; with `loops`, or more data than its files hold, the same
+    ones in each pass, which are too few."""
     dirs, options, job = entry.job.dirs, entry.options, entry.job
     if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
         return
     rw = (options.get("rw") or "").lower()
-    others = ("rate", "rate_iops", "verify", "loops", "flow", "read_iolog", "rwmixcycle")
-    if rw not in ("rw", "readwrite", "randrw") or any(options.get(name) for name in others):
+    others = ("rate", "rate_iops", "verify", "loops", "io_size", "flow", "read_iolog")
+    if rw not in ("rw", "readwrite", "randrw") or _has(options, (*others, "rwmixcycle")):
         return
+    shares = ("rwmixread", "rwmixwrite")
+    if all(options.get(name) is not None for name in shares):
+        return  # the last one counts, and their order is not printed
     try:
         share = options.count("rwmixread", 50)
         if options.get("rwmixwrite") is not None and options.get("rwmixread") is None:

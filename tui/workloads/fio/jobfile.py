@@ -119,8 +119,7 @@ def _job_name(name: str) -> str:
         or set(name) & set("];#")
     ):
         raise UsageError(
-            f"job name {name!r}: allowed is printable text without ']', ';' or '#', and not"
-            " 'global'"
+            f"job name {name!r}: must be printable text without ']', ';' or '#', and not 'global'"
         )
     return name
 

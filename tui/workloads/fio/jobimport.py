@@ -86,7 +86,7 @@ def import_job(
     tag = tag or default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(
-            f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read"
+            f"profile name {shown(tag)}: expected family/name in small letters, such as my/read"
         )
     reading = _Reading(file, environ or {})
     sections = read_sections(text, file)
@@ -262,7 +262,7 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
             option.line, f"ioengine: every host of a run loads {shown(text)} and runs its code"
         )
     elif canonical(name) == "kb_base" and text != "1024":
-        reading.wrong(option.line, "kb_base: allowed is 1024: sizes in profiles are powers of 1024")
+        reading.wrong(option.line, "kb_base: expected 1024: sizes in profiles are powers of 1024")
 
 
 # -- jobs

@@ -136,7 +136,7 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
             if param is None:
                 problems.append(
                     Problem(
-                        f"the value of ${{{variable}}} cannot stand in a profile", file, option.line
+                        f"profiles cannot contain the value of ${{{variable}}}", file, option.line
                     )
                 )
             else:
@@ -184,7 +184,7 @@ def _name_params(sheet: _Sheet) -> None:
         param = Param(
             default=DEFAULT_DIRECTORY,
             kind="directory",
-            help="Where the test files are; fio took its own",
+            help="Where the test files are (the job file used fio's working directory)",
         )
         sheet.by_option["@directory"] = _add(sheet, "directory", param)
     for name, (kind, about) in PARAMS.items():

@@ -120,7 +120,7 @@ def _absolute(job: JobOptions, base: str | None, name: str) -> str:
 def _check_plain(job: JobOptions, path: str) -> None:
     if re.search(r"\$(\{|clientuid|ncpus|mb_memory|pagesize)", path, re.IGNORECASE):
         raise UsageError(
-            f"job {job.name}: '{path}' holds a variable whose value is not known before the run"
+            f"job {job.name}: '{path}' contains a variable that is unknown before the run"
         )
 
 
@@ -180,8 +180,8 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
     Fio gives the second none.
     """
     return UsageError(
-        f"job {job.name}: filename_format={template} must hold $jobnum, so that each of the"
-        f" {job.numjobs} workers has its own files; for a file that they share use filename="
+        f"job {job.name}: filename_format={template} must contain $jobnum, so that each of the"
+        f" {job.numjobs} workers has its own files; for a shared file, use filename="
     )
 
 

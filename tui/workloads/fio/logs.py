@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import nan
+from math import inf, nan
+from statistics import median
 
 from tui.metrics.histogram import PERCENTILES, PLAT_BUCKETS, Histogram, index_to_value
 from tui.model.event import (
@@ -38,6 +39,7 @@ EACH_IO = ("clat", "lat", "bw", "iops")
 EPOCH_MS = 10**11  # log_unix_epoch: later than that is a time of day
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "clat")
 MOST_S = 10**6
+LATE = 1.5  # of the usual distance between rows: longer is a gap
 MOST = 2**64  # fio counts in 64 bits
 
 
@@ -160,12 +162,27 @@ def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: b
 
 
 def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float, float]]:
-    """Yield rows with begin and end of their interval, in ms from the begin."""
+    """Yield rows with begin and end of their interval, in ms from the begin.
+
+    fio writes no row for an interval without I/O (stat.c, __add_samples): one after a gap is as
+    long as the others.
+    """
+    usual = _usual_ms(rows)
     before: dict[int, float] = {}
     for row in rows:
         end = row[0] - begun_ms
-        yield row, min(before.get(row[2], 0.0), end), end
+        start = min(before.get(row[2], 0.0), end)
+        yield row, start if end - start <= LATE * usual else end - usual, end
         before[row[2]] = end
+
+
+def _usual_ms(rows: Sequence[Row]) -> float:
+    """Return the median distance of rows of one direction; infinite with one row."""
+    steps: list[float] = []
+    for direction in {row[2] for row in rows}:
+        ends = [row[0] for row in rows if row[2] == direction]
+        steps += [later - end for end, later in pairwise(ends) if later > end]
+    return median(steps) if steps else inf
 
 
 def _take_intervals(

@@ -315,7 +315,7 @@ def option_problem(name: str, text: str) -> str | None:
         return engine_problem(text)
     wanted, reason = FIXED_VALUES.get(canonical(name), ("", ""))
     if wanted and (text or "1") != wanted:
-        return f"found {shown(text or '1')}; allowed is {wanted}: {reason}"
+        return f"found {shown(text or '1')}; allowed: {wanted}: {reason}"
     option = by_name().get(name)
     if option is None:
         return None
@@ -338,13 +338,11 @@ def engine_problem(text: str) -> str | None:
 
 
 def _bool_problem(_option: dict[str, Any], text: str) -> str | None:
-    return None if text in WORDS else f"found {shown(text)}; allowed are 0 and 1, or true and false"
+    return None if text in WORDS else f"found {shown(text)}; allowed: 0 and 1, or true and false"
 
 
 def _set_problem(_option: dict[str, Any], text: str) -> str | None:
-    return (
-        None if text in ("", *WORDS) else f"found {shown(text)}; allowed are 0 and 1, or no value"
-    )
+    return None if text in ("", *WORDS) else f"found {shown(text)}; allowed: 0 and 1, or no value"
 
 
 def _choice_problem(option: dict[str, Any], text: str) -> str | None:
@@ -352,7 +350,7 @@ def _choice_problem(option: dict[str, Any], text: str) -> str | None:
     first = re.split("[:,]", text)[0]  # e.g. rw=randread:8, random_distribution=zipf:1.2
     if not values or first in values:
         return None
-    return f"found {shown(text)}{did_you_mean(first, values)}; allowed are {', '.join(values)}"
+    return f"found {shown(text)}{did_you_mean(first, values)}; allowed: {', '.join(values)}"
 
 
 def _int_problem(option: dict[str, Any], text: str) -> str | None:
@@ -364,7 +362,7 @@ def _int_problem(option: dict[str, Any], text: str) -> str | None:
         try:
             number = _whole(part)
         except ValueError:
-            return f"found {shown(text)}; allowed are whole numbers, with k, m, g as powers of 1024"
+            return f"found {shown(text)}; allowed: whole numbers, with k, m, g as powers of 1024"
         if misread := _misread_size(part):
             return misread
         if found := _limit_problem(option, text, number):
@@ -393,7 +391,7 @@ def _size_problem(option: dict[str, Any], text: str) -> str | None:
         try:
             size = parse_size(part)
         except ValueError:
-            return f"found {shown(text)}; allowed are {SIZE_FORMS}"
+            return f"found {shown(text)}; allowed: {SIZE_FORMS}"
         if found := _misread_size(part) or _limit_problem(option, text, size):
             return found
     return None
@@ -422,7 +420,7 @@ def _time_problem(_option: dict[str, Any], text: str) -> str | None:
     try:
         seconds = parse_duration(text)
     except ValueError:
-        return f"found {shown(text)}; allowed are {_TIME_FORMS}"
+        return f"found {shown(text)}; allowed: {_TIME_FORMS}"
     right = _FIO_TIME.fullmatch(text)
     return (
         None
@@ -436,7 +434,7 @@ def _floats_problem(option: dict[str, Any], text: str) -> str | None:
         try:
             number = float(part)
         except ValueError:
-            return f"found {shown(text)}; allowed are numbers, several with ':' between them"
+            return f"found {shown(text)}; allowed: numbers, several with ':' between them"
         if found := _limit_problem(option, text, number):
             return found
     return None

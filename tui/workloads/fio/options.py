@@ -183,7 +183,7 @@ class JobOptions(Struct, frozen=True):
 
     def wrong(self, option: str, value: str, allowed: str) -> UsageError:
         """Return the error of a value that cannot be planned."""
-        return UsageError(f"job {self.name}: {option}={value}: {allowed} is needed here")
+        return UsageError(f"job {self.name}: {option}={value}: expected {allowed}")
 
     @property
     def engine(self) -> str:
@@ -365,11 +365,14 @@ def _repeats_draws(job: JobOptions) -> bool:
 def _redrawn_bytes(job: JobOptions) -> int | None:
     """Return the bytes of a pass, where each begins with the same seeds; None: there is one pass.
 
-    fio seeds its generators anew for each of its `loops`; time_based alone does not.
+    fio seeds its generators anew for each of its `loops`, and for each pass over its files when
+    io_size is more than they hold; time_based alone does not.
     """
-    if job.count("loops", 1) <= 1 or not _repeats_draws(job):
+    size, amount = job.size("size"), job.size("io_size")
+    again = job.count("loops", 1) > 1 or (size and amount and amount > size)
+    if not again or not _repeats_draws(job):
         return None
-    return job.size("io_size") or job.size("size") or 1
+    return min((each for each in (size, amount) if each), default=1)
 
 
 def _block(job: JobOptions) -> int | None:
@@ -433,7 +436,7 @@ def _range_bytes(job: JobOptions) -> int | None:
 
 
 # With these a load ends before its size is done, or what counts is not all that it does.
-UNCOUNTED = ("ramp_time", "verify", "read_iolog", "fill_device", "fill_fs", "exitall")
+UNCOUNTED = ("ramp_time", "ramp_size", "verify", "read_iolog", "fill_device", "fill_fs", "exitall")
 
 
 def moved_bytes(job: JobOptions) -> int | None:

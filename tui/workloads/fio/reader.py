@@ -429,7 +429,7 @@ class FioReader:
         task = next((task for task in self._step.tasks if task.host == self._host), None)
         if task is None or not self._measures:
             return {}
-        other = contradictions(task.job_file, self._last_text)
+        other = other_options(task.job_file, self._last_text)
         more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
         return (
             {OTHER_JOB: f"fio ran another job than the plan: {', '.join(other[:NAMED])}{more}"}
@@ -474,7 +474,7 @@ class _Output(Struct):
 _DECODER = msgspec.json.Decoder(_Output)
 
 
-def contradictions(job_file: str, printed: bytes) -> list[str]:
+def other_options(job_file: str, printed: bytes) -> list[str]:
     """Return ``bs=1k (job file: 4k)`` for each option that fio printed differently from the job
     file.
 

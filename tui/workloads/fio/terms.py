@@ -143,7 +143,7 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
         for value in values[name]:
             if not fits("path", [value]):
                 raise UsageError(
-                    f"fio: {name}={value}: allowed is an absolute path on the hosts, without # ; $"
+                    f"fio: {name}={value}: expected an absolute path on the hosts, without # ; $"
                     " ` \\"
                 )
 

@@ -109,7 +109,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
     for name in _names(texts["skip"]):
         if name not in PHASES:
             meant, known = did_you_mean(name, PHASES), ", ".join(PHASES)
-            yield Problem(f"{tag}: io500.skip: '{name}' is not a phase{meant}; allowed are {known}")
+            yield Problem(f"{tag}: io500.skip: '{name}' is not a phase{meant}; allowed: {known}")
     for name, value in settings.items():
         if not value.isprintable():
             yield Problem(f"{tag}: io500.settings: {name}: one printable line is allowed")

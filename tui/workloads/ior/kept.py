@@ -173,14 +173,14 @@ def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
 def _count(value: Any) -> int:
     number = int(value)
     if not 0 <= number < 1 << 62:
-        raise ValueError(f"found {number}, allowed is from 0")
+        raise ValueError(f"found {number}, allowed: from 0")
     return number
 
 
 def _figure(value: Any) -> float:
     number = float(value)
     if not 0 <= number < 1e30:  # an infinite one is written as text
-        raise ValueError(f"found {value}, allowed is a rate or a time")
+        raise ValueError(f"found {value}, allowed: a rate or a time")
     return number
 
 

@@ -80,9 +80,7 @@ class DdSync(Workload):
                     ("ddsync", "bs"), f"bs: {bs} is no multiple of 512, which devices need"
                 )
         except ValueError:
-            yield document.problem(
-                ("ddsync", "bs"), f"bs: '{bs}' is no size; allowed are such as 4k"
-            )
+            yield document.problem(("ddsync", "bs"), f"bs: '{bs}' is no size; allowed: such as 4k")
 
     # -- planning
 
