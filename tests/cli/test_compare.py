@@ -66,7 +66,7 @@ def test_a_parameter_that_keeps_runs_apart_is_named_with_the_option_that_lets_it
         each.params = {**each.params, "runtime": "5s"}
     keep(runs, longer)
     assert main(["compare", SAME, longer.run_id]) == 3
-    assert "if that is intended: --across runtime\n" in capsys.readouterr().err
+    assert "to compare anyway, use: --across runtime\n" in capsys.readouterr().err
     assert main(["compare", SAME, longer.run_id, "--across", "runtime"]) == 0
     assert "--across" not in capsys.readouterr().err
 
@@ -215,7 +215,7 @@ def test_runs_are_named_by_how_far_back_they_are(
 
 @pytest.mark.parametrize(("words", "said"), [
     ([SAME, "nothing"], "no run 'nothing'"),
-    ([SAME, "last~9"], "not that many runs"),
+    ([SAME, "last~9"], "fewer runs"),
     ([SAME, ","], "',': no run named"),
     ([SAME, f"{OTHER},{OTHER}"], "names a run twice"),
 ])  # fmt: skip

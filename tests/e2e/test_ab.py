@@ -227,7 +227,7 @@ def test_a_sweep_is_refused_with_an_alternative(
 
 @pytest.mark.parametrize(("words", "said"), [
     (["--set-b", "rate=300"], "the sides are the same"),
-    (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a share"),
+    (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a percentage"),
     (["--set-b", "rate=200", "--within", "soon"], "--within:"),
     (["--set-b", "rate=200", "--repeat", "3"], "--repeat cannot be used with ab"),
     (["--set-b", "rate=200", "--stream", "jsonl"], "--stream cannot be used with ab"),

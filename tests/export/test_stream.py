@@ -257,7 +257,7 @@ def test_a_look_at_a_target_leaves_it_as_it_is(tmp_path: Path) -> None:
             "/nonexistent/out: cannot be written: No such file or directory",
         ),
         (["--stream", "jsonl=/"], "/: cannot be written: Is a directory"),
-        (["--stream", "influx=ftp://db/write"], "allowed: http and https addresses"),
+        (["--stream", "influx=ftp://db/write"], "expected an http or https address"),
     ],
 )
 def test_what_cannot_be_streamed_starts_nothing(

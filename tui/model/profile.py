@@ -41,7 +41,7 @@ PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index", "next_index")
 PATH_KINDS = ("directory", "path", "device")
 WORDS_TRUE, WORDS_FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-FLAG_FORMS = "allowed: yes, no, true, false, on, off, 1, 0"
+FLAG_FORMS = "expected yes, no, true, false, on, off, 1, 0"
 
 
 def _off_is_no(value: object) -> object:
