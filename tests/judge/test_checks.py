@@ -242,10 +242,11 @@ def test_a_wait_in_the_submission_that_clat_leaves_out_is_a_warning() -> None:
     assert said("slat", evidence({"h1": hidden}, plan={"latency_kind": "lat"})) == []
 
 
-def test_what_it_costs_to_submit_direct_io_is_a_remark() -> None:
+@pytest.mark.parametrize("beside", [{"direct": True}, {"fileless": True}])
+def test_what_it_costs_to_submit_past_the_page_cache_is_a_note(beside: dict[str, bool]) -> None:
     hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
-    direct = [JobLoad("w", ("write",), queues=True, direct=True)]
-    assert said("slat", evidence({"h1": hidden}, jobs=direct)) == [("info", 0.9)]
+    jobs = [JobLoad("w", ("write",), queues=True, **beside)]
+    assert said("slat", evidence({"h1": hidden}, jobs=jobs)) == [("info", 0.9)]
 
 
 def test_time_in_syncs_is_a_remark_when_it_is_most_of_it() -> None:

@@ -384,8 +384,8 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     "slat",
     "Time spent in submission",
     rule=(
-        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O a"
-        " note: submission costs that much"
+        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O, or"
+        " an engine that uses no files, a note: submission costs that much"
     ),
     advice=(
         "Use direct=1, or show lat (latency: lat in the profile): clat starts only after"
@@ -394,13 +394,13 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     source="slat, clat and lat of the load generator",
 )
 def submission(at: StepEvidence) -> Iterator[CheckResult]:
-    """Without direct I/O, an asynchronous engine does its I/O while submitting it: the time is in
+    """In the page cache, an asynchronous engine does its I/O while submitting it: the time is in
     slat, and clat is close to zero."""
     if not any(result.slat is not None for result in at.record.results.aggregate.values()):
         raise UnknownError(Moot.SUBMISSION)
     if at.run.plan.latency_kind_of(at.step) == "lat":
         return
-    direct = bool(at.step.jobs) and all(job.direct for job in at.step.jobs)
+    direct = bool(at.step.jobs) and all(job.direct or job.fileless for job in at.step.jobs)
     for name, slat, lat in submission_waits(at.record):
         message = f"clat excludes the submission wait: {name} slat mean {units.latency(slat)} "
         message += f"of {units.latency(lat)}"

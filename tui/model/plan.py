@@ -215,6 +215,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     bound_s: float | None = None  # seconds after which it ends; None: bounded by data
     queues: bool = False  # asynchronous: I/O is submitted, and completed later
     direct: bool = False
+    # the engine uses no files of the host, and so none of its page cache
+    fileless: bool = False
     # moves data to or from storage, unlike the null engine and file operations
     stores: bool = True
     # throttled by a rate, think time or another job: not always `held` in flight

@@ -329,6 +329,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         else None,
         queues=job.queues,
         direct=job.flag("direct") or not job.flag("buffered", default=True),
+        fileless=job.fileless,
         stores=not job.harmless and not job.makes_no_data,
         paced=paced or (job.count("startdelay", 0) > 0 and wave > 0),
         rate_iops=iops,
