@@ -242,10 +242,12 @@ def test_a_wait_in_the_submission_that_clat_leaves_out_is_a_warning() -> None:
     assert said("slat", evidence({"h1": hidden}, plan={"latency_kind": "lat"})) == []
 
 
-@pytest.mark.parametrize("beside", [{"direct": True}, {"fileless": True}])
-def test_what_it_costs_to_submit_past_the_page_cache_is_a_note(beside: dict[str, bool]) -> None:
+@pytest.mark.parametrize(("direct", "fileless"), [(True, False), (False, True)])
+def test_what_it_costs_to_submit_past_the_page_cache_is_a_note(
+    *, direct: bool, fileless: bool
+) -> None:
     hidden = {"write": direction(100.0, 1e6, slat=latency(9e5), clat=latency(1e5))}
-    jobs = [JobLoad("w", ("write",), queues=True, **beside)]
+    jobs = [JobLoad("w", ("write",), queues=True, direct=direct, fileless=fileless)]
     assert said("slat", evidence({"h1": hidden}, jobs=jobs)) == [("info", 0.9)]
 
 
