@@ -384,7 +384,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     "slat",
     "Time spent in submission",
     rule=(
-        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O, or"
+        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O or"
         " an engine that uses no files, a note: submission costs that much"
     ),
     advice=(
