@@ -240,7 +240,8 @@ def clean(outcome: Outcome) -> list[Row]:
         })  # fmt: skip
     runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
     aside = sum(each.disturbed and not each.is_busy(lie) for lie, each in runs)
-    rows.append({"clean runs": "set aside: the hypervisor took over 1 % of the CPU", "runs": aside})
+    why = "set aside: the hypervisor took over 1 % of the CPU, or others used the storage"
+    rows.append({"clean runs": why, "runs": aside})
     return rows
 
 
