@@ -16,6 +16,7 @@ from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
 from tui.app.screens import live_watching
 from tui.app.screens.live import LiveScreen
+from tui.app.screens.live_feed import LiveFeed
 
 
 def has_read(app: BenchtuiApp, run_dir: Path) -> bool:
@@ -28,11 +29,10 @@ def has_read(app: BenchtuiApp, run_dir: Path) -> bool:
     )
 
 
-# on a busy machine something keeps the first run for the rest of the test, about once in ten runs
-@pytest.mark.slow
+@pytest.mark.parametrize("gone", [False, True], ids=["at once", "once its engine is gone"])
 @pytest.mark.parametrize("many", [3, 1], ids=["few hosts", "many hosts"])
-async def test_a_run_on_live_is_forgotten_once_others_were_shown(
-    home: Path, monkeypatch: pytest.MonkeyPatch, many: int
+async def test_a_run_on_live_is_forgotten_after_others_were_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch, *, many: int, gone: bool
 ) -> None:
     monkeypatch.setattr(live_watching, "MANY_HOSTS", many)
     runs = [home / "runs" / f"20261118T10153{n}Z-weka-read-iops-000{n}" for n in range(3)]
@@ -44,9 +44,12 @@ async def test_a_run_on_live_is_forgotten_once_others_were_shown(
                 user.app.open_live(run_dir)
                 await user.sees(partial(has_read, user.app, run_dir))
                 screen = user.app.screen
-                assert isinstance(screen, LiveScreen)
-                feeds.append(weakref.ref(screen.feed))
-                del screen
+                assert isinstance(screen, LiveScreen) and isinstance(screen.feed, LiveFeed)
+                feed = screen.feed
+                if gone:
+                    await user.sees(partial(getattr, feed, "gone"))
+                feeds.append(weakref.ref(feed))
+                del screen, feed
                 await user.press("escape")
             async with asyncio.timeout(PATIENCE_S):
                 while feeds[0]() is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -31,6 +32,7 @@ from tui.app.widgets.picklist import PickList
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+T = TypeVar("T")
 SUPERSCRIPTS = str.maketrans("123456", "¹²³⁴⁵⁶")
 ROOMY = 108  # columns from which steps are joined by arrows
 KEYS_AT_80, KEYS_WHEN_ROOMY, KEYS_WHEN_BROAD = 7, 10, 14
@@ -280,6 +282,17 @@ class StepScreen(Screen[None]):
                 take(*found)
 
         self.app.call_from_thread(newest)
+
+    def in_thread(self, work: Callable[[], T], then: Callable[[T], object], group: str) -> None:
+        """Run work off the event loop, the newest of its group, then `then` with its result.
+
+        A thread of Textual's workers refers to its last work until the next one, and so to a screen
+        that has ended and to all that it has read.
+        """
+        self.run_worker(self._aside(work, then), exclusive=True, group=group, exit_on_error=False)
+
+    async def _aside(self, work: Callable[[], T], then: Callable[[T], object]) -> None:
+        self.call_later(then, await asyncio.to_thread(work))  # not in the context of this worker
 
     def arrive(self, at: str) -> None:
         """Move to something on this screen, on behalf of another screen."""

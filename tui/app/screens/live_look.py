@@ -182,25 +182,25 @@ class HeatMap:
             self._host_heat = HostHeat(self.screen.feed.path, host, state, self.look.shown_job)
         held_t = self.screen.feed.state.t if self.screen.paused else float("inf")
         until_t = self.screen.feed.position if self.screen.feed.replay else held_t
-        self.screen.run_worker(
-            partial(self._read, self._host_heat, until_t),
-            thread=True,
-            exclusive=True,
-            group="host-heat",
-            exit_on_error=False,
-        )
+        read = partial(self._read, self._host_heat, until_t)
+        self.screen.in_thread(read, self._show_new, "host-heat")
         return self._host_heat
 
-    def _read(self, heat: HostHeat, until_t: float) -> None:
-        """Continue reading the journal; the next paint shows it."""
-        if heat.lock.acquire(blocking=False):
-            try:
-                new = not heat.heat
-                heat.advance(until_t)
-            finally:
-                heat.lock.release()
-            if new and heat.heat:  # show the map of another host without delay
-                self.screen.app.call_from_thread(self.screen.paint)
+    def _read(self, heat: HostHeat, until_t: float) -> bool:
+        """Continue reading the journal; return whether there is a map now that was not before."""
+        if not heat.lock.acquire(blocking=False):
+            return False
+        try:
+            new = not heat.heat
+            heat.advance(until_t)
+        finally:
+            heat.lock.release()
+        return new and bool(heat.heat)
+
+    def _show_new(self, new: bool) -> None:
+        """Show the map of another host without delay; more of one waits for the next paint."""
+        if new:
+            self.screen.paint()
 
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
         """Return the directions to choose from: each alone, the headline's first, then all I/O
@@ -293,18 +293,15 @@ class BehindGraphs:
         if self.screen.plan is None:
             self.screen.notify("cannot read the plan of this run: no similar run to find")
         elif self.choices is None:
-            self.screen.run_worker(
-                self._find, thread=True, exclusive=True, group="behind", exit_on_error=False
-            )
+            self.screen.in_thread(self._find, self._take, "behind")
         else:
             self._put_next(self.choices)
 
-    def _find(self) -> None:
-        """Look for overlays, off the event loop: run lists and records may be long."""
+    def _find(self) -> tuple[list[Behind], str]:
+        """Return the overlays, or why there are none. Run lists and records may be long."""
         from tui.analysis.previous_run import published, run_before
 
-        found: list[Behind | None] = []
-        plan, problem = self.screen.plan, ""
+        plan = self.screen.plan
         assert plan is not None
         try:
             found = [
@@ -312,13 +309,12 @@ class BehindGraphs:
                 published(plan, self.screen.shell.paths.baselines),
             ]
         except BenchtuiError as error:
-            problem = str(error)
-        self.screen.app.call_from_thread(
-            self._take, [each for each in found if each is not None], problem
-        )
+            return [], str(error)
+        return [each for each in found if each is not None], ""
 
-    def _take(self, found: list[Behind], problem: str) -> None:
+    def _take(self, looked: tuple[list[Behind], str]) -> None:
         """Show the first one, or say that there is none; the next key looks again."""
+        found, problem = looked
         if found:
             self.choices = found
             self._put_next(found)
@@ -375,15 +371,8 @@ class PointsPanels:
             self._offers = len(state.search.offered)
             self.screen.plan = plan_as_run(search.plan, state.search)
         if search.take(state):
-            self.screen.run_worker(
-                self._conclude, thread=True, exclusive=True, group="search", exit_on_error=False
-            )
+            self.screen.in_thread(self.search.conclude, lambda _: self.show_search(), "search")
         self.search_panel.show(search.view(state, state.clock.now))
-
-    def _conclude(self) -> None:
-        """Evaluate the points so far."""
-        self.search.conclude()
-        self.screen.app.call_from_thread(self.show_search)
 
     def show_matrix(self) -> None:
         """Show the cells measured so far."""

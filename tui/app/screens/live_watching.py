@@ -52,6 +52,7 @@ QUESTIONS: dict[str, tuple[str, str]] = {
 GIVE_WAY_S = 0.002  # a key needs several turns of the event loop until painted
 LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, which takes 30 ms
 LONGEST_KEY_S = 0.1  # endless keys do not delay reading
+SETTLED_S = 2.0  # after which nothing refers to a screen that has ended
 FRAME_S = 0.02  # Textual paints at most 60 times a second
 
 
@@ -241,6 +242,8 @@ class WatchingScreen(FilteredScreen):
         """Have Python look for garbage in everything again: what was read of many hosts is some."""
         if self._rests is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
             gc.unfreeze()
+            # by the app: a timer of this screen would be one of the things that keep it
+            self.app.call_later(self.app.set_timer, SETTLED_S, look_again)
 
     @on(events.ScreenResume)
     def go_on(self) -> None:
@@ -341,6 +344,14 @@ def leave_to_rest(hosts: int) -> None:
             gc.collect()
         gc.freeze()
         gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])
+
+
+def look_again() -> None:
+    """Free what an ended screen had read, where another screen left it to rest before it ended."""
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 class RunControl:
@@ -450,17 +461,11 @@ class EngineWatch:
         if feed.state.ended or feed.gone or feed.wall() - self._looked_at < LOOK_AT_ENGINE_S:
             return
         self._looked_at = feed.wall()
-        self.screen.run_worker(
-            self._ask, thread=True, exclusive=True, group="engine", exit_on_error=False
-        )
+        self.screen.in_thread(self.lives, self._answered, "engine")
 
-    def _ask(self) -> None:
-        if not self.lives():
-            self.screen.call_later(self._gone)  # in the screen's context: a worker's holds this
-
-    def _gone(self) -> None:
+    def _answered(self, lives: bool) -> None:
         """Mark it as gone, unless the journal has its end."""
-        if self.held():
+        if lives or self.held():
             return  # checked again later
         known = len(self.feed.state.resumed)
         while self.feed.advance():
