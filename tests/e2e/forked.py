@@ -119,7 +119,7 @@ def forker() -> Forker:
 
 
 class Started(NamedTuple):
-    """What a process has of whoever starts it."""
+    """What a process inherits from its parent."""
 
     environ: Mapping[str, str]
     cwd: str

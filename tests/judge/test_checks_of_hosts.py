@@ -90,15 +90,15 @@ def test_a_busy_client_cpu_is_reported(means: dict[str, float], cpus: int, why: 
     )
 
 
-@pytest.mark.parametrize(("sys_cpu", "told"), [(40.0, False), (85.0, True)])
+@pytest.mark.parametrize(("sys_cpu", "named"), [(40.0, False), (85.0, True)])
 def test_without_telemetry_the_load_generator_tells_how_busy_its_threads_were(
-    sys_cpu: float, *, told: bool
+    sys_cpu: float, *, named: bool
 ) -> None:
     at = looked()
     (step,) = at.steps
     step.telemetry.clear()
     step.tasks["h1"] = TaskRecord(usr_cpu=14.0, sys_cpu=sys_cpu)
-    assert bool(found("client-cpu", at)) is told
+    assert bool(found("client-cpu", at)) is named
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:

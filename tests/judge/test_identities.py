@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from statistics import fmean, pstdev
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.samples.evidence import evidence
+from tests.samples.latencies import latency_of
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.whole_results import IDENTITY_CHECKS
 from tui.metrics.histogram import Histogram
@@ -41,22 +41,6 @@ def drawn(seed: int) -> list[int]:
 
 LATENCIES = st.integers(0, 2**32).map(drawn)
 OTHER = st.floats(0.05, 0.7) | st.floats(1.4, 20.0)  # a factor that is no rounding
-
-
-def latency_of(values: Sequence[int]) -> LatencyResult:
-    """Return what fio makes of the latencies of all I/Os."""
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    return LatencyResult(
-        n=len(values),
-        min_ns=min(values),
-        max_ns=max(values),
-        mean_ns=fmean(values),
-        stddev_ns=pstdev(values),
-        percentiles_ns=histogram.percentiles(at_most=max(values)),
-        buckets=histogram.buckets,
-    )
 
 
 def measured(values: Sequence[int], again: int = 3000) -> DirectionResult:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.samples.latencies import latency_of
 from tui.judge import latencies
 from tui.judge.latencies import Disagreement, disagreements
 from tui.metrics.histogram import Histogram
@@ -65,14 +66,4 @@ def test_a_deviation_below_what_the_percentiles_need_is_named() -> None:
 
 def printed(values: Sequence[int]) -> LatencyResult:
     """Return a latency as plain JSON has it, with percentiles but without buckets."""
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    return LatencyResult(
-        n=len(values),
-        min_ns=min(values),
-        max_ns=max(values),
-        mean_ns=fmean(values),
-        stddev_ns=stdev(values),
-        percentiles_ns=histogram.percentiles(at_most=max(values)),
-    )
+    return replace(latency_of(values), buckets=None)

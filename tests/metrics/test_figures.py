@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples.latencies import latency_of
 from tui.metrics.figures import over_hosts, percentile_of, value_of
-from tui.metrics.histogram import Histogram
 from tui.metrics.registry import BY_UNIT, METRICS, headline_text, in_order, meaning
 from tui.model.event import DirectionResult, LatencyResult
 from tui.model.plan import Headline
-
-
-def latency(*values_ns: int) -> LatencyResult:
-    histogram = Histogram()
-    for value in values_ns:
-        histogram.record(value)
-    return LatencyResult(
-        n=len(values_ns),
-        min_ns=min(values_ns),
-        max_ns=max(values_ns),
-        mean_ns=sum(values_ns) / len(values_ns),
-        stddev_ns=0.0,
-        percentiles_ns=histogram.percentiles(at_most=max(values_ns)),
-        buckets=histogram.buckets,
-    )
 
 
 def result(
@@ -82,8 +67,8 @@ def test_a_headline_in_words_and_with_its_value() -> None:
 
 def test_of_syncs_there_is_one_latency_kind_whatever_the_step_shows() -> None:
     dirs = {
-        "sync": result(lat=latency(1000, 2000)),
-        "write": result(clat=latency(10), lat=latency(30)),
+        "sync": result(lat=latency_of([1000, 2000])),
+        "write": result(clat=latency_of([10]), lat=latency_of([30])),
     }
     assert value_of(Headline("latency", "sync"), dirs, "clat") == 1500
     assert value_of(Headline("latency", "write"), dirs, "clat") == 10
@@ -103,7 +88,7 @@ def test_a_direction_that_a_host_lacks_has_no_figure_over_all_hosts() -> None:
 
 
 def test_percentiles_that_were_not_computed_come_from_the_histogram() -> None:
-    found = latency(*range(1000, 101_000, 1000))
+    found = latency_of(range(1000, 101_000, 1000))
     assert "20" not in found.percentiles_ns
     assert percentile_of(found, 20) == pytest.approx(20_000, rel=1 / 128)
     assert percentile_of(found, 100) == found.max_ns

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples.latencies import latency_of
 from tests.workloads.fio.fixtures import names, snapshots
 from tui.metrics.histogram import (
     PERCENTILES,
@@ -174,26 +174,11 @@ def test_percentiles_are_given_for_the_thirteen_of_a_record() -> None:
     ]  # fmt: skip
 
 
-def part_of(values: list[int]) -> LatencyResult:
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    return LatencyResult(
-        n=len(values),
-        min_ns=min(values),
-        max_ns=max(values),
-        mean_ns=statistics.fmean(values),
-        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0,
-        percentiles_ns=histogram.percentiles(at_most=max(values)),
-        buckets=histogram.buckets,
-    )
-
-
 @given(st.lists(latencies, min_size=1, max_size=4))
 def test_combined_figures_are_those_of_all_samples_together(parts: list[list[int]]) -> None:
     union = [value for part in parts for value in part]
-    combined = combine([part_of(part) for part in parts])
-    expected = part_of(union)
+    combined = combine([latency_of(part) for part in parts])
+    expected = latency_of(union)
     assert (combined.n, combined.min_ns, combined.max_ns) == (
         expected.n,
         expected.min_ns,
@@ -212,12 +197,12 @@ def test_combining_nothing_is_a_result_without_samples() -> None:
 
 def test_percentiles_are_absent_when_one_part_has_no_buckets() -> None:
     bare = LatencyResult(n=5, min_ns=1, max_ns=2, mean_ns=1.5, stddev_ns=0.5)
-    combined = combine([bare, part_of([1, 2, 3])])
+    combined = combine([bare, latency_of([1, 2, 3])])
     assert (combined.n, combined.percentiles_ns, combined.buckets) == (8, {}, None)
 
 
 def test_a_part_without_samples_changes_nothing() -> None:
-    filled = part_of([10, 20, 30])
+    filled = latency_of([10, 20, 30])
     empty = LatencyResult(n=0, min_ns=0, max_ns=0, mean_ns=0.0, stddev_ns=0.0)
     assert combine([empty, filled]) == filled
 
@@ -250,12 +235,12 @@ def test_directions_add_rates_and_keep_the_longest_runtime() -> None:
 
 
 def test_a_latency_kind_that_one_busy_host_lacks_is_unknown_for_all() -> None:
-    known = part_of([5, 6])
+    known = latency_of([5, 6])
     assert combine_directions([direction(2, 1.0, known), direction(2, 1.0, None)]).lat is None
 
 
 def test_a_host_without_io_does_not_hide_the_latency_of_the_others() -> None:
-    known = part_of([5, 6])
+    known = latency_of([5, 6])
     assert combine_directions([direction(2, 1.0, known), direction(0, 1.0, None)]).lat == known
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from tui.judge import (
+    contents,
     data,
+    durability,
     durations,
     hosts,
     hot_set,
@@ -37,7 +39,11 @@ CHECKS: tuple[Check, ...] = (
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
     *load.LOAD_CHECKS,
+    data.written,
+    contents.content,
     *data.DATA_CHECKS,
+    contents.reducible,
+    *durability.DURABILITY_CHECKS,
     *hot_set.HOT_SET_CHECKS,
     *steadiness.STEADINESS_CHECKS,
     *data.PRECONDITION_CHECKS,

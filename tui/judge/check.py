@@ -14,7 +14,7 @@ from tui.model.criteria import default
 
 if TYPE_CHECKING:
     from tui.model.host_record import HostRecord
-    from tui.model.plan import Plan, Step
+    from tui.model.plan import JobLoad, Plan, Step
     from tui.model.record import Finding
     from tui.model.step_record import Scalar, StepRecord
     from tui.record.timeline import JournalData
@@ -172,6 +172,14 @@ class Check(Struct, frozen=True):
             threshold=found.threshold,
             message=found.message,
         )
+
+
+def writers_of(at: StepEvidence) -> list[JobLoad]:
+    """Return the jobs whose written data stays. Raises UnknownError if there is none."""
+    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
+    if not writers:
+        raise UnknownError(Moot.WRITES)
+    return writers
 
 
 def on_objects(step: Step) -> bool:

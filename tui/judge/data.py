@@ -1,10 +1,10 @@
-"""Checks of the data: preconditioning, working set, caches, shared offsets, flushes."""
+"""Checks of the data that the load touches: preconditioning, working set, caches, offsets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of, told_of
+from tui.journal.clock import names_of
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -20,9 +20,9 @@ from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Content, Mount, Written, rows, why_unknown
+from tui.model.host_tables import BlockLayer, Written, rows, why_unknown
 from tui.model.hostfacts import boot_of, number_of
-from tui.model.plan import JobLoad, is_device
+from tui.model.plan import is_device
 from tui.model.shared_files import (
     more,
     other_names_text,
@@ -33,13 +33,9 @@ from tui.model.shared_files import (
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tui.model.figure_record import DirectionRecord
     from tui.model.host_record import HostRecord
-
-# conditions about writes in a power cut
-DURABLE = ("cache-off", "cache-protected")
 
 
 @step_check(
@@ -102,14 +98,6 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult(
             "info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0
         )
-
-
-def durable_by_word(evidence: RunEvidence) -> str:
-    """Return the attested condition by which writes survive a power cut; may be empty."""
-    return next(
-        (each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"),
-        "",
-    )
 
 
 PRECONDITION_CHECKS = (preconditioned, attested)
@@ -380,207 +368,4 @@ def _share_a_device(at: StepEvidence) -> bool:
     return False
 
 
-def _writers(at: StepEvidence) -> list[JobLoad]:
-    """Return the jobs whose written data stays. Raises UnknownError if there is none."""
-    writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
-    if not writers:
-        raise UnknownError(Moot.WRITES)
-    return writers
-
-
-@step_check(
-    "reducible-data",
-    "Reducible data",
-    rule=(
-        "written data cannot be compressed or deduplicated, unless this is stated with the figure"
-    ),
-    advice=(
-        "Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the"
-        " figure."
-    ),
-    source=(
-        "zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage,"
-        " scramble_buffers"
-    ),
-)
-def reducible(at: StepEvidence) -> Iterator[CheckResult]:
-    """An array that compresses stores zeros for free: it never had to write what the figure
-    claims.
-    """
-    said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
-    if said:
-        yield CheckResult(
-            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
-        )
-
-
-# size after gzip; distinct among the sampled; fewer blocks are not judged
-DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
-
-
-@step_check(
-    "content",
-    "Content of the files",
-    rule=(
-        f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads),"
-        f" {units.share(OTHERS)} of the rest differ, and gzip leaves {units.share(DATA)} of each,"
-        " unless the job declares it (reducible-data)"
-    ),
-    advice=(
-        "Lay the files out with the load generator's random data (prepare: layout), or write the"
-        " device once in full: a drive or array that reduces data reads or stores next to nothing."
-    ),
-    source=(
-        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read"
-        " and after those that write"
-    ),
-    when="files",
-)
-def content(at: StepEvidence) -> Iterator[CheckResult]:
-    """Options state what the load writes.
-
-    The data on disk may be older, or from a program that writes something else."""
-    sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
-    here = [
-        (host, row)
-        for host, row in sampled
-        if row.step == at.step.index and row.blocks >= LEAST_BLOCKS
-    ]
-    if not here:
-        reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
-    told = any(job.reducible for job in at.step.jobs)  # by reducible-data
-    for kind in ("read", "written"):
-        found = {
-            host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))
-        }
-        if found and not (kind == "written" and told):
-            named = told_of(found)
-            message = f"what is {kind} can be reduced to less: {named}"
-            yield CheckResult("warning", message, len(found), 0, {"hosts": " ".join(found)})
-
-
-def _reduced(at: StepEvidence, host: str, row: Content) -> str:
-    """Return how the sampled data can be reduced; empty if it is as good as random."""
-    data = row.blocks - row.zero
-    if row.kind == "read" and row.zero > data and not _has_holes(at, host):
-        return f"{row.zero} of {row.blocks} blocks are zeros"
-    if data < LEAST_BLOCKS:
-        return ""
-    if row.distinct < OTHERS * data:
-        return f"{data} blocks have {row.distinct} different contents"
-    if row.packed is not None and row.packed < DATA:
-        return f"gzip leaves {units.share(row.packed)} of a block"
-    return ""
-
-
-def _has_holes(at: StepEvidence, host: str) -> bool:
-    """Tell whether zeros are unwritten blocks, which have a check of their own."""
-    facts = next((each.facts for each in at.run.hosts if each.name == host), {})
-    known = [row for row in rows(facts, Written) if row.step == at.step.index]
-    return any(
-        row.never_written_bytes > (1 - at.limit("unwritten-data.written")) * row.size_bytes
-        for row in known
-    )
-
-
-@step_check(
-    "no-flush",
-    "Writes that may not be durable",
-    rule=(
-        "a note if writes are never flushed during the measurement and it is not attested that"
-        " caches survive a power cut"
-    ),
-    advice=("Attest that caches are off or survive a power cut, or use fsync, fdatasync or sync."),
-    source="fsync, fdatasync, sync, end_fsync",
-    when="files",
-)
-def durability(at: StepEvidence) -> Iterator[CheckResult]:
-    """Writes that end in a volatile cache are fast, and lost in a power cut."""
-    loose = [job for job in _writers(at) if not job.durable]
-    if loose and not durable_by_word(at.run):
-        flushed = next((job.flushed for job in loose if job.flushed), "")
-        message = "no fsync inside the measured time"
-        if flushed:
-            message = (
-                f"no fsync during the load, only {flushed} at the end: the rate includes it,"
-                " latencies do not"
-            )
-        yield CheckResult("info", message, "none", "fsync")
-
-
-NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
-FLUSH_NS = 3000  # a command to a PCI Express device takes longer
-
-
-@step_check(
-    "flush-no-op",
-    "Flushes reach the device",
-    rule=(
-        "where writes are flushed, no mount below the target turns flushes into no-ops, and the"
-        f" median flush takes at least {FLUSH_NS / 1000:g} µs"
-    ),
-    advice=(
-        "Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with"
-        " cache=unsafe."
-    ),
-    source=(
-        "mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async)"
-        " does with a flush is invisible to clients"
-    ),
-    when="files",
-)
-def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
-    """A flush that never reaches a device costs nothing, and a power cut loses the data anyway."""
-    if not any(job.durable or job.flushed for job in _writers(at)):
-        raise UnknownError(Moot.SYNCS)
-    without = {
-        host.name: option
-        for host in at.run.hosts
-        for mount in rows(host.facts, Mount)
-        for option in mount.options
-        if option in NO_BARRIER
-    }
-    if without:
-        named = names_of([f"{host} ({option})" for host, option in without.items()])
-        message = f"flushes do not reach the device: mounted without barriers on {named}"
-        yield CheckResult("warning", message, len(without), 0, {"hosts": " ".join(without)})
-    took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
-    quick = {
-        host: median_ns
-        for host, median_ns in took.items()
-        if median_ns is not None and median_ns < FLUSH_NS
-    }
-    if quick:
-        host = min(quick, key=lambda name: quick[name])
-        message = (
-            f"flushes take {units.latency(quick[host])} at the median on {host}: no device is that"
-            " fast"
-        )
-        yield CheckResult(
-            "warning",
-            message,
-            quick[host],
-            FLUSH_NS,
-            {"hosts": " ".join(quick), "direction": "sync"},
-        )
-
-
-def _median_sync(dirs: Mapping[str, DirectionRecord]) -> int | None:
-    latency = dirs["sync"].lat if "sync" in dirs else None
-    return (
-        latency.percentiles_ns.get("50") if latency is not None and latency.percentiles_ns else None
-    )
-
-
-DATA_CHECKS = (
-    written,
-    content,
-    working_set,
-    caches_dropped,
-    shared_files,
-    same_offsets,
-    reducible,
-    durability,
-    flush_no_op,
-)
+DATA_CHECKS = (working_set, caches_dropped, shared_files, same_offsets)

@@ -170,7 +170,7 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
 def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
     """Return a summary that is not that of its iterations, if these are of all ranks; empty: it is.
 
-    Slack as in `unmoved`."""
+    The tolerance is that of `unmoved`."""
     listed = each.iterations
     if metadata is None or metadata.iterations_of != "all ranks" or not listed or not all(listed):
         return ""

@@ -61,7 +61,7 @@ DOUBTFUL: tuple[ContradictionKind, ...] = ("devices", "bytes")
     when="ended",
 )
 def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
-    """Whoever changes a figure by hand rarely changes all others that follow from it."""
+    """A figure that was edited by hand usually contradicts others of the same I/Os."""
     told = at.run.seen.state.at_step(at.step.index).results
     looked = {
         host: result.contradictions

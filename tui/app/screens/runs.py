@@ -439,7 +439,7 @@ def why_not_compared(run: RunSummary) -> str:
 
 
 def key_of(run: RunSummary) -> str:
-    """Return what tells a run from the others: its id, of somebody else's its directory."""
+    """Return what identifies a run: its ID, or its directory if it is another user's."""
     return run.directory or run.run_id
 
 

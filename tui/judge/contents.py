@@ -1,0 +1,109 @@
+"""Checks of the content of files: can what is read or written be stored as less."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.journal.clock import told_of
+from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check, writers_of
+from tui.metrics import units
+from tui.model.host_tables import Content, Written, rows, why_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@step_check(
+    "reducible-data",
+    "Reducible data",
+    rule=(
+        "written data cannot be compressed or deduplicated, unless this is stated with the figure"
+    ),
+    advice=(
+        "Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the"
+        " figure."
+    ),
+    source=(
+        "zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage,"
+        " scramble_buffers"
+    ),
+)
+def reducible(at: StepEvidence) -> Iterator[CheckResult]:
+    """An array that compresses stores zeros for free: it never had to write what the figure
+    claims.
+    """
+    said = list(dict.fromkeys(job.reducible for job in writers_of(at) if job.reducible))
+    if said:
+        yield CheckResult(
+            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
+        )
+
+
+# size after gzip; distinct among the sampled; fewer blocks are not judged
+DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
+
+
+@step_check(
+    "content",
+    "Content of the files",
+    rule=(
+        f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads),"
+        f" {units.share(OTHERS)} of the rest differ, and gzip leaves {units.share(DATA)} of each,"
+        " unless the job declares it (reducible-data)"
+    ),
+    advice=(
+        "Lay the files out with the load generator's random data (prepare: layout), or write the"
+        " device once in full: a drive or array that reduces data reads or stores next to nothing."
+    ),
+    source=(
+        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read"
+        " and after those that write"
+    ),
+    when="files",
+)
+def content(at: StepEvidence) -> Iterator[CheckResult]:
+    """Options state what the load writes.
+
+    The data on disk may be older, or from a program that writes something else."""
+    sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
+    here = [
+        (host, row)
+        for host, row in sampled
+        if row.step == at.step.index and row.blocks >= LEAST_BLOCKS
+    ]
+    if not here:
+        reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
+        raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
+    told = any(job.reducible for job in at.step.jobs)  # by reducible-data
+    for kind in ("read", "written"):
+        found = {
+            host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))
+        }
+        if found and not (kind == "written" and told):
+            named = told_of(found)
+            message = f"what is {kind} can be reduced to less: {named}"
+            yield CheckResult("warning", message, len(found), 0, {"hosts": " ".join(found)})
+
+
+def _reduced(at: StepEvidence, host: str, row: Content) -> str:
+    """Return how the sampled data can be reduced; empty if it is as good as random."""
+    data = row.blocks - row.zero
+    if row.kind == "read" and row.zero > data and not _has_holes(at, host):
+        return f"{row.zero} of {row.blocks} blocks are zeros"
+    if data < LEAST_BLOCKS:
+        return ""
+    if row.distinct < OTHERS * data:
+        return f"{data} blocks have {row.distinct} different contents"
+    if row.packed is not None and row.packed < DATA:
+        return f"gzip leaves {units.share(row.packed)} of a block"
+    return ""
+
+
+def _has_holes(at: StepEvidence, host: str) -> bool:
+    """Tell whether zeros are unwritten blocks, which have a check of their own."""
+    facts = next((each.facts for each in at.run.hosts if each.name == host), {})
+    known = [row for row in rows(facts, Written) if row.step == at.step.index]
+    return any(
+        row.never_written_bytes > (1 - at.limit("unwritten-data.written")) * row.size_bytes
+        for row in known
+    )
