@@ -49,7 +49,7 @@ async def test_a_spent_search_is_asked_for_more_at_the_field_that_was_spent(home
         await user.sees("all 3 points used")
         assert "3 of 3 points in 0:3" in user.text
         await user.press("enter")
-        await user.sees("nothing to extend in run")
+        await user.sees("! has nothing to extend: all 3 points used")
         await user.press("backspace", "2")
         await user.sees("expected 3, as before, to 500 in all")
         await user.press("enter")
@@ -69,7 +69,7 @@ async def test_where_time_was_spent_more_of_it_is_asked_for(home: Path) -> None:
         await asked(user, MoreDialog)
         await user.sees("time used up: 0:40 of load and pauses")
         await user.press("enter")
-        await user.sees("nothing to extend in run")
+        await user.sees("! has nothing to extend")
         await user.press("ctrl+u", *"soon", "enter")
         assert isinstance(user.app.screen, MoreDialog), "what is no time is taken for one"
         await user.press("escape")
@@ -124,7 +124,7 @@ def test_what_is_given_is_in_the_plan_and_is_what_the_run_lacks(home: Path) -> N
     run_dir = spent(home).run_dir
     before = lacking(run_dir)
     assert (before.missing, before.with_failed) == (0, 0) and before.spent is not None
-    with pytest.raises(UsageError, match="nothing to extend"):
+    with pytest.raises(UsageError, match="has nothing to extend"):
         give(run_dir, Bounds(3, None))
     give(run_dir, Bounds(5, 900.0))
     search = load_plan(run_dir).search

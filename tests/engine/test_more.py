@@ -64,7 +64,7 @@ def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_
         (2, None, "--points 2: expected 3, as before, to 500"),
         (501, None, "--points 501: "),
         (None, 30.0, "--within: 1m were allowed before"),
-        (3, None, "all 3 points used"),
+        (3, None, "has nothing to extend: all 3 points used"),
     ],
 )
 def test_less_than_before_is_no_more(

@@ -37,7 +37,7 @@ class Spent(Struct, frozen=True):
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
             raise UsageError(
-                f"nothing to extend in run {self.name}: {why_over(search, self.points)}"
+                f"run {self.name} has nothing to extend: {why_over(search, self.points)}"
             )
         last, first, tag = self.plan.slots[-1], len(self.plan.slots) + 1, self.plan.profile.tag
         names = [
