@@ -1,6 +1,6 @@
 """Replay recorded output of a load generator through the whole contract, in a run directory.
 
-Then through all code that reads runs.
+Then read the run with all code that reads runs.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ SHOWN = 3
 
 
 class _Given(EntryPoint):
-    """An entry point for a class in memory, which may be defined in a test function."""
+    """An entry point for a class in memory, such as one defined in a test function."""
 
     def load(self) -> Any:
         """Return the class."""
@@ -95,8 +95,8 @@ class _Given(EntryPoint):
 def standing_in(kind: type[Any]) -> Iterator[str]:
     """Register a class as a load generator under its own name; yields the name.
 
-    An installed generator of the same class stays registered with its package; one of another class
-    is hidden meanwhile.
+    If the class is installed, its package's entry point stays. An installed generator with the same
+    name but another class is hidden meanwhile.
     """
     name, points = kind.name, installed_in(tool.GROUP)
     before = points.get(name)
@@ -125,7 +125,7 @@ def _is(point: EntryPoint | None, kind: type[Any]) -> bool:
 
 
 def _forget() -> None:
-    """Clear lookups by name."""
+    """Clear the caches of load generators and their profiles, which are kept by name."""
     for cached in (tool.load, tool.rules, workloads.get, profile_model.whole):
         cached.cache_clear()
 
@@ -136,10 +136,7 @@ GO_S, DELAY_S = 1.0, 0.02  # delay between release and load, and of each sample
 def write_run(
     home: Path, plan: Plan, outputs: Mapping[str, Output], found: Mapping[str, Read]
 ) -> list[AnyEvent]:
-    """Write plan, raw output and journal of a run below an empty directory.
-
-    Return the journal's events.
-    """
+    """Write plan, raw output and journal of a run into an empty directory; return its events."""
     now = datetime.now(UTC)
     run_dir = home / new_run_id(plan.profile.tag, now)
     (run_dir / "raw").mkdir(parents=True)
@@ -200,7 +197,7 @@ def _measured(
 
 
 def _items(read: Read) -> Iterator[AnyEvent]:
-    """Yield samples and phases as they arrive; samples arrive by the host's clock."""
+    """Yield samples and phases in the order of arrival, samples by the clock of their host."""
     begin_ms, t = None, GO_S
     for item in read.items:
         if isinstance(item, Sample):
@@ -311,7 +308,10 @@ def _replayed(
 
 
 def _check_targets(step: Step) -> Iterator[Mistake]:
-    """Yield what is wrong with the commands that ask for targets, and with what they mean."""
+    """Yield mistakes in the commands that inspect targets: undeclared requirements.
+
+    An answer that makes no sense must not crash `target_problem`.
+    """
     tool = workloads.of(step)
     commands = {need.command for need in tool.requirements([step])}
     for check in tool.target_checks([step]):
@@ -345,7 +345,7 @@ def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -
 
 
 def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
-    """Yield what is missing in the result of an MPI program."""
+    """Yield a mistake if an MPI program has no operations in its result, or ended with problems."""
     if whole.figures is None or not whole.figures.operations:
         yield Mistake("no-result", f"{host}; its problems: {whole.problems}")
         return
@@ -358,8 +358,9 @@ def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
 def check_run(
     run_dir: Path, events: Sequence[AnyEvent], plan: Plan, exports: Path
 ) -> Iterator[Mistake]:
-    """Yield what fails after the journal: Live, record, verify, all exporters, compare, search
-    points.
+    """Yield the failures of everything that reads the journal.
+
+    Live, record, verify, all exporters, compare, search points.
     """
     told: Callable[[], Iterator[Mistake]]
     for code, told in (
@@ -387,7 +388,7 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
 
 
 def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
-    """Inspect the run after every event, as Live does."""
+    """Inspect the run after every event, as the Live screen does."""
     state = RunState()
     for event in events:
         fold(state, event)
@@ -427,9 +428,9 @@ def _verify(run_dir: Path) -> Iterator[Mistake]:
 
 
 def _exports(run_dir: Path, folder: Path) -> Iterator[Mistake]:
-    """Write every format.
+    """Export the run in every format; yield failures.
 
-    An exporter may refuse a run in one line, or say that its library is missing.
+    An exporter may refuse a run in one line, or report that its library is missing.
     """
     source = source_of(run_dir)
     for name in exporter.installed():
@@ -475,9 +476,9 @@ def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mista
 
 
 def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
-    """Yield what is wrong with the steps that offer a rate.
+    """Yield mistakes in the steps of a search that offer a rate.
 
-    A load generator, or a profile, need not support any.
+    Neither a load generator nor a profile has to support searches.
     """
     if not workloads.get(loaded.profile.tool).searched:
         return
@@ -490,7 +491,7 @@ def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> 
 
 
 class _UnpacedError(Exception):
-    """A load that cannot be paced, or is not searchable."""
+    """Raised for a load that cannot be paced, or that a search cannot vary."""
 
 
 def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:

@@ -18,11 +18,11 @@ from tui.model.problem import UsageError
 from tui.sources.base import FoundHosts, HostSource, SourceContext
 
 NEVER = "\x1b]0;N\x07 no such thing \u202e"
-"""An unknown name with terminal control characters."""
+"""A name that no source knows, with terminal control characters."""
 
 
 class SourceContractError(AssertionError):
-    """A source breaks its contract: one line per mistake."""
+    """A source broke its contract; the text has one line per mistake."""
 
 
 def check_source(
@@ -35,8 +35,8 @@ def check_source(
 ) -> None:
     """Check a source with texts as typed after the colon. Raises SourceContractError.
 
-    `good`: what each text resolves to, names of hosts or SPECs in order. `bad`: texts that it must
-    refuse with a UsageError in one printable line that says what is allowed.
+    `good` maps each text to what it resolves to: names of hosts or SPECs, in order. `bad`: texts
+    that the source must refuse with a UsageError in one printable line that says what is allowed.
     """
     context = SourceContext(
         dict(os.environ if environ is None else environ), directory or Path.cwd()

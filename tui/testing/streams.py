@@ -1,4 +1,4 @@
-"""Replay recorded output in chunks of all sizes, and check its figures against each other."""
+"""Replay recorded output in chunks of all sizes, and check that its figures agree."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ END_MS = 1000
 
 
 class Mistake(Struct, frozen=True):
-    """A mistake: its name in `CODES`, where, and what was found."""
+    """A breach of the contract: its name in `CODES`, where, and what was found."""
 
     code: str
     text: str
@@ -94,7 +94,7 @@ Make = Callable[[], Reader]
 
 
 class Output(Struct, frozen=True):
-    """What one host printed, and how its command ended."""
+    """What one host printed, and the exit code of its command."""
 
     out: bytes
     err: bytes = b""
@@ -102,7 +102,10 @@ class Output(Struct, frozen=True):
 
 
 class Read(Struct):
-    """What a reader returned for an output. `figures`: of an MPI program over all hosts."""
+    """What a reader returned for an output.
+
+    `figures`: the result of an MPI program, over all hosts.
+    """
 
     items: list[Item] = field(default_factory=list)
     result: HostResult | None = None
@@ -116,7 +119,10 @@ class Read(Struct):
 
 
 def read(reader: Reader, pieces: Sequence[bytes], err: bytes, exit_code: int | None) -> Read:
-    """Return what a new reader returns for an output in these chunks, called as the engine does."""
+    """Feed an output in these chunks to a new reader, as the engine does.
+
+    Return everything that the reader returned.
+    """
     found = Read()
     for piece in pieces:
         found.items += reader.feed(piece)
@@ -153,7 +159,7 @@ def _random(data: bytes, seed: int) -> Iterator[bytes]:
 
 
 def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield what depends on how the output is split into chunks."""
+    """Yield figures that depend on how the output is split into chunks."""
     for name, pieces in ways(output.out):
         other = read(make(), pieces, output.err, output.exit_code)
         for part in Read.__struct_fields__:
@@ -166,7 +172,10 @@ def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterato
 
 
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield missing problems for truncated output, a bad exit code, and garbage."""
+    """Yield a mistake if bad output gives a final result without a problem.
+
+    Bad: truncated output, a bad exit code, garbage.
+    """
     if whole.result is None:
         return
     for share in CUTS:
@@ -191,7 +200,7 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
 
 
 def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
-    """Yield what changes when it is asked for again."""
+    """Yield the methods that return something else when called a second time."""
     reader = make()
     reader.feed(output.out)
     reader.flush()
@@ -202,7 +211,7 @@ def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
 
 
 def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
-    """Yield what is wrong with the samples and the result of a host that completed its load."""
+    """Yield mistakes in the samples and the result of a host that completed its load."""
     samples = found.samples
     if not samples:
         yield Mistake("no-samples", where)
@@ -282,7 +291,7 @@ def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
 
 
 def _low(index: int) -> int:
-    """Return the lowest value of a bucket, allowing the width of one."""
+    """Return the lowest value of a bucket, minus the width of one bucket as tolerance."""
     return round(index_to_value(index) * (1 - BUCKET)) - 1
 
 
@@ -371,10 +380,10 @@ def _begin(samples: Sequence[Sample]) -> int:
 
 
 def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[Mistake]:
-    """Check a total of the samples against the result.
+    """Yield a mistake if a total of the samples contradicts the result.
 
-    The last interval may be missing in the samples, and live counts may be inconsistent; samples
-    must never exceed the result.
+    The samples may miss the last interval, and live counts may be inconsistent, but samples must
+    never exceed the result.
     """
     seen, slack = sum(amounts), total * TORN + 1
     if seen > total + slack:

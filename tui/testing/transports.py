@@ -1,4 +1,4 @@
-"""Check the contract of a transport, for packages that provide one: all that a run needs of a host.
+"""Check the contract of a transport, for packages that provide one: all that a run does.
 
 from tui.testing.transports import check_transport
 
@@ -30,13 +30,13 @@ LOAD = "t"
 
 
 class TransportContractError(AssertionError):
-    """A transport breaks its contract: one line per mistake."""
+    """A transport broke its contract; the text has one line per mistake."""
 
 
 async def check_transport(
     way: HostTransport, address: HostAddress, gone: HostAddress | None = None
 ) -> None:
-    """Check a transport with a host that it reaches. Raises TransportContractError.
+    """Check a transport with a host that it can reach. Raises TransportContractError.
 
     `gone`: a host that it cannot reach. The agent runs on the host under /tmp and is removed at the
     end.
@@ -66,7 +66,7 @@ async def check_transport(
 
 
 class _Reach:
-    """A host reached by its transport, for a run."""
+    """A host as a run reaches it: by the transport under test."""
 
     def __init__(
         self, way: HostTransport, address: HostAddress, ssh: Connections, run: str
@@ -83,7 +83,7 @@ class _Reach:
 
 
 async def _within(what: str, check: Callable[[], Awaitable[object]]) -> list[str]:
-    """Return the failure of a check as a line; empty if it passed."""
+    """Run a check with a time limit; return its failure as a line, nothing if it passed."""
     try:
         async with asyncio.timeout(STEP_S):
             found = await check()

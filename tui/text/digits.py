@@ -37,7 +37,7 @@ SEGMENTS = {
 def large_digits(text: str, symbols: Symbols) -> list[str]:
     """Return a number as three rows of cells.
 
-    A character without a large form is printed as it is in the last row.
+    A character without a large form appears as it is, in the last row.
     """
     known = SEGMENTS if symbols == "ascii" else SOLID
     glyphs = [known.get(each, (" ", " ", each)) for each in text]
@@ -47,8 +47,8 @@ def large_digits(text: str, symbols: Symbols) -> list[str]:
 class FigureTile(Struct, frozen=True):
     """One figure in large digits.
 
-    When room is short, the tiles with the highest `drop` are dropped first, those with 0 never.
-    `aside` follows the title: the average.
+    When room is short, the tiles with the highest `drop` are dropped first; a tile with `drop` 0 is
+    always shown. `aside` follows the title, such as the average.
     """
 
     title: str
@@ -71,14 +71,14 @@ class FigureTile(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Width in cells. It differs between symbol sets, so this is the larger one."""
+        """Width in cells, by the wider symbol set."""
         number = max(width_of(large_digits(self.number, look)[0]) for look in ("braille", "ascii"))
         head = width_of(self.title) + (2 + width_of(self.aside) if self.aside else 0)
         return max(head, number + (1 + width_of(self.unit) if self.unit else 0))
 
 
 def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
-    """Return the tiles that fit next to each other."""
+    """Return the tiles that fit side by side into `width` cells."""
     kept = list(tiles)
     while len(kept) > 1 and sum(tile.width for tile in kept) + GAP * (len(kept) - 1) > width:
         least = max(kept, key=lambda tile: tile.drop)
@@ -91,9 +91,9 @@ def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
 def tile_lines(
     tiles: Sequence[FigureTile], width: int, symbols: Symbols, wide: int = 0
 ) -> list[Line]:
-    """Return tiles next to each other, four rows: titles, then the digits.
+    """Return tiles side by side in four rows: the titles, then the digits.
 
-    `wide`: minimum width of each.
+    `wide`: minimum width of a tile.
     """
     kept = tiles_that_fit(tiles, width)
     if not kept:

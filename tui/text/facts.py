@@ -1,4 +1,4 @@
-"""Host facts in a few lines: common ones by subject, and differences."""
+"""Host facts in a few lines: what all hosts share, by subject, and what differs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ Fold = Iterable[tuple[str, list[Run]]]
 
 
 def common_lines(found: FactsTogether) -> Fold:
-    """Yield subject and text of what all hosts have in common."""
+    """Yield a subject and the facts that all hosts share, as text."""
     for subject, phrases in PHRASES.items():
         told = ((name, phrase, _told(found, name)) for name, phrase in phrases.items())
         said = [_phrase(name, phrase, value) for name, phrase, value in told if value is not None]
@@ -101,7 +101,10 @@ def common_lines(found: FactsTogether) -> Fold:
 
 
 def _told(found: FactsTogether, name: str) -> Value:
-    """Return a value worth showing; None for empty ones."""
+    """Return the value that all hosts share; None for 0 and empty values.
+
+    Also None for facts of a target whose file system is unknown.
+    """
     if name in OF_A_TARGET and not {"target_fstype"} & {
         *found.common,
         *(each.name for each in found.differing),
@@ -117,7 +120,10 @@ def _phrase(name: str, phrase: str, value: Value) -> str:
 
 
 def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
-    """Yield a label and a text for hosts that are the same machine, by their boot ids."""
+    """Yield a label and a text for each group of hosts that are the same machine.
+
+    Hosts with one boot id are the same machine.
+    """
     for each in one_boot(hosts):
         count = len(each.hosts)
         are = "are one machine" if each.machine else "run on one kernel"
@@ -128,7 +134,7 @@ def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
 def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
     """Return how many machines the hosts are: ``3 names, 1 machine``.
 
-    Empty if each may be a machine of its own.
+    Empty if no two hosts share a boot id.
     """
     found = one_boot(hosts)
     if not found:
@@ -139,7 +145,7 @@ def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
 
 
 def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
-    """Yield the hosts that are the same machine as a host: ``the same machine as lo1, lo3``."""
+    """Yield the other names of a host's machine: ``the same machine as lo1, lo3``."""
     for each in one_boot(hosts):
         if host in each.hosts:
             others = [name for name in each.hosts if name != host]
@@ -147,9 +153,9 @@ def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
 
 
 def differing_lines(found: FactsTogether) -> Fold:
-    """Yield a label and a text for each difference: which hosts, and what.
+    """Yield a label and a text for each difference: which hosts, and the values.
 
-    Differences that matter for performance are listed, the rest is counted.
+    Performance-relevant differences are listed, the others counted.
     """
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
@@ -168,14 +174,14 @@ def differing_lines(found: FactsTogether) -> Fold:
 
 
 def _titles(differences: Iterable[FactDifference]) -> str:
-    """Return the first few facts, without duplicates, and the number of the rest."""
+    """Return the titles of the first few facts, without duplicates; further ones are counted."""
     return some(dict.fromkeys(each.title.partition(":")[0] for each in differences), NAMED_FACTS)
 
 
 def _by_hosts(
     differences: Iterable[FactDifference],
 ) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:
-    """Return differences by the groups into which they split the hosts."""
+    """Return the differences by how they divide the hosts into groups."""
     found: dict[tuple[tuple[str, ...], ...], list[FactDifference]] = {}
     for each in differences:
         found.setdefault(tuple(group.hosts for group in each.groups), []).append(each)
@@ -183,13 +189,16 @@ def _by_hosts(
 
 
 def _against_others(before: FactDifference | None, each: FactDifference) -> str:
-    """Return the values of the smaller group and of the larger one."""
+    """Return the smaller group's value next to that of the larger one.
+
+    ``governor powersave, not performance``
+    """
     most, few = (group.value for group in each.groups)
     return _not(before, each, few, most)
 
 
 def _not(before: FactDifference | None, each: FactDifference, own: Value, other: Value) -> str:
-    """Return one value compared with another: ``governor powersave, not performance``."""
+    """Return a host's value next to that of the others: ``governor powersave, not performance``."""
     return (
         f"{_title_after(before, each)} {leaf_text(each.name, own)}, not"
         f" {leaf_text(each.name, other)}"
@@ -197,9 +206,7 @@ def _not(before: FactDifference | None, each: FactDifference, own: Value, other:
 
 
 def _title_after(before: FactDifference | None, each: FactDifference) -> str:
-    """Return the title of a difference, without the table's name if it follows one of the same
-    table.
-    """
+    """Return a difference's title, without the table's name if `before` is of the same table."""
     table, colon, column = each.title.partition(": ")
     return (
         column
@@ -209,7 +216,7 @@ def _title_after(before: FactDifference | None, each: FactDifference) -> str:
 
 
 def every_difference(found: FactsTogether) -> Iterator[str]:
-    """Yield a text for each difference, including facts known for some hosts only."""
+    """Yield a text for each difference, including facts that are known for some hosts only."""
     return (
         each.text
         for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters))
@@ -217,7 +224,7 @@ def every_difference(found: FactsTogether) -> Iterator[str]:
 
 
 def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield what is unique to each host."""
+    """Yield a line per host with the facts expected to differ, and its running load generators."""
     for host, facts in hosts.items():
         own = [
             name
@@ -232,7 +239,7 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield what could not be read, why, and on which hosts unless on all."""
+    """Yield facts that could not be read: the reason, and the hosts unless it is all."""
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):
@@ -243,9 +250,9 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_lines(found: FactsTogether, host: str) -> Fold:
-    """Yield what is different on one host, one line per group of hosts it differs from.
+    """Yield what differs on one host, a line for each group of hosts it differs from.
 
-    Performance-relevant differences first.
+    Performance-relevant differences come first.
     """
     lines: dict[tuple[str, ...], list[Run]] = {}
     last: dict[tuple[str, ...], FactDifference] = {}

@@ -43,7 +43,7 @@ Look = Literal["solid", "shade", "ascii"]
 
 @dataclass(slots=True)
 class HeatCells:
-    """Cached cells of some bins; unchanged columns are not drawn again."""
+    """The drawn cells of a heat map, kept so that unchanged columns are not drawn again."""
 
     parts: Sequence[HeatBins] = ()
     low: int = 0  # lowest bucket shown, and the number of buckets
@@ -51,9 +51,9 @@ class HeatCells:
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
-        """Show the sum of these bins.
+        """Show the sum of `parts`.
 
-        The axis grows by whole octaves; it shrinks only for other bins.
+        The latency axis grows by whole octaves. It never shrinks, except when other bins are shown.
         """
         if len(parts) != len(self.parts) or any(
             a is not b for a, b in zip(parts, self.parts, strict=True)
@@ -73,24 +73,24 @@ class HeatCells:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was counted."""
+        """Whether there are no I/Os to show."""
         return not any(part.columns for part in self.parts)
 
     def items(self, start_s: int, end_s: int) -> Items:
-        """Return the counts of some seconds."""
+        """Return the I/O counts from `start_s` to `end_s`."""
         return merged_items(part.between(start_s, end_s) for part in self.parts)
 
     def percentiles(self, start_s: int, end_s: int) -> dict[float, float | None]:
-        """Return the percentiles to draw for some seconds.
+        """Return the percentiles drawn as lines, from `start_s` to `end_s`, in ns.
 
-        None if too few samples are beyond one.
+        A percentile is None if too few samples are beyond it.
         """
         return column_percentiles(self.items(start_s, end_s), LINES)
 
     def drawn(
         self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool
     ) -> tuple[Run, ...]:
-        """Return the cells of one column, top first; redrawn only if its counts changed."""
+        """Return the cells of one column, top first; redrawn only if the counts changed."""
         stamp = tuple(part.stamp(*span) for part in self.parts)
         key = (span, rows, role, look, here, self.low)
         held = self._drawn.get(key)
@@ -116,7 +116,7 @@ class HeatCells:
         )
 
     def row_of(self, value_ns: float, rows: int) -> int:
-        """Return the row of a latency."""
+        """Return the row that shows a latency."""
         return max(
             0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows))
         )
@@ -125,9 +125,7 @@ class HeatCells:
 def heat_lines(
     cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look
 ) -> list[Line]:
-    """Return the rows of a heat map of `size` (width, rows), top first: latency labels, then
-    columns.
-    """
+    """Return a heat map of `size` (width, rows), top row first: latency labels, then columns."""
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
     columns = [
@@ -147,8 +145,9 @@ def heat_lines(
 
 @lru_cache(maxsize=32)
 def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
-    """Return the legend of the shades, `LEGEND` cells wide: shares of a column's I/Os, highest
-    first.
+    """Return the legend of the shades, highest first, `LEGEND` cells wide.
+
+    A shade is a share of the I/Os in its column.
     """
     caption = rows > CLOSE
     room = rows - caption
@@ -165,7 +164,7 @@ def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
 
 @lru_cache(maxsize=32)
 def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
-    """Return round latencies by row, 0 the lowest: as many as fit without crowding."""
+    """Return round latencies by row, with row 0 at the bottom: as many as fit without crowding."""
     step = -(-span // rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
     apart = 2 if rows > CLOSE else 1
@@ -179,8 +178,9 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
 
 
 def _choices(least: float, end: float) -> Iterator[list[float]]:
-    """Yield sets of round latencies for labels, from the densest to powers of ten, at last one or
-    none.
+    """Yield sets of round latencies for labels, the densest first.
+
+    The last ones are powers of ten, finally every third.
     """
     for digits in ROUND:
         yield (tens := list(_round_values(digits, least, end)))

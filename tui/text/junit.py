@@ -1,4 +1,4 @@
-"""Write JUnit XML: suites of cases with an outcome."""
+"""Write JUnit XML: suites of test cases, each with an outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 class Case:
     """One test case.
 
-    `group` becomes its class name; `detail` is shown when a reader opens it.
+    `group` becomes the XML class name; `detail` is the text shown when a reader opens the case.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Cases that belong together, such as those of a run. `utc` is RFC 3339."""
+    """Test cases that belong together, such as all checks of a run. `utc` is RFC 3339."""
 
     name: str
     cases: Sequence[Case]
@@ -40,7 +40,10 @@ class Suite:
 
 
 def junit_xml(suites: Sequence[Suite]) -> str:
-    """Return the document, with a newline. Characters that XML cannot represent become ``?``."""
+    """Return the XML document, ending in a newline.
+
+    Characters that XML does not allow become ``?``.
+    """
     root = ElementTree.Element(
         "testsuites", _counts([case for suite in suites for case in suite.cases])
     )

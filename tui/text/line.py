@@ -10,8 +10,11 @@ from typing import Literal
 from msgspec import Struct
 
 Run = tuple[str, str]
-"""Text and its role: the name of a screen style, with ``*60`` for 60 % of its strength,
-``~`` for reverse, ``a/b`` for one role's colour on another's."""
+"""A text and its role.
+
+A role is the name of a screen style, optionally with ``*60`` for 60 % of its strength, ``~`` for
+reverse video, or ``a/b`` for the colour of `a` on that of `b`.
+"""
 
 TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
 BRIGHT, TITLE, HEADING, ACCENT = "bright", "title", "heading", "accent"
@@ -60,7 +63,7 @@ class Line(Struct, frozen=True):
 
     @classmethod
     def of(cls, *runs: Run, fill: str = "") -> Line:
-        """Return a line of these runs without the empty ones."""
+        """Return a line of these runs, empty ones left out."""
         return cls(tuple(run for run in runs if run[0]), fill)
 
     @property
@@ -98,7 +101,10 @@ def clip(runs: Sequence[Run], width: int) -> list[Run]:
 
 
 def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
-    """Replace the cell `at` of runs by a run of one cell; all characters must be one cell wide."""
+    """Replace one cell of the runs, at index `at`.
+
+    All characters must be one cell wide.
+    """
     kept: list[Run] = []
     for text, role in runs:
         before, after = text[: max(0, at)], text[max(0, at + 1) :]
@@ -117,7 +123,7 @@ def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]
 def spread(
     left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", role: str = TEXT
 ) -> list[Run]:
-    """Return the runs with `right` flush right.
+    """Return `left` and, flush right, `right`, with `filler` between them.
 
     `right` is dropped if there is no room for both.
     """
@@ -130,7 +136,7 @@ def spread(
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], at: int) -> list[Line]:
-    """Return two sets of lines side by side, the right one starting at cell `at`."""
+    """Return two sets of lines side by side; `right` starts at cell `at`."""
     pairs = zip_longest(left, right, fillvalue=Line())
     return [
         Line.of(*a.runs, (" " * (at - a.width), TEXT), *b.runs) if b.runs else a for a, b in pairs
@@ -143,7 +149,7 @@ def heading(text: str) -> Line:
 
 
 def rule(title: str, tail: str, width: int) -> Line:
-    """Return a heading: a title, a thin line, and a tail flush right."""
+    """Return a section heading: a title, a thin line, and a tail flush right."""
     left: list[Run] = [(title, TITLE), (" ", FAINT)]
     room = width - width_of_runs(left) - width_of(tail)
     if room < 0:
@@ -157,7 +163,7 @@ def rule(title: str, tail: str, width: int) -> Line:
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
-    """Wrap runs between words.
+    """Wrap runs at word boundaries.
 
     A word longer than the line is broken.
     """
@@ -177,7 +183,7 @@ def _paragraphs(text: str) -> list[tuple[int, str]]:
 
 
 def _broken(text: str, width: int) -> list[tuple[int, int]]:
-    """Return begin and end of each line of a paragraph."""
+    """Return the first and end position of each wrapped line of a paragraph."""
     spans: list[tuple[int, int]] = []
     start = end = 0
     for word in _WORD.finditer(text):
@@ -198,7 +204,7 @@ def _broken(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
-    """Return the runs of a slice of characters of the whole text."""
+    """Return the runs that contain the characters `start` to `end` of the whole text."""
     kept: list[Run] = []
     place = 0
     for text, role in runs:
@@ -222,7 +228,7 @@ def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
 def labelled(
     label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None
 ) -> list[Line]:
-    """Return a label with a text next to it, or below a label that is too long.
+    """Return a label with a text beside it, or below it if the label is too long.
 
     Wrapped lines are indented by `indent`, by default the width of the label.
     """
@@ -236,7 +242,7 @@ def labelled(
 
 
 def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
-    """Return an indented text, with wrapped lines indented slightly more."""
+    """Return an indented text, its wrapped lines indented slightly more."""
     first, *more = wrap(runs, max(width - indent - 2, 10)) or [()]
     return [
         Line.of((" " * indent, TEXT), *first),
@@ -245,13 +251,17 @@ def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
 
 
 MARKS = {"braille": ("╺", "━", "╸"), "block": ("▐", "█", "▌"), "ascii": ("", "#", "")}
-"""Start, fill and end of a bar; without half cells its length is rounded to whole ones."""
+"""Start, fill and end of a bar, by symbol set.
+
+Without half cells, lengths are rounded to whole cells.
+"""
 REACHES = (0.2, 0.5, 1.0)
 
 
 def reach_of(widest: float) -> float:
-    """Return the deviation of a full bar: the smallest step that covers the largest share, at most
-    100 %.
+    """Return the deviation that fills a bar, at most 100 %.
+
+    The smallest step that covers the largest deviation.
     """
     return next((reach for reach in REACHES if widest <= reach), REACHES[-1])
 
@@ -263,10 +273,10 @@ def diverging(
     role: str,
     symbols: Literal["braille", "block", "ascii"],
 ) -> list[Run]:
-    """Return a bar of `width` cells around a thin middle line: negative to the left, positive to
-    the right.
+    """Return a bar from a thin middle line: negative shares to the left, positive to the right.
 
-    `share` None draws nothing. Values beyond half a cell are always visible.
+    The bar is `width` cells wide in all; `reach` is the share that fills one half. Without a share
+    the cells are blank. A bar of half a cell or more is always visible.
     """
     half = (width - 1) // 2
     start, full, end = MARKS[symbols]

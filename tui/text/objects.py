@@ -1,4 +1,4 @@
-"""Objects of an object store as text."""
+"""Object sets of an object store as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ NAMES_SHOWN = 3
 
 
 def objects_text(objects: ObjectSet) -> str:
-    """Return what happens to objects: ``puts 64 objects benchtui/h1/*.*_0_1048576 of 1 MiB``."""
+    """Return what a load does to a set of objects.
+
+    ``puts 64 objects benchtui/h1/*.*_0_1048576 of 1 MiB``
+    """
     does = " and ".join(f"{each}s" for each in objects.does)
     if not objects.names:
         return f"{does} the bucket itself"
@@ -33,7 +36,7 @@ def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
 
 
 def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
-    """Return the objects that a run left in each store, with the first few names."""
+    """Return the objects that a run left behind, a line per store, with the first few names."""
     stores: dict[str, list[ObjectsLeft]] = {}
     for each in left:
         stores.setdefault(each.store, []).append(each)

@@ -43,14 +43,17 @@ FILL = 45  # fill strength, in per cent of the curve's
 
 
 class Ticks(Struct, frozen=True):
-    """Marks of an axis, and their labels."""
+    """Positions of an axis's tick marks, and their labels."""
 
     positions: list[float]
     labels: list[str]
 
 
 class Axis(Struct, frozen=True):
-    """Range and marks of an axis. `step` is set if the marks must be whole cells apart."""
+    """Range and ticks of an axis.
+
+    `step` is the distance between ticks if it must be a whole number of cells.
+    """
 
     low: float
     high: float
@@ -59,10 +62,11 @@ class Axis(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """Points joined by lines, split into parts where values in between are unknown.
+    """Points joined by lines, in several parts where values in between are unknown.
 
-    `points`, `wrong` and `plain` are marked as good, bad, or in the curve's colour. `dashed`: not
-    measured, such as a limit or an extrapolated model. `mark`: a mark of its own.
+    `points` and `wrong` are marked as good and bad, `plain` in the curve's colour. `dashed`: not
+    measured, such as a limit or an extrapolation. `mark`: the character for the curve where colours
+    are not used.
     """
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
@@ -81,7 +85,7 @@ Cells = dict[tuple[int, int], int]
 
 
 class Canvas(Struct):
-    """The cells that curves are drawn in."""
+    """The cells of a chart: its size, the dots of each curve, the fill, and the marks."""
 
     columns: int
     rows: int
@@ -92,7 +96,7 @@ class Canvas(Struct):
     def draw(
         self, parts: Sequence[Sequence[tuple[int, int]]], *, filled: bool, dashed: bool
     ) -> None:
-        """Draw a curve, in parts, through dots (x, y), y upwards.
+        """Draw a curve through dots (x, y), y upwards; parts are not connected.
 
         `filled`: fill down to the axis.
         """
@@ -106,7 +110,7 @@ class Canvas(Struct):
 def _drawn(
     parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, *, filled: bool
 ) -> Cells:
-    """Return the dots that plotext draws for a curve; one plotext pixel is one dot."""
+    """Return the cells of a curve as plotext draws it; one plotext pixel is one dot."""
     import plotext
 
     plotext.terminal.limit(False, False)
@@ -136,7 +140,7 @@ def _drawn(
 
 
 def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
-    """Return every other dash of a curve, along its longer direction."""
+    """Return a curve with gaps, so that it appears dashed along its longer direction."""
     spans = [
         max(each) - min(each)
         for each in zip(*(point for part in parts for point in part), strict=True)
@@ -153,9 +157,9 @@ def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
 
 
 def plot_rows(height: int) -> int:
-    """Return the rows available for curves in a chart of so many lines.
+    """Return the rows left for curves in a chart of `height` lines.
 
-    The rest is title and axis.
+    The others are the title and the axis.
     """
     return max(height, LEAST_HEIGHT) - 3
 
@@ -169,10 +173,10 @@ class Plot(Struct, frozen=True):
     y: Axis
 
     def lines(self, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-        """Return the chart with its axes, in lines of at most `width` cells, at least 30 by 8.
+        """Return the chart in lines of at most `width` cells; the minimum size is 30 by 8.
 
-        `coloured`: the terminal distinguishes curves by colour. Otherwise, or with more curves
-        than colours, each has its own mark. A legend that does not fit next to the title takes
+        `coloured`: the terminal distinguishes curves by colour. Otherwise, or with more curves than
+        colours, each curve has its own mark. A legend that does not fit beside the title takes
         extra lines beyond `height`.
         """
         width, rows = max(width, LEAST_WIDTH), plot_rows(height)
@@ -209,9 +213,9 @@ class Plot(Struct, frozen=True):
 
 
 def _differ_by_colour(curves: Sequence[Curve]) -> bool:
-    """Return whether all solid curves in the legend have different colours.
+    """Return whether colours alone distinguish all solid curves in the legend.
 
-    Dashes distinguish the rest.
+    Dashed curves are recognizable anyway.
     """
     roles = [curve.role for curve in curves if curve.name and not curve.dashed]
     return len(set(roles)) == len(roles)
@@ -220,9 +224,9 @@ def _differ_by_colour(curves: Sequence[Curve]) -> bool:
 def _head(
     title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool
 ) -> list[Line]:
-    """Return the title with the curves' names to its right, or below it.
+    """Return the title with the curves' names beside it or, if room is short, below it.
 
-    `meet` adds the mark of cells where curves meet.
+    `meet` adds the mark of cells in which curves meet.
     """
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
@@ -249,21 +253,21 @@ def _mark(curve: Curve, place: int) -> str:
 
 
 def _dot(value: float, axis: Axis, dots: int) -> int:
-    """Return the dot of a value on an axis.
+    """Return the dot that shows a value on an axis.
 
-    Values outside are drawn at its edge.
+    Values outside the range are drawn at the edge.
     """
     span = (axis.high - axis.low) or 1.0
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
-    """Return the row, from the bottom, in which an axis of so many rows draws a value."""
+    """Return the row that shows a value on an axis of `rows` rows, counted from the bottom."""
     return _dot(value, Axis(low, high, Ticks([], [])), rows * DOWN) // DOWN
 
 
 def _even(axis: Axis, columns: int) -> Axis:
-    """Extend an axis until its marks are whole cells apart."""
+    """Return the axis, extended so that its ticks are a whole number of cells apart."""
     if axis.step is None or axis.high <= axis.low:
         return axis
     last = columns * ACROSS - 1
@@ -272,7 +276,7 @@ def _even(axis: Axis, columns: int) -> Axis:
 
 
 def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
-    """Return the label of each row, in the row where its value is drawn."""
+    """Return the label of each row that has one."""
     found: dict[int, str] = {}
     for value, text in zip(axis.ticks.positions, axis.ticks.labels, strict=True):
         if axis.low <= value <= axis.high * (1 + 1e-9):
@@ -281,7 +285,7 @@ def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
 
 
 def _column_labels(axis: Axis, columns: int) -> dict[int, str]:
-    """Return the label of each column."""
+    """Return the label of each column that has one."""
     known = zip(axis.ticks.positions, axis.ticks.labels, strict=True)
     inside = ((value, text) for value, text in known if axis.low <= value <= axis.high)
     return {_dot(value, axis, columns * ACROSS) // ACROSS: text for value, text in inside}
@@ -322,7 +326,7 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
 def _cells(
     canvas: Canvas, curves: Sequence[Curve], labels: dict[int, str], *, by_mark: bool, grid: bool
 ) -> Iterator[list[Run]]:
-    """Yield the cells of each row."""
+    """Yield the cells of each row, axis labels included."""
     for row in range(canvas.rows):
         ground: Run = ("·", FAINT) if grid and row in labels else (" ", TEXT)
         yield [
@@ -336,7 +340,10 @@ def _cells(
 def _cell(
     canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_mark: bool
 ) -> Run | None:
-    """Return a cell with all curves' dots, in the colour of the curve with most of them."""
+    """Return a cell with the dots of all curves in it, in the colour of the curve with most dots.
+
+    None if no curve passes through it.
+    """
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)
     if not here:
@@ -351,7 +358,7 @@ def _cell(
 
 
 def _runs(cells: Sequence[Run]) -> list[Run]:
-    """Return cells as runs, without trailing blanks."""
+    """Return cells merged into runs of one role, without trailing blanks."""
     kept = list(cells)
     while kept and kept[-1][0] == " ":
         kept.pop()
@@ -362,7 +369,7 @@ def _runs(cells: Sequence[Run]) -> list[Run]:
 
 
 def coloured(lines: Iterable[Line]) -> str:
-    """Return lines for a terminal, with curves in colour."""
+    """Return lines as text for a terminal, with curves in colour."""
     return "\n".join("".join(_painted(text, role) for text, role in line.runs) for line in lines)
 
 
@@ -381,7 +388,7 @@ TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 
 
 class TimeMark(Struct, frozen=True):
-    """An event in one second of the run: its sign and role, and its word in the legend."""
+    """An event in one second of a run: its sign and role on the axis, its word in the legend."""
 
     second: int
     sign: str
@@ -393,7 +400,7 @@ class TimeMark(Struct, frozen=True):
 class TimeAxis:
     """A time axis of `span_s` seconds from `start_s`; `cursor_s` is the selected second.
 
-    If several `marks` share a column, the last one is shown.
+    Where several `marks` share a column, the last one is shown.
     """
 
     start_s: int
@@ -403,13 +410,13 @@ class TimeAxis:
 
     @property
     def cursor_text(self) -> str:
-        """The selected time: ``at 1:05``; empty means now."""
+        """The selected time: ``at 1:05``. Empty without a cursor."""
         return f"at {clock(self.cursor_s - self.start_s)}" if self.cursor_s is not None else ""
 
     def cell(self, column: int, columns: int) -> tuple[int, int]:
-        """Return the first and end second of a column of `columns`.
+        """Return the first second of a column, and the second after its last.
 
-        At least one second, if there are more columns than seconds.
+        With more columns than seconds, a column still covers one second.
         """
         first = self.start_s + column * self.span_s // columns
         return first, max(first + 1, self.start_s + (column + 1) * self.span_s // columns)
@@ -440,7 +447,7 @@ class TimeAxis:
         return "".join(line)
 
     def foot(self, columns: int, filler: str) -> list[Run]:
-        """Return the times and marks under the axis, embedded in a frame's line."""
+        """Return the times and marks under the axis, set into the line of a frame."""
         seconds = range(self.start_s, self.start_s + self.span_s)
         marks = {
             self.column_of(mark.second, columns): mark
@@ -458,15 +465,16 @@ class TimeAxis:
 
     @property
     def legend(self) -> list[Run]:
-        """Legend of the marks, each kind once."""
+        """Legend of the marks, one entry per kind."""
         return list(dict.fromkeys((f"{mark.sign} {mark.word}", mark.role) for mark in self.marks))
 
 
 def axis_of(
     start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None
 ) -> TimeAxis:
-    """Return the axis of a load: the shortest round length for the time so far, at most the planned
-    time.
+    """Return the time axis of a load: the shortest round length that covers the time so far.
+
+    Never longer than the planned time.
     """
     span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
     span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S
@@ -484,11 +492,10 @@ def spread_over(
     peaks: bool = False,
     weights: Sequence[float | None] = (),
 ) -> list[float | None]:
-    """Return one value per column: the mean of its seconds, or the maximum with `peaks`. None is a
-    gap.
+    """Return one value per column: the mean over its seconds, or with `peaks` the maximum.
 
-    `values` are one per second from `first_s`. Mean latencies are weighted by the I/Os per second
-    (`weights`).
+    None is a gap. `values` are one per second from `first_s`. Mean latencies are weighted by the
+    I/Os per second (`weights`).
     """
     found: list[float | None] = []
     for column in range(columns):
@@ -501,9 +508,9 @@ def spread_over(
 def merged(
     values: Sequence[float | None], weights: Sequence[float | None] = (), *, peaks: bool
 ) -> float | None:
-    """Return the mean of known values, weighted if weights are given, or their maximum.
+    """Return the mean of the known values, or with `peaks` their maximum.
 
-    None without values.
+    The mean is weighted if there are `weights`. None if no value is known.
     """
     held = [(value, at) for at, value in enumerate(values) if value is not None]
     if not held or peaks:

@@ -15,7 +15,7 @@ SAID = {
 
 
 def point_text(search: Search, point: SearchPoint, number: str) -> str:
-    """Return a point as a line.
+    """Return a search point as one line.
 
     ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``
     """
@@ -33,7 +33,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
 
 
 def _figure(limit: Limit, found: MeasuredLimit) -> str:
-    """Return the measured value of a limit: ``read p99.9 1.31 ms of 2.00 ms``."""
+    """Return a measured figure next to its limit: ``read p99.9 1.31 ms of 2.00 ms``."""
     if limit.metric == "errors":
         return f"{found.value:.0f} errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
@@ -49,7 +49,7 @@ def knobs_text(knobs: dict[str, object]) -> str:
 
 
 def offer_text(offer: Offer) -> str:
-    """Return what is offered: ``offered 12.0k IOPS, iodepth=8``; ``full load, hosts=4``."""
+    """Return the load of a point: ``offered 12.0k IOPS, iodepth=8``; ``full load, hosts=4``."""
     rate = "full load" if offer.rate_iops is None else f"offered {units.iops(offer.rate_iops)} IOPS"
     knobs = knobs_text({name: value for name, value in offer.knobs.items() if name != RATE})
     return f"{rate}, {knobs}" if knobs else rate

@@ -20,7 +20,7 @@ MOST_EMPTY = "\u2800 "
 
 
 class Tick(Struct, frozen=True):
-    """A tick of an axis: its row, 0 at the top, its mark there, and its text."""
+    """A tick of an axis: its row (0 is the top), its mark, and its label."""
 
     row: int
     mark: str
@@ -30,9 +30,9 @@ class Tick(Struct, frozen=True):
 def level_of(
     share: float, rows: int, symbols: Symbols, *, hanging: bool = False
 ) -> tuple[int, str]:
-    """Return the row, 0 at the top, and the mark of a height from 0 to 1.
+    """Return the row (0 is the top) and the mark that show a height from 0 to 1.
 
-    Hanging charts grow downwards.
+    `hanging`: the chart grows downwards.
     """
     marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
     level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
@@ -41,7 +41,7 @@ def level_of(
 
 
 def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return the number of steps between 0 and `top`: round ones, as many as fit into `rows`."""
+    """Return how many equal round steps divide 0 to `top`: as many as fit into `rows`."""
     counts = range(min(MOST_STEPS, (rows + 1) // 2), 1, -1)
     return next(
         (count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1
@@ -49,7 +49,10 @@ def steps_of(top: float, rows: int, base: int = 1000) -> int:
 
 
 def _is_round(step: float, base: int, known: Collection[float]) -> bool:
-    """Return whether a step is `known` times a power of ten in its unit, or a power of two."""
+    """Return whether a step is round in its unit.
+
+    Round: one of `known` times a power of ten, or for binary units a power of two.
+    """
     while step >= base:
         step /= base
     while 0 < step < 1:
@@ -84,10 +87,7 @@ def ticks_of(
 
 
 def room_of(ticks: Sequence[Tick], width: int) -> int:
-    """Return the width of labels and marks for a chart of `width` cells in all.
-
-    0 if there is no room for them.
-    """
+    """Return how many of a chart's `width` cells labels and marks take; 0 if they do not fit."""
     room = max((width_of(each.text) for each in ticks), default=-1) + 1
     return room if width - room >= LEAST_COLUMNS else 0
 
@@ -95,10 +95,10 @@ def room_of(ticks: Sequence[Tick], width: int) -> int:
 def with_ticks(
     rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of a chart with their labels in front, `room` cells wide.
+    """Return the rows of a chart behind their labels, which are `room` cells wide.
 
-    `grid` draws a faint line from each inner mark where the chart is empty; the frame is the outer
-    line.
+    `grid` draws a faint line from each inner mark through the empty part of the chart; the frame is
+    the outer line.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []

@@ -1,4 +1,4 @@
-"""Searches as text: the answer, its limits, the scaling law; for lists, summaries and reports."""
+"""Searches as text for lists, summaries and reports: answer, limits, scaling law."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rate(value: float | None, unit: str) -> str:
 
 
 def spread(figure: ConfidenceInterval, short: bool = False) -> str:
-    """Return a figure's interval: ``± 2.1 %``, or ``(-5 % +1 %)`` if asymmetric.
+    """Return the 95 % interval relative to a figure: ``± 2.1 %``, or ``(-5 % +1 %)`` if asymmetric.
 
     Empty if unknown.
     """
@@ -54,7 +54,7 @@ def known(figure: ConfidenceInterval, unit: str) -> str:
 
 
 def term(figure: ConfidenceInterval) -> str:
-    """Return a plain number with its interval: ``0.041 (0.035 to 0.047)``."""
+    """Return a dimensionless figure with its interval: ``0.041 (0.035 to 0.047)``."""
     if figure.value is None:
         return units.UNKNOWN
     if figure.low is None or figure.high is None:
@@ -67,14 +67,14 @@ def _number(value: float) -> str:
 
 
 def between(figure: ConfidenceInterval, unit: str) -> str:
-    """Return the ends of an interval: ``47.1k to 49.0k IOPS``; empty if one is unknown."""
+    """Return an interval in absolute terms: ``47.1k to 49.0k IOPS``; empty if an end is unknown."""
     if figure.low is None or figure.high is None:
         return ""
     return f"{BY_UNIT[unit].text(figure.low)} to {rate(figure.high, unit)}"
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:
-    """Return the limits: ``p99.9 < 2 ms and errors = 0``."""
+    """Return the limits of a search: ``p99.9 < 2 ms and errors = 0``."""
     return " and ".join(limit_text(each) for each in limits)
 
 
@@ -90,7 +90,7 @@ def limit_text(limit: LimitRecord) -> str:
 
 
 def limit_kind(limit: LimitRecord) -> str:
-    """Return the limited quantity: ``write p99``, ``mean``, ``errors``."""
+    """Return the quantity that a limit bounds: ``write p99``, ``mean``, ``errors``."""
     if limit.metric == "errors":
         return "errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
@@ -98,7 +98,7 @@ def limit_kind(limit: LimitRecord) -> str:
 
 
 def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
-    """Return the answer in one line."""
+    """Return the answer of a search in one line, such as the capacity and its limits."""
     capacity, unit = answer.capacity, answer.unit
     at = f" at {limits_text(limits)}" if limits else ""
     where = f", {knobs_text(dict(answer.knobs))}" if answer.knobs else ""
@@ -124,12 +124,12 @@ def _held(answer: AnswerRecord) -> str:
 
 
 def hold_text(answer: AnswerRecord) -> str:
-    """Return whether the answer was held; older records do not say."""
+    """Return whether the answer was confirmed by a long hold; empty for older records."""
     return answer.hold or "not held"
 
 
 def knee_text(knee: KneeRecord) -> str:
-    """Return the point above which latency grows faster than load."""
+    """Return the knee: the load above which latency grows faster than load."""
     if knee.iops.value is None:
         return f"no knee: {knee.remark}"
     there = (
@@ -144,7 +144,7 @@ def knee_text(knee: KneeRecord) -> str:
 
 
 def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
-    """Return the measured numbers of hosts, without the ones that the law extrapolates."""
+    """Return the measured points by number of hosts, without the extrapolated ones."""
     return {point.hosts: point for point in scaling.points if not point.extrapolated}
 
 
@@ -161,7 +161,7 @@ def scaling_text(scaling: ScalingRecord) -> str:
 
 
 def headline_text(search: SearchRecord) -> str:
-    """Return the result of a search in one line; empty if there is none yet."""
+    """Return the result of a search in one line; empty while there is none."""
     if search.answer is not None:
         return search.answer.text or answer_text(search.answer, search.limits)
     if search.scaling is not None:
@@ -175,7 +175,7 @@ def headline_text(search: SearchRecord) -> str:
 
 
 def spent_text(search: SearchRecord) -> str:
-    """Return the budget spent: ``9 of 15 points, 2:40 of 30:00``."""
+    """Return how much of the budget a search spent: ``9 of 15 points, 2:40 of 30:00``."""
     within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
     return (
         f"{len(search.points)} of {search.most_points} points,"

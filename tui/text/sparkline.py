@@ -49,7 +49,7 @@ def area(
 
 
 def _fit(values: Sequence[float | None], columns: int) -> list[float | None]:
-    """Return exactly `columns` values: averaged if more, padded with gaps on the left if fewer."""
+    """Return exactly `columns` values: averages of several, or padded with gaps on the left."""
     known = [None if value is None or not isfinite(value) else float(value) for value in values]
     missing = columns - len(known)
     if missing >= 0:
@@ -66,7 +66,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _levels(
     columns: Sequence[float | None], steps: int, low: float, high: float | None
 ) -> list[int]:
-    """Return the filled steps of each column: 0 for a gap, else 1 to `steps`."""
+    """Return how many steps of each column are filled: 0 for a gap, otherwise 1 to `steps`."""
     if high is None:
         high = max((value for value in columns if value is not None), default=low)
     span = high - low
@@ -74,9 +74,9 @@ def _levels(
 
 
 def _level(value: float, span: float, steps: int) -> int:
-    """Return 1 to `steps`.
+    """Return a value as a level from 1 to `steps`.
 
-    The small constant keeps float noise from raising an exact step to the next one.
+    A small constant keeps float noise from raising an exact step to the next one.
     """
     if value <= 0 or span <= 0:
         return 1
@@ -84,7 +84,7 @@ def _level(value: float, span: float, steps: int) -> int:
 
 
 def _row(levels: Sequence[int], base: int, steps: int, symbols: Symbols) -> str:
-    """Return the row of characters that shows the levels from `base` to `base + steps`."""
+    """Return one row of a chart: the characters for levels `base` to `base + steps`."""
     fill = [min(max(level - base, 0), steps) for level in levels]
     if symbols == "braille":
         return "".join(

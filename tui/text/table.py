@@ -1,4 +1,4 @@
-"""Columns, declared once for lists on screens, and tables in terminals and files."""
+"""Columns, declared once, for lists on screens and for tables in terminals and files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, width_of, width_o
 
 Row = TypeVar("Row")
 Cell = str | Run | list[Run]
-"""The content of one cell: a text in the column's role, a run, or several runs."""
+"""The content of one cell: a text, shown in the column's role, one run, or several runs."""
 
 
 class Column(Struct, Generic[Row], frozen=True):
     """One column: its heading, content, width, and priority.
 
-    A `width` of 0 shares the remaining room, `least` to `most` cells; in a `measured` table it is
-    as wide as its widest cell. If room is short, the column with the highest `drop` is dropped
-    first, 0 never, until each of the others has the cells that it `wants`.
+    `width` 0: the column shares the remaining room, `least` to `most` cells, or in a `measured`
+    table is as wide as its widest cell. While a column has fewer cells than it `wants`, the one
+    with the highest `drop` is dropped; 0 is never dropped.
     """
 
     title: str
@@ -49,9 +49,9 @@ class Column(Struct, Generic[Row], frozen=True):
 
 
 def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
-    """Return the columns as wide as their widest cells.
+    """Return columns as wide as their widest cells.
 
-    For small tables that are built completely.
+    For small tables whose rows are all in memory.
     """
     return [
         column if column.width else replace(column, width=_widest(column, rows))
@@ -62,9 +62,10 @@ def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
 def fitted(
     columns: Sequence[Column[Row]], rows: Sequence[Row], *, all_rows: bool = True
 ) -> tuple[Column[Row], ...]:
-    """Return the columns no wider than their content; the others share the room saved.
+    """Return columns no wider than their content; the others share the room saved.
 
-    Marks without a heading keep their width; without `all_rows`, so do all declared widths.
+    Columns of marks, without a heading, keep their width. Without `all_rows`, all declared widths
+    are kept.
     """
     return tuple(
         column
@@ -90,7 +91,7 @@ def _widest(column: Column[Row], rows: Sequence[Row]) -> int:
 
 
 def widths(columns: Sequence[Column[Row]], width: int) -> list[int]:
-    """Return the width of each column for lines of `width`; 0 means dropped."""
+    """Return the width of each column in a line of `width` cells; 0 means the column is dropped."""
     shown = list(range(len(columns)))
     wanted = [column.width or max(column.least, column.wants) for column in columns]
     while _with_gaps(columns, shown, wanted) > width and any(columns[i].drop for i in shown):
@@ -128,7 +129,10 @@ def head_line(
     rooms: Sequence[int],
     marked: Mapping[Column[Row], Run] | None = None,
 ) -> Line:
-    """Return the headings; the declared name, or another one for `marked` columns."""
+    """Return the line of headings.
+
+    `marked` replaces the headings of some columns.
+    """
     cells = [[(marked or {}).get(column, (column.title, LABEL))] for column in columns]
     return _line(columns, rooms, cells, "")
 
@@ -152,7 +156,7 @@ def _cell(cell: Sequence[Run], room: int, right: bool) -> list[Run]:
 
 
 def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> int:
-    """Return the column at cell `x` of a line; the gap before a column belongs to it."""
+    """Return the index of the column at cell `x`; the gap before a column belongs to it."""
     edge = 0
     for index, (column, room) in enumerate(zip(columns, rooms, strict=True)):
         edge += room + (column.gap if edge else 0) if room else 0
@@ -164,10 +168,10 @@ def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> i
 def text_table(
     columns: Sequence[Column[Row]], rows: Iterable[Row], width: int | None = None
 ) -> list[Line]:
-    """Return headings and rows, each column as wide as it needs.
+    """Return headings and rows, each column as wide as its content.
 
-    With `width`, columns are dropped by priority, then the widest columns without a fixed width are
-    cut.
+    With `width`, columns are dropped by priority; then the widest column without a declared width
+    is cut.
     """
     rows = list(rows)
     known = measured(columns, rows)
