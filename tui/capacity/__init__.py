@@ -1,1 +1,1 @@
-"""Find the capacity: next point, verdict of a point, knee, scaling law. Pure."""
+"""Capacity search: the next point, the verdict of a point, the knee, the scaling law. No I/O."""

@@ -30,10 +30,10 @@ State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
 class CapacityAnswer(Struct, frozen=True):
-    """The capacity that a search found. `capacity` in `unit`; `step` is the point that proves it.
+    """The capacity that a search found, in `unit`; `step` is the index of the step that proves it.
 
-    `binding`: the limit that is exceeded first, or OFFERED; `headroom`: share of each limit unused
-    at that point, by the limit's text; `doubts`: contradictions between points.
+    `binding`: the limit exceeded first, or OFFERED. `headroom`: the unused share of each limit in
+    that step, by the limit's text. `doubts`: contradictions between points.
     """
 
     state: State
@@ -52,7 +52,7 @@ class CapacityAnswer(Struct, frozen=True):
 
 
 def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
-    """Return the answer of a capacity search so far."""
+    """Return the answer of a capacity search from the points measured so far."""
     measured = usable(points)
     whole = in_state(search, measured) if has_rate(search) else measured
     state, capacity, point = (_of_rate if has_rate(search) else _of_ladder)(search, points, whole)
@@ -79,13 +79,19 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 
 
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
-    """Return the rate at full load: the mean of several points, or one with its own uncertainty."""
+    """Return the rate at full load with its interval.
+
+    The mean of several points, or a single point with the interval from its own seconds.
+    """
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
 
 
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
-    """Return the mean achieved rate with its interval, from points or the seconds of one."""
+    """Return the mean achieved rate with its interval.
+
+    The interval is from the points or, for a single point, from its seconds.
+    """
     if not points:
         return Estimate()
     rates = [each.iops for each in points]
@@ -99,7 +105,7 @@ def achieved(points: Sequence[SearchPoint]) -> Estimate:
 
 
 def _within(point: SearchPoint) -> float:
-    """Return half the width of a rate's interval, from the variation of its seconds."""
+    """Return half the 95 % interval of a point's rate, from the variation of its seconds."""
     return Z_975 * (point.deviation or 0.0) * point.iops / sqrt(max(point.seconds, 1.0))
 
 
@@ -177,8 +183,9 @@ def _of_ladder(
 
 
 def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
-    """Return the rate of the best setting, and of heavier ones as the upper end: settings between
-    are unknown.
+    """Return the best setting's rate, its upper end raised to the rates of heavier settings.
+
+    Settings between them were not measured.
     """
     return replace(best, high=max([best.high or 0.0, *beyond]))
 
@@ -187,8 +194,10 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
 
 
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
-    """Return the limit exceeded first: at the lowest load that exceeded one, else the closest at
-    the answer.
+    """Return the limit exceeded first.
+
+    At the lowest load that exceeded any limit, otherwise the one closest to being exceeded at the
+    answer.
     """
     broken = [each for each in whole if each.verdict == "breaks"]
     lowest = min(broken, key=lambda each: each.iops, default=None)
@@ -209,7 +218,10 @@ def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPo
 
 
 def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
-    """Return the unused share of each limit at a point: the lowest of all directions."""
+    """Return the unused share of each limit at a point, by the limit's text.
+
+    Of several directions, the lowest share.
+    """
     limits = {each.text: each.most for each in search.limits if each.most > 0}
     found: dict[str, float] = {}
     for each in point.measured:
@@ -220,10 +232,10 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 
 
 def doubts(points: Sequence[SearchPoint]) -> list[str]:
-    """Return contradictions between points: a limit exceeded at clearly less load than was met
-    before.
+    """Return contradictions between points, as text.
 
-    Also full load that exceeded a limit after it had met all.
+    A limit exceeded at clearly less load than another point that met it, or at full load after full
+    load had met all limits.
     """
     paced = [
         (at, each)
@@ -244,8 +256,9 @@ def doubts(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def _recovered(points: Sequence[SearchPoint]) -> list[str]:
-    """Return the violations that the answer ignores: right after an overload, and not repeated
-    after a pause.
+    """Return the violations that the answer ignores, as text.
+
+    They came right after an overload, and a repeat after a pause met the limits.
     """
     return [
         f"point {at + 1} exceeded the limits at {iops(_offered((at, each)))} IOPS right after an "
@@ -266,8 +279,9 @@ def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return contradictions between settings at full load: a lighter one exceeded a limit, a
-    heavier one did not.
+    """Return contradictions between settings at full load, as text.
+
+    A lighter setting exceeded a limit that a heavier one met.
     """
     at = {
         step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]
@@ -296,7 +310,7 @@ def _offered(point: tuple[int, SearchPoint]) -> float:
 
 
 def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[str]:
-    """Return what was not measured, and why, as text."""
+    """Return what the search did not measure, and why, as text."""
     found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:
@@ -316,9 +330,7 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
 
 
 def _heavier(search: Search) -> str:
-    """Return how to produce more load: options to repeat the search with, as far as the profile has
-    any.
-    """
+    """Return how to offer more load: options for another search, if the profile suggests any."""
     options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
     if not options:
         return "more jobs, depth or hosts"
@@ -330,7 +342,10 @@ def _heavier(search: Search) -> str:
 
 
 def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the settings not measured, apart from those implied by others; without a rate."""
+    """Return the settings not measured, as text.
+
+    Without an offered rate, settings implied by others are listed apart.
+    """
     whole = usable(points)
     left = [step for step in rungs(search) if step and not of_rung(whole, step)]
     if has_rate(search):
@@ -342,8 +357,9 @@ def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
 
 
 def _named(steps: Sequence[Rung]) -> str:
-    """Return settings as text: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and
-    7 more``.
+    """Return settings as text, a long list cut.
+
+    ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``
     """
     if all(len(step) == 1 for step in steps):
         return f"{steps[0][0][0]} {', '.join(str(value) for ((_, value),) in steps)}"

@@ -27,13 +27,12 @@ EQUALLY_SURE = 0.7
 
 
 class PointEvidence(Struct, frozen=True):
-    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error, or only
-    its side.
+    """What a point at `rate` says about its binding limit: `ratio` is ln(latency / limit).
 
-    `side`: "least" if the ratio is a lower bound, because the point was ended early or did not
-    achieve the offered load; "over", "under" if there is no latency. `share`: ln(I/Os above the
-    limit / allowed I/Os), for a mean ln(mean / limit): a sum over seconds, so that its mean over
-    points is correct even if seconds differ.
+    `side`: "figure" if the ratio was measured; "least" if it is a lower bound, because the point
+    was ended early or did not achieve the offered load; "over" or "under" without a latency.
+    `share`: ln(I/Os above the limit / allowed I/Os), for a mean ln(mean / limit). A sum over
+    seconds, so its mean over points is correct even if seconds differ.
     """
 
     rate: float
@@ -51,7 +50,7 @@ class PointEvidence(Struct, frozen=True):
 
     @property
     def near(self) -> bool:
-        """Whether it is a figure close to the limit."""
+        """Whether the ratio was measured and is close to the limit."""
         return self.side == "figure" and abs(self.ratio) < EQUALLY_SURE
 
 
@@ -74,12 +73,12 @@ def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvid
 
 
 def _evened(found: Sequence[PointEvidence]) -> list[PointEvidence]:
-    """Return evidence with the uncertainty of points near the limit based on their seconds only.
+    """Return the evidence with one uncertainty per second for all points near the limit.
 
-    A point that by chance has few slow I/Os is low and looks more certain than one with many.
-    Weighting by the points' own uncertainty would therefore underestimate latency. Only points with
-    a slow spell know how much seconds vary; most points fall between two spells. So points are
-    weighted by the number of slow I/Os they contain.
+    A point that has few slow I/Os by chance is low and looks more certain than one with many.
+    Weighting points by their own uncertainty would therefore underestimate latency. Only points
+    with a slow spell show how much seconds vary, and most points fall between two spells. So points
+    are weighted by the number of slow I/Os they contain.
     """
     near = [each for each in found if each.near]
     if not near:
@@ -103,7 +102,7 @@ def _even(each: PointEvidence, variance: float, slope: float) -> PointEvidence:
 def not_recovered(points: Sequence[SearchPoint], at: int) -> bool:
     """Return whether a point exceeded a limit only because of the overload before it.
 
-    True if a recovery point after it met the limit.
+    True if a repeat after a pause met the limit.
     """
     later = points[at + 1] if at + 1 < len(points) else None
     return (
@@ -160,7 +159,7 @@ def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
 def _share(limit: Limit, figure: MeasuredLimit, ratio: float, point: SearchPoint) -> float:
     """Return ln(I/Os above a limit / allowed I/Os).
 
-    Points of old journals have only a percentile to derive it from.
+    For points of old journals it is derived from the percentile.
     """
     if limit.percentile is None or figure.over is None:
         return ratio / figure.slope
@@ -197,14 +196,14 @@ NEAR = 1.05  # of the maximum: a capacity up to here is expected
 
 
 class Belief(Struct, frozen=True):
-    """A posterior of the capacity: ascending rates, and the cumulative probability of each."""
+    """The posterior of the capacity: ascending rates, and the cumulative probability at each."""
 
     rates: tuple[float, ...]
     shares: tuple[float, ...]
     cliff: float  # probability of a cliff
 
     def quantile(self, share: float) -> float:
-        """Return the rate below which the capacity lies with this probability."""
+        """Return the rate that the capacity is below with this probability."""
         import numpy as np
 
         return float(np.exp(np.interp(share, self.shares, np.log(self.rates))))
@@ -246,7 +245,7 @@ def _believe(evidence: tuple[PointEvidence, ...], top: float) -> Belief:
 
 
 def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tuple[Array, float]:
-    """Return the log mass of each capacity, and the probability of a cliff."""
+    """Return the log probability mass at each capacity, and the probability of a cliff."""
     import numpy as np
 
     prior = np.log(_prior(np.exp(logs) / top))
@@ -281,7 +280,7 @@ def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tu
 
 
 def _prior(ratio: Array) -> Array:
-    """Return the prior density of ln(capacity): higher near the maximum, low above it."""
+    """Return the prior density of ln(capacity / maximum): high near the maximum, low above it."""
     import numpy as np
 
     below = 0.5 * ratio / NEAR + 0.5 / np.log(NEAR / LOWEST)
@@ -290,7 +289,7 @@ def _prior(ratio: Array) -> Array:
 
 
 def _normal(z: Array) -> Array:
-    """Return the normal distribution function to 2e-3, approximated (Bowling 2009)."""
+    """Return the standard normal distribution function, to 2e-3 (Bowling 2009)."""
     import numpy as np
 
     found: Array = 1 / (1 + np.exp(-np.clip(1.5976 * z + 0.07056 * z**3, -60, 60)))
@@ -304,7 +303,7 @@ def _log(values: Array) -> Array:
 
 
 def _said(shift: Array, slopes: Array) -> Array:
-    """Return ln(latency / limit) of the smooth model at ln(rate / capacity)."""
+    """Return ln(latency / limit) in the smooth model; `shift` is ln(rate / capacity)."""
     import numpy as np
 
     found: Array = -np.log(np.maximum(1 - slopes * (np.exp(shift) - 1), np.exp(-2 * CAP)))
@@ -314,7 +313,7 @@ def _said(shift: Array, slopes: Array) -> Array:
 def _smooth(
     each: PointEvidence, logs: Array, slopes: Array, wander: Array, bunched: Array
 ) -> Array:
-    """Return the log likelihood of a point in the smooth model."""
+    """Return the log likelihood of a point in the smooth model, by capacity."""
     import numpy as np
 
     shift = np.log(each.rate) - logs
@@ -336,11 +335,11 @@ def _smooth(
 
 
 def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Array) -> Array:
-    """Return the same for a point near the limit, from its share of I/Os above it.
+    """Return the log likelihood of a point near the limit, from its share of I/Os above it.
 
     The logarithm of that share is linear in the rate. If slow I/Os are bursty, most points have
-    fewer than the mean and few have many: log-normal around the mean. The burstiness is unknown:
-    `bunched` times what each point shows.
+    fewer of them than the mean and few points have many: log-normal around the mean. The burstiness
+    is unknown: `bunched` times what each point shows.
     """
     import numpy as np
 
@@ -353,7 +352,10 @@ def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Ar
 
 
 def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Array:
-    """Return the log likelihood of a point if latency only shows the side of a cliff."""
+    """Return the log likelihood of a point in the cliff model, by capacity.
+
+    In that model latency shows only whether the rate is above or below the capacity.
+    """
     import numpy as np
 
     above = _normal((np.log(each.rate) - logs) / np.sqrt(wander**2 + 0.003**2))
@@ -368,8 +370,9 @@ def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Arra
 
 
 def _calm(each: PointEvidence, evidence: Sequence[PointEvidence]) -> float:
-    """Return the density of a figure below a cliff: wide at first, then close to that of the next
-    lower rate.
+    """Return the density of a latency below a cliff.
+
+    Wide for the lowest rate, otherwise centred on the latency at the next lower rate.
     """
     lower = [
         other

@@ -1,4 +1,4 @@
-"""The cost of points, and which points a load curve or a scaling run still needs."""
+"""The time that points cost, and the points that a load curve or a scaling run still needs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ AFTER_OVER_S = 3.0  # pause after an overload
 
 
 def spent_s(points: Sequence[SearchPoint]) -> float:
-    """Return the seconds of load and pauses that points took, including unmeasured lead time."""
+    """Return the seconds spent on points: load, unmeasured lead time, and pauses."""
     return sum(cost_s(each.offer, each.seconds) for each in points)
 
 
 def cost_s(offer: Offer, seconds: float) -> float:
-    """Return the seconds of load and pauses that a point of this length takes."""
+    """Return the seconds that a point takes: its pause, its unmeasured lead, `seconds` measured."""
     return offer.settle_s + offer.lead_s + seconds
 
 
 def lead_s(search: Search, seconds: float) -> float:
-    """Return how long the load runs before a point of this length is measured."""
+    """Return for how many seconds the load runs before a point of `seconds` is measured."""
     return search.lead_s + (0.0 if search.own_ramp else usual_ramp_s(seconds))
 
 
 def seconds_for(search: Search, rate: float | None, longer: float = 1.0) -> float:
-    """Return how long a point must last to have enough I/Os beyond its percentiles.
+    """Return how many seconds a point needs for enough I/Os beyond its percentiles.
 
-    Within the bounds of the search.
+    Within the search's bounds; `longer` multiplies the result. `rate` None: full load.
     """
     needed = max(search.point_s, _least_ios(search) / rate) if rate else search.point_s
     return float(
@@ -54,16 +54,16 @@ def _least_ios(search: Search) -> float:
 
 
 def settle_after(points: Sequence[SearchPoint]) -> float:
-    """Return the pause before the next point."""
+    """Return the pause before the next point, in seconds."""
     if not points or points[-1].verdict != "breaks":
         return 0.0
     return AFTER_OVER_S
 
 
 def fits(search: Search, points: Sequence[SearchPoint], offer: Offer) -> Offer | None:
-    """Return an offer shortened to the time left, with its lead.
+    """Return an offer shortened to the time left in the budget, with its lead.
 
-    None if not even the shortest point fits.
+    None if even the shortest point does not fit.
     """
     seconds = offer.seconds
     if search.within_s is not None:
@@ -79,7 +79,10 @@ FEW = 5  # below this many numbers of hosts, each is measured twice: the model h
 
 
 def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point of a load curve: the maximum, then its shares not measured yet."""
+    """Return the next point of a load curve: full load first, then the shares not yet measured.
+
+    None if all are measured.
+    """
     top = next((each.iops for each in reversed(points) if each.offer.rate_iops is None), None)
     if top is None:
         why = "rate at full load"
@@ -97,7 +100,10 @@ def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None
 
 
 def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> list[float]:
-    """Return the shares without a point near them: repeated full load is slightly off the first."""
+    """Return the shares of the maximum that have no point near them.
+
+    Near, because repeated full load differs slightly from the first.
+    """
     order = shares_in_order(search)
     rates = [each.offer.rate_iops for each in points if each.offer.rate_iops is not None]
     measured = {min(order, key=lambda share: abs(share * top - rate)) for rate in rates}
@@ -107,8 +113,8 @@ def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> l
 def shares_in_order(search: Search) -> list[float]:
     """Return the shares of the maximum in measuring order.
 
-    Random, so that load is not confounded with time. Up-down measures every other one upwards and
-    the rest downwards, which shows after-effects of the previous load.
+    By default random, so that load is not confounded with time. Up-down measures every other share
+    upwards and the rest downwards, which shows after-effects of the previous load.
     """
     shares = sorted(set(search.shares))
     if search.order == "up-down":
@@ -120,15 +126,16 @@ def shares_in_order(search: Search) -> list[float]:
 def hosts_in_order(search: Search) -> list[int]:
     """Return the numbers of hosts in measuring order.
 
-    Few of them are measured twice, up and down.
+    A short list is measured twice, upwards and downwards.
     """
     values = next((knob.values for knob in search.over if knob.name == HOSTS), ())
     return [*values, *(reversed(values) if len(values) < FEW else ())]
 
 
 def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point of a scaling run: each number of hosts at full load, as often as
-    requested.
+    """Return the next point of a scaling run: each number of hosts at full load.
+
+    As often as requested; None if all are measured.
     """
     done, seen = Counter(each.offer.knobs.get(HOSTS, each.hosts) for each in points), set[int]()
     for hosts in hosts_in_order(search):
@@ -148,7 +155,7 @@ AS_IF_IOPS = 1e6  # of the maximum, if nothing was measured yet
 def lacking(search: Search, points: Sequence[SearchPoint]) -> list[Offer]:
     """Return the points still to measure, in order.
 
-    None for a capacity search, which decides as it goes.
+    Empty for a capacity search, which decides each point from the ones before.
     """
     following = {"curve": next_of_curve, "scaling": next_of_scaling}.get(search.kind)
     found: list[Offer] = []
@@ -172,9 +179,9 @@ def lacking(search: Search, points: Sequence[SearchPoint]) -> list[Offer]:
 
 
 def points_planned(search: Search) -> int:
-    """Return how many points a search measures if none must be repeated.
+    """Return how many points a search measures if none has to be repeated.
 
-    For a capacity search, the maximum.
+    For a capacity search, the maximum number.
     """
     return min(search.points, len(lacking(search, ())) or search.points)
 

@@ -34,7 +34,7 @@ FULL = 0.999  # of m: the curve has no end within the data
 class CurveKnee(Struct, frozen=True):
     """The point above which latency grows faster than load.
 
-    `remark`: why there is none, or its caveat.
+    `remark`: why there is none, or a caveat.
     """
 
     rate: Estimate
@@ -43,7 +43,7 @@ class CurveKnee(Struct, frozen=True):
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
-    """Return the knee of a curve, from achieved rates and one latency figure at each."""
+    """Return the knee of a curve, from achieved rates and the latency at each."""
     check_statistics("the knee of a load curve")
     import numpy as np
 
@@ -62,7 +62,10 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
 
 
 def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) -> Array:
-    """Return ln(latency) over the grid: the fit in the first row, resampled curves below."""
+    """Return ln(latency) over the grid: the fit in the first row, random variations below.
+
+    The variations are drawn from the uncertainty of the fit.
+    """
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -95,7 +98,10 @@ def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) 
 
 
 def _log_latency(terms: Array, x: Array, top: float) -> Array:
-    """Return ln(latency) for each row of terms: ln a, ln b, ln(m / top - 1), ln p."""
+    """Return ln(latency) at rates `x`, a row for each row of `terms`.
+
+    Terms: ln a, ln b, ln(m / top - 1), ln p.
+    """
     import numpy as np
 
     load = np.minimum(x / (top * (1 + np.exp(terms[:, 2:3]))), FULL)
@@ -113,9 +119,9 @@ MANY = 1000  # degrees of freedom above which Student's t is taken as normal
 
 
 class UncertainPoint(Struct, frozen=True):
-    """A point: rate, latency, and the standard error of ln(latency) with its degrees of freedom.
+    """A point of a load curve: rate, latency, standard error of ln(latency).
 
-    None: unknown.
+    `degrees` of freedom of that error. None: unknown.
     """
 
     rate: float
@@ -125,7 +131,7 @@ class UncertainPoint(Struct, frozen=True):
 
 
 class Area(Struct, frozen=True):
-    """Mean ratio of latency, curve B over A, at rates from `low` to `high` that both cover.
+    """Mean ratio of latency, curve B over A, at the rates `low` to `high` that both cover.
 
     `remark`: why there is no interval.
     """
@@ -137,7 +143,10 @@ class Area(Struct, frozen=True):
 
 
 class _Mean(Struct, frozen=True):
-    """Mean of ln(latency): smoothed, and by straight lines; weights and effective points."""
+    """A curve's mean of ln(latency): of the smoothed curve, and of straight lines between points.
+
+    `shares`: weight of each point; `inside`: effective number of points.
+    """
 
     smooth: float
     straight: float
@@ -146,7 +155,7 @@ class _Mean(Struct, frozen=True):
 
 
 def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | None:
-    """Return the latency difference over the load that both curves cover.
+    """Return the ratio of latency, B over A, at the rates that both curves cover.
 
     None if they do not overlap.
     """
@@ -191,7 +200,7 @@ def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """Return the closest non-decreasing values (pool adjacent violators)."""
+    """Return the non-decreasing values closest to `values` (pool adjacent violators)."""
     pools: list[list[float]] = []
     for value in values:
         pools.append([value])
@@ -202,9 +211,9 @@ def _rising(values: Sequence[float]) -> list[float]:
 
 
 def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
-    """Return the points by ascending rate, merging those of the same rate.
+    """Return the points by ascending rate, those of one rate merged.
 
-    A point without an error gets the typical one.
+    A point without an error gets the typical error.
     """
     usual = median([each.error for each in points if each.error is not None] or [inf])
     full = [each if each.error is not None or usual == inf else UncertainPoint(each.rate,
@@ -218,9 +227,9 @@ def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
 
 
 def _one(points: Sequence[UncertainPoint]) -> UncertainPoint:
-    """Return the mean of points at the same rate.
+    """Return the mean of several points at one rate.
 
-    Its error is the larger one of their own errors and their scatter.
+    Its error is the larger of the points' own errors and their scatter.
     """
     if len(points) == 1:
         return points[0]
@@ -263,8 +272,9 @@ def _mean(points: Sequence[UncertainPoint], low: float, high: float) -> _Mean:
 
 
 def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tuple[float, float]]:
-    """Return the variance components of a mean with degrees of freedom: each point's own, and the
-    scatter.
+    """Return the variance components of a weighted mean, each with degrees of freedom.
+
+    One for each point's own error, one for the scatter.
     """
     own = [((share * each.error) ** 2, max(each.degrees, 1.0))
            for share, each in zip(shares, points, strict=True) if each.error]  # fmt: skip
@@ -273,7 +283,7 @@ def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tu
 
 
 def _reach(parts: Sequence[tuple[float, float]]) -> float:
-    """Return half the 95 % interval, with degrees of freedom by Welch and Satterthwaite."""
+    """Return half of the 95 % interval, degrees of freedom by Welch and Satterthwaite."""
     variance = sum(part for part, _ in parts)
     if not variance:
         return 0.0
@@ -290,7 +300,7 @@ MOST_HOSTS = 1e6  # a maximum beyond this is none
 
 
 class ScalingPoint(Struct, frozen=True):
-    """The rate of so many hosts together.
+    """The rate of a number of hosts together.
 
     `error`: relative standard error of the rate, from its own seconds.
     """
@@ -301,8 +311,9 @@ class ScalingPoint(Struct, frozen=True):
 
 
 class ScalePoint(Struct, frozen=True):
-    """A point of the chart. `efficiency`: relative to linear growth from the lowest number of
-    hosts.
+    """One number of hosts in the scaling chart.
+
+    `efficiency`: rate relative to linear growth from the lowest number of hosts.
     """
 
     hosts: int
@@ -312,9 +323,9 @@ class ScalePoint(Struct, frozen=True):
 
 
 class Scaling(Struct, frozen=True):
-    """The scaling law, if the points allow one.
+    """The scaling law fitted to points, if there are enough.
 
-    `best_hosts`: the number of hosts at its maximum; None if it has none.
+    `best_hosts`: the number of hosts at the law's maximum; None if it has no maximum.
     """
 
     points: list[ScalePoint] = field(default_factory=list)
@@ -326,7 +337,7 @@ class Scaling(Struct, frozen=True):
 
 
 def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
-    """Return the points of a search at full load, by number of hosts."""
+    """Return the points of a search at full load, as rates by number of hosts."""
     return [
         ScalingPoint(
             each.offer.knobs.get(HOSTS, each.hosts),
@@ -339,7 +350,7 @@ def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
 
 
 def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
-    """Return the fitted law with its uncertainty, and measured and extrapolated points."""
+    """Return the fitted law with its uncertainty, and its measured and extrapolated points."""
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
         few = f"{len(numbers)} numbers of hosts: the law has three unknowns and is not fitted"
@@ -408,8 +419,9 @@ def _law(fits: Array, hosts: Array) -> Array:
 
 
 def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
-    """Return each point's relative standard error: from the residuals, at least that of its own
-    seconds.
+    """Return the relative standard error of each point.
+
+    From the residuals of the fit, but at least the one from the point's own seconds.
     """
     import numpy as np
 
@@ -423,7 +435,7 @@ def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
 
 
 def _estimate(values: Array) -> Estimate:
-    """Return the first value as the figure, with the interval of all others around it."""
+    """Return the first value, with the 95 % interval of the resampled values after it."""
     import numpy as np
 
     low, high = np.percentile(values[1:], [2.5, 97.5])
@@ -434,7 +446,7 @@ def _estimate(values: Array) -> Estimate:
 def _best(fits: Array) -> Estimate:
     """Return the number of hosts at the law's maximum: sqrt((1 - contention) / coherence).
 
-    Ends without a bound are None.
+    `fits`: the fit first, then resampled ones. Numbers above MOST_HOSTS are None: no maximum.
     """
     import numpy as np
 

@@ -1,6 +1,4 @@
-"""Hold a load for a long time: its steadiness, what a failed hold implies, and what it cannot
-detect.
-"""
+"""Hold a load for a long time: was it steady, what a failure means, what a hold cannot detect."""
 
 from __future__ import annotations
 
@@ -45,9 +43,9 @@ def steadiness_of(
     seconds: Sequence[ClusterSecond],
     directions: Mapping[str, Sequence[str]],
 ) -> Steadiness:
-    """Return how steady a load was: seconds that exceeded a limit, and the trend of mean latency.
+    """Return how steady a load was: the seconds that exceeded a limit, the trend of mean latency.
 
-    `directions`: the ones each limit applies to, by its text.
+    `directions`: to which directions each limit applies, by the limit's text.
     """
     bad = [_is_bad(limits, offer, each, directions) for each in seconds]
     changed = change_point(bad)
@@ -69,7 +67,7 @@ def _is_bad(
     second: ClusterSecond,
     directions: Mapping[str, Sequence[str]],
 ) -> bool:
-    """Return whether a single second exceeded a limit, or stalled."""
+    """Return whether one second exceeded a limit or had a stall."""
     if (
         offer.rate_iops is not None
         and sum(second.ios.values()) < HALF * offer.rate_iops * second.seconds
@@ -90,10 +88,9 @@ def _is_bad(
 
 
 def change_point(bad: Sequence[bool]) -> int | None:
-    """Return the second from which a load exceeded the limits for good; None if there is none.
+    """Return the second from which a load exceeded its limits for good; None if there is none.
 
-    By the likelihood ratio of two shares of bad seconds against one, corrected for testing every
-    second.
+    By likelihood ratio: two shares of bad seconds against one, corrected for testing every second.
     """
     count, total = len(bad), sum(bad)
     best, found, before = 0.0, None, 0
@@ -109,14 +106,14 @@ def change_point(bad: Sequence[bool]) -> int | None:
 
 
 def _likely(hits: int, count: int) -> float:
-    """Return the maximum log-likelihood of so many hits."""
+    """Return the maximum log-likelihood of `hits` in `count` trials."""
     return sum(each * log(each / count) for each in (hits, count - hits) if each)
 
 
 def spells_of(bad: Sequence[bool]) -> list[int]:
-    """Return the seconds at which spells of bad seconds begin.
+    """Return the second at which each spell of bad seconds begins.
 
-    Spells less than NEAR_S apart are one.
+    Spells less than NEAR_S apart count as one.
     """
     found: list[int] = []
     last = -NEAR_S - 1
@@ -128,7 +125,7 @@ def spells_of(bad: Sequence[bool]) -> list[int]:
 
 
 def _rises(seconds: Sequence[ClusterSecond]) -> bool:
-    """Return whether the mean latency rises during the load: Kendall's S of blocks (Mann 1945)."""
+    """Return whether mean latency rises during a load: Kendall's S over blocks (Mann 1945)."""
     pairs = [
         (sum(map(time_in, each.lat.values())), sum(sum(lat.n) for lat in each.lat.values()))
         for each in seconds
@@ -149,7 +146,7 @@ def _rises(seconds: Sequence[ClusterSecond]) -> bool:
 
 
 def held(search: Search, point: SearchPoint) -> bool:
-    """Return whether a held load met the limits: all limits met, and the offered load achieved."""
+    """Return whether a hold passed: all limits met, and the offered load achieved."""
     if point.verdict == "meets":
         return True
     limits = {each.text: each.most for each in search.limits}
@@ -167,7 +164,7 @@ def failed_holds(search: Search, points: Sequence[SearchPoint]) -> list[int]:
 
 
 def unlike(search: Search, point: SearchPoint) -> bool:
-    """Return whether a failed hold shows another state of the system than shorter points before it.
+    """Return whether a failed hold shows a state of the system that shorter points did not show.
 
     A load that is slightly too high also exceeds the limits now and then; that is the known state.
     """
@@ -178,7 +175,7 @@ def unlike(search: Search, point: SearchPoint) -> bool:
 def excess(search: Search, point: SearchPoint) -> float:
     """Return by how much a point exceeds its limits.
 
-    I/Os over a limit as a multiple of those allowed, or mean / limit.
+    I/Os above a limit as a multiple of those allowed; for a mean, mean / limit.
     """
     limits = {each.text: each.most for each in search.limits if each.metric == "latency"}
     found = [each.over if each.over is not None else (each.value or 0.0) / limits[each.limit]
@@ -187,16 +184,16 @@ def excess(search: Search, point: SearchPoint) -> float:
 
 
 def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points of the current state: from the last hold or contradiction that shows a new
-    one.
+    """Return the points of the current state of the system.
+
+    From the last hold or contradiction that revealed a new state.
     """
     begun = [at for at in failed_holds(search, points) if unlike(search, points[at])]
     return list(points[max([*begun, *contradictions(search, points)], default=0) :])
 
 
 def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
-    """Return the indices of points that contradict earlier ones: a limit exceeded at less load than
-    met.
+    """Return the indices of points that exceeded a limit at less load than earlier points met.
 
     Right after an overload, a violation counts only if it repeats after the longest pause.
     """
@@ -225,7 +222,7 @@ def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
 
 
 def _settled(points: Sequence[SearchPoint], at: int) -> bool:
-    """Return whether a point describes the system, not the effect of an overload before it."""
+    """Return whether a point shows the system itself, not the effect of an overload before it."""
     point, before = points[at], points[at - 1] if at else None
     if point.verdict != "breaks" or before is None:
         return True
@@ -235,9 +232,7 @@ def _settled(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
-    """Return whether one of two points exceeded the limits at clearly less load than the other met
-    them.
-    """
+    """Return whether one point exceeded the limits at clearly less load than another met them."""
     if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
         return False
     less, more = sorted((one, other), key=lambda each: each.offer.rate_iops or 0.0)
@@ -247,8 +242,9 @@ def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
 
 
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return the search with points as long as failed holds require: several stalls, or up to the
-    next change.
+    """Return the search with its points as long as failed holds require.
+
+    Long enough for several stalls, or for the next change of state.
     """
     failed = [points[at] for at in failed_holds(search, points)]
     found = [
@@ -272,9 +268,9 @@ def holds_of(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 
 
 def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | None:
-    """Return the last hold of the current state that passed and was long enough.
+    """Return the last hold that passed in the current state and was long enough.
 
-    None: nothing is held.
+    None if there is none.
     """
     last = next(reversed(holds_of(in_state(search, points))), None)
     return (
@@ -302,7 +298,7 @@ def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
 
 
 def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
-    """Return why a hold failed, with its point."""
+    """Return why the hold at index `at` failed, with the number of its point."""
     point, found = points[at], points[at].steadiness
     load = (
         "full load" if point.offer.rate_iops is None else f"{iops_text(point.offer.rate_iops)} IOPS"
@@ -321,8 +317,9 @@ def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
 
 
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return notes on holds: what failed ones changed, how one passed, what this length cannot
-    detect.
+    """Return notes on holds, as text.
+
+    The effect of failed holds, how the last one passed, and what its length cannot detect.
     """
     notes = [
         f"{failure_text(search, points, at)}; the answer was lowered"
@@ -349,7 +346,10 @@ def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
 
 
 def missed_text(search: Search, passed: SearchPoint) -> str:
-    """Return the longest stall that a hold could have missed: one with all allowed slow I/Os."""
+    """Return the longest stall that a hold could have missed, as text.
+
+    A stall as long as all allowed slow I/Os together stays within the limits.
+    """
     allowed = {
         each.text: 1 - each.percentile / 100
         for each in search.limits

@@ -23,7 +23,7 @@ class Estimate(Struct, frozen=True):
     high: float | None = None
 
     def times(self, factor: float) -> Estimate:
-        """Return it in another unit."""
+        """Return the estimate multiplied by `factor`, such as a conversion of units."""
         return Estimate(
             *(None if each is None else each * factor for each in (self.value, self.low, self.high))
         )
@@ -32,7 +32,7 @@ class Estimate(Struct, frozen=True):
 def ratio_of(a: Estimate, b: Estimate) -> Estimate:
     """Return B / A of two independent positive figures.
 
-    Without an end if either has none.
+    Without an interval if A or B has none.
     """
     if not a.value or not b.value:
         return Estimate()
@@ -70,16 +70,16 @@ def above(buckets: Buckets, index: int) -> int:
 
 
 def blocks_of(values: Sequence[float]) -> list[float]:
-    """Return sums over blocks of consecutive seconds, at most BLOCKS."""
+    """Return the sums of blocks of consecutive seconds, at most BLOCKS."""
     length = max(1, -(-len(values) // BLOCKS))
     return [sum(values[at : at + length]) for at in range(0, len(values) - length + 1, length)]
 
 
 def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
-    """Return the standard error of a sum of seconds by blocks, with Student's quantile.
+    """Return the standard error of a sum over seconds, and Student's quantile for it.
 
-    None with too few blocks. `residuals` are the seconds' deviations from the mean; they sum to
-    about 0.
+    From blocks of seconds; None with too few. `residuals` are deviations of seconds from the mean
+    and sum to about 0.
     """
     blocks = blocks_of(residuals)
     if len(blocks) < LEAST_BLOCKS:
@@ -95,7 +95,7 @@ def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
 
 
 def lag_of(residuals: Sequence[float]) -> int:
-    """Return the lag in seconds above which residuals are uncorrelated, at least 1."""
+    """Return the lag in seconds beyond which residuals are uncorrelated, at least 1."""
     power = sum(each * each for each in residuals)
     for lag in range(1, len(residuals) // LEAST_BLOCKS):
         alike = sum(one * other for one, other in zip(residuals, residuals[lag:], strict=False))
@@ -105,10 +105,10 @@ def lag_of(residuals: Sequence[float]) -> int:
 
 
 class LatencyInterval(Struct, frozen=True):
-    """A latency in ns with its 95 % interval; `high` is infinite if too few I/Os are beyond it.
+    """A latency in ns with its 95 % interval; `high` is infinite with too few I/Os beyond it.
 
     `share_error`: relative standard error of the share of I/Os beyond a percentile; for a mean, of
-    the mean. `slope`: decrease of the latency's logarithm per increase of that share's logarithm.
+    the mean. `slope`: by how much ln(latency) falls when the logarithm of that share rises by 1.
     """
 
     value: float
@@ -121,11 +121,11 @@ class LatencyInterval(Struct, frozen=True):
 def percentile_told(
     whole: Buckets, percentile: float, seconds: Sequence[Buckets]
 ) -> LatencyInterval | None:
-    """Return a percentile with its interval; None without I/Os.
+    """Return a percentile of latency with its interval; None without I/Os.
 
-    By order statistics: the number of I/Os beyond it is binomial, sqrt(n p (1 - p)), or more
-    uncertain by the variation between blocks of `seconds` if slow I/Os are bursty. With few bursts
-    it is skewed: gamma, by Wilson and Hilferty.
+    By order statistics: the number of I/Os beyond a percentile is binomial, sqrt(n p (1 - p)). If
+    slow I/Os are bursty, it varies more, by the variation between blocks of `seconds`. With few
+    bursts the distribution is skewed: gamma, by Wilson and Hilferty.
     """
     total = sum(whole.n)
     if not total:
@@ -151,7 +151,7 @@ def percentile_told(
 def _share_error(
     index: int, slow: float, kept: float, seconds: Sequence[Buckets]
 ) -> tuple[float, float]:
-    """Return the relative standard error of the I/Os beyond a bucket, and its quantile."""
+    """Return the relative standard error of the I/Os beyond a bucket, and the quantile for it."""
     drawn = sqrt(kept / max(slow, 1e-9))
     ios = [sum(each.n) for each in seconds]
     behind = [above(each, index) for each in seconds]
@@ -170,12 +170,12 @@ def _share_error(
 
 
 def _gamma(z: float, error: float) -> float:
-    """Return a quantile of a gamma distribution with mean 1 (Wilson and Hilferty 1931)."""
+    """Return the gamma quantile for normal deviate `z`, mean 1 (Wilson and Hilferty 1931)."""
     return max(1 - error * error / 9 + z * error / 3, 0.0) ** 3
 
 
 def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
-    """Return the value that this share of I/Os exceeds."""
+    """Return the latency that a share `tail` of the I/Os exceeds, in ns."""
     place = counts[-1] * (1 - min(tail, 1.0))
     return float(
         index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)])
@@ -206,19 +206,22 @@ def mean_told(
 
 
 def time_in(buckets: Buckets) -> float:
-    """Return the total time of all I/Os in ns, to the resolution of buckets."""
+    """Return the sum of all latencies in ns, to the resolution of the buckets."""
     return float(sum(index_to_value(at) * n for at, n in zip(buckets.idx, buckets.n, strict=True)))
 
 
 def over_limit(buckets: Buckets, most_ns: float) -> int:
-    """Return how many I/Os certainly took longer: those in buckets above the limit's own."""
+    """Return how many I/Os certainly took longer than `most_ns`.
+
+    Only buckets above that of the limit count.
+    """
     return above(buckets, value_to_index(int(most_ns)))
 
 
 def share_over(buckets: Buckets, most_ns: float) -> float:
-    """Return the share of I/Os that took longer than this.
+    """Return the share of I/Os that took longer than `most_ns`.
 
-    The limit's own bucket is split in proportion.
+    The bucket that contains the limit is split in proportion.
     """
     own = value_to_index(int(most_ns))
     middle, behind = index_to_value(own), above(buckets, own)

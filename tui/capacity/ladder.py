@@ -1,4 +1,4 @@
-"""The next rung of a ladder: a search over settings of a load without a rate."""
+"""The next rung of a ladder: a search over settings such as jobs and depth, without a rate."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Rung = tuple[tuple[str, int], ...]
 
 
 class Standing(Struct, frozen=True):
-    """The state of every setting, ascending by load.
+    """Which settings met the limits, which exceeded them (`broken`), ascending by load.
 
-    `unsure`: measured but unclear; `left`: unknown.
+    `unsure`: measured, but the verdict is unclear. `left`: neither measured nor implied.
     """
 
     met: tuple[Rung, ...] = ()
@@ -31,7 +31,7 @@ class Standing(Struct, frozen=True):
 
 
 def rungs(search: Search) -> list[Rung]:
-    """Return all settings by load: the product of their values, such as jobs, depth and hosts."""
+    """Return all settings, ascending by load: every combination of jobs, depth, hosts and so on."""
     knobs = [knob for knob in search.over if knob.name != RATE and knob.values]
     settings = [tuple((knob.name, value) for knob, value in zip(knobs, values, strict=True))
                 for values in product(*(knob.values for knob in knobs))]  # fmt: skip
@@ -43,7 +43,7 @@ def _load(rung: Rung) -> int:
 
 
 def lighter(one: Rung, other: Rung) -> bool:
-    """Return whether no knob of one setting is higher than that of another.
+    """Return whether no knob of `one` is higher than in `other`.
 
     True for equal settings.
     """
@@ -51,12 +51,15 @@ def lighter(one: Rung, other: Rung) -> bool:
 
 
 def of_rung(points: Sequence[SearchPoint], rung: Rung) -> list[SearchPoint]:
-    """Return the points of one setting."""
+    """Return the points measured at one setting."""
     return [each for each in points if each.offer.knobs == dict(rung)]
 
 
 def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point: the heaviest setting, then bisection of the unknown ones."""
+    """Return the next point: the heaviest setting first, then bisection of the unknown settings.
+
+    None if every setting is known.
+    """
     known = standing(search, points)
     if known.unsure is not None:
         return _offer_rung(search, points, known.unsure, "unclear: repeat for longer", 2.0)
@@ -71,10 +74,10 @@ def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 
 
 def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
-    """Return the state of every setting by its points.
+    """Return the state of every setting, measured or implied by others.
 
-    One that is unclear twice counts as exceeding the limits. One that met them although a lighter
-    one did not is ignored.
+    A setting that is unclear twice counts as exceeding the limits. A setting that met them does not
+    count if a lighter one exceeded them.
     """
     steps = rungs(search)
     verdicts = {step: _verdict(search, of_rung(points, step)) for step in steps}
@@ -95,7 +98,7 @@ def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
 
 
 def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
-    """Return the joint verdict of the points of one setting; empty without any."""
+    """Return the joint verdict of the points of one setting; empty without points."""
     if not own:
         return ""
     if own[-1].offer.role == "hold" and held(search, own[-1]):
@@ -106,7 +109,7 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 def _middle(left: Sequence[Rung]) -> Rung:
     """Return the setting in the middle by load.
 
-    In a tie, the one that implies the most others.
+    Of several, the one whose verdict would imply the most other verdicts.
     """
     load = _load(left[len(left) // 2])
 
@@ -119,7 +122,10 @@ def _middle(left: Sequence[Rung]) -> Rung:
 
 
 def above(known: Standing, rung: Rung) -> list[Rung]:
-    """Return the lightest heavier settings that exceeded the limits, if others lie between."""
+    """Return the lightest settings above `rung` that exceeded the limits.
+
+    Only those with unmeasured values in between.
+    """
     heavier = [each for each in known.broken if lighter(rung, each)]
     nearest = [
         each

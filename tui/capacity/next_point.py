@@ -1,4 +1,4 @@
-"""Decide the next point of a search: by posterior for the rate, stepwise for other knobs."""
+"""Decide the next point of a search: rates by the posterior, other knobs step by step."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ Setting = tuple[tuple[str, int], ...]
 
 
 class KnobState(Struct, frozen=True):
-    """The state of one setting of the knobs.
+    """What is known about one setting of the knobs.
 
-    `belief` is None until there is a paced point.
+    `belief`: posterior of its capacity, None before the first point at an offered rate.
     """
 
     setting: Setting
@@ -61,22 +61,22 @@ class KnobState(Struct, frozen=True):
 
     @property
     def maxima(self) -> tuple[SearchPoint, ...]:
-        """Its points at full load."""
+        """Points at full load."""
         return tuple(each for each in self.points if each.offer.rate_iops is None)
 
     @property
     def paced(self) -> tuple[SearchPoint, ...]:
-        """Its points at an offered rate."""
+        """Points at an offered rate."""
         return tuple(each for each in self.points if each.offer.rate_iops is not None)
 
     @property
     def met_at_full_load(self) -> bool:
-        """Whether its limits are met at the highest load of the generator."""
+        """Whether full load meets the limits."""
         return bool(self.maxima) and all(each.verdict == "meets" for each in self.maxima)
 
     @property
     def never_met(self) -> bool:
-        """Whether not even the least load meets the limits."""
+        """Whether even the lowest load exceeds the limits."""
         met = any(each.verdict == "meets" for each in self.paced)
         least = min(
             (each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"),
@@ -86,7 +86,7 @@ class KnobState(Struct, frozen=True):
 
     @property
     def highest_met(self) -> SearchPoint | None:
-        """The point with the highest achieved rate that met all limits."""
+        """The point with the highest achieved rate among those that met all limits."""
         return max(
             (each for each in self.points if each.verdict == "meets"),
             key=lambda each: each.iops,
@@ -100,7 +100,7 @@ def has_rate(search: Search) -> bool:
 
 
 def heaviest(search: Search) -> dict[str, int]:
-    """Return the knobs at their highest values."""
+    """Return each knob with its highest value."""
     return {knob.name: knob.values[-1] for knob in search.over if knob.name != RATE and knob.values}
 
 
@@ -116,7 +116,7 @@ def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, 
 
 
 def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
-    """Return the rate at full load: of this setting, or of the first one measured."""
+    """Return the rate at full load, of this setting if measured, otherwise of the first one."""
     for among in (own, points):
         found = [each.iops for each in among if each.offer.rate_iops is None]
         if found:
@@ -137,7 +137,10 @@ def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | N
 
 
 def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point over offered rates, from the points of one state of the system."""
+    """Return the next point of a search over offered rates; None if the capacity is known.
+
+    `points` are of one state of the system.
+    """
     for known in explored(search, points):
         offer = _next_rate(search, known, points)
         if offer is not None:
@@ -149,7 +152,7 @@ def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 
 
 def explored(search: Search, points: Sequence[SearchPoint]) -> Iterator[KnobState]:
-    """Yield the settings that were searched, each better than the previous one.
+    """Yield the settings searched so far, each better than the one before.
 
     The last is the best.
     """
@@ -178,8 +181,9 @@ def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int
 
 
 def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) -> Iterator[Offer]:
-    """Yield points that decide whether a neighbour is better: at a rate above this setting's
-    capacity.
+    """Yield points that decide whether a neighbouring setting is better.
+
+    They offer slightly more than the capacity of `best`.
     """
     if best.met_at_full_load:
         return
@@ -223,9 +227,9 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
 
 
 def _recover(search: Search, known: KnobState) -> Offer | None:
-    """Return a repeat of a rate that was met, if a lower one was not, right after an overload.
+    """Return a repeat of a point, after a pause, that may have failed only due to an overload.
 
-    None if not needed.
+    None unless the last rate exceeded the limits although a higher one had met them.
     """
     paced = known.paced
     if len(paced) < 2 or paced[-1].verdict != "breaks":
@@ -272,7 +276,7 @@ def _seen_enough(known: KnobState) -> bool:
 
 
 def _asks_least(known: KnobState) -> bool:
-    """Return whether lower loads did not help, so that the least load is tried next."""
+    """Return whether to try the least load next: every lower rate exceeded the limits so far."""
     broken = [each.offer.rate_iops or 0.0 for each in known.paced if each.verdict == "breaks"]
     if len(broken) < 2 or any(each.verdict != "breaks" for each in known.paced):
         return False
@@ -280,9 +284,9 @@ def _asks_least(known: KnobState) -> bool:
 
 
 def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return a point near the answer that should meet the limits, if none has so far.
+    """Return a point slightly below the answer, expected to meet the limits.
 
-    None if there is evidence.
+    None if a point there already met them.
     """
     belief = known.belief
     if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:
@@ -308,7 +312,7 @@ def _offer_rate(
 
 
 def _longer(search: Search, known: KnobState) -> float:
-    """Return the factor to extend a point by, so that its noise does not hide the answer."""
+    """Return the factor by which to lengthen a point so that its noise does not hide the answer."""
     figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
     if not figures:
         return 1.0
@@ -322,7 +326,7 @@ def _longer(search: Search, known: KnobState) -> float:
 
 
 def _round(rate: float) -> float:
-    """Return a rate with four digits: it appears in job files and messages."""
+    """Return a rate rounded to four digits, for job files and messages."""
     return float(f"{rate:.4g}")
 
 
@@ -334,7 +338,7 @@ def _short(rate: float) -> str:
 
 
 def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -> bool:
-    """Return whether a hold is due: after another point, the budget would not allow it."""
+    """Return whether a hold must come now: after another point it would exceed the budget."""
     if not search.hold_s:
         return False
     if len(points) + 1 >= search.points:
@@ -349,9 +353,9 @@ def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -
 def _hold_rate(
     search: Search, points: Sequence[SearchPoint], present: Sequence[SearchPoint]
 ) -> Offer | None:
-    """Return the hold of the answer: at the lower end of its interval, below failed holds.
+    """Return the hold that confirms the answer; None if not needed.
 
-    None if not needed.
+    At the lower end of the answer's interval, below the rates of failed holds.
     """
     known = list(explored(search, present))[-1]
     if (
@@ -379,7 +383,7 @@ def _hold_rate(
 
 
 def _hold_setting(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the hold of the best setting at full load; None if it was held, or there is none."""
+    """Return the hold of the best setting at full load; None if held already or no setting is."""
     if not search.hold_s or len(holds_of(points)) >= HOLDS:
         return None
     known = standing(search, points)
@@ -415,7 +419,7 @@ _NEXT: dict[str, Callable[[Search, Sequence[SearchPoint]], Offer | None]] = {
 def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point; None if the search is over: answered, out of budget, or failed.
 
-    A point that failed because a host was lost is repeated once; a second failure in a row ends the
+    A point that failed because a host was lost is repeated once. Two failures in a row end the
     search.
     """
     if len(points) >= search.points or _voids(points) >= VOIDS:
@@ -432,7 +436,7 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
 
 
 def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return why a search ended: budget spent, answered, or stopped."""
+    """Return why a search ended, as text: answered, budget spent, or stopped."""
     if len(points) >= search.points:
         return f"all {search.points} points used"
     if _voids(points) >= VOIDS:
@@ -445,15 +449,15 @@ def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
 
 
 def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return a search that may measure one more point, however long it takes."""
+    """Return the search with a budget for exactly one more point, of any length."""
     return replace(search, points=len(points) + 1, within_s=None)
 
 
 def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
-    """Return the share of each of several jobs of an offered rate: as first measured at full load.
+    """Return each job's share of an offered rate, as first measured at full load.
 
-    The shares stay fixed when full load is repeated, because points with another mix would not be
-    comparable.
+    The shares stay fixed when full load is repeated: points with another mix would not be
+    comparable. Empty for full load.
     """
     if offer.rate_iops is None:
         return {}
@@ -475,7 +479,7 @@ def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
 
 
 def _voids(points: Sequence[SearchPoint]) -> int:
-    """Return how many of the last points failed."""
+    """Return how many points failed in a row, up to the last one."""
     return next(
         (at for at, each in enumerate(reversed(points)) if each.verdict != "void"), len(points)
     )

@@ -1,6 +1,4 @@
-"""The result of one point: each limit's figure with its interval, latency from intended start,
-verdict.
-"""
+"""The result of one point: figures with intervals, latency from intended start, verdict."""
 
 from __future__ import annotations
 
@@ -41,12 +39,13 @@ CLOSED = "without an offered rate, I/Os have no intended start"
 NO_SECONDS = "per-second completions are unknown"
 
 Late = tuple[float, float]
-"""A delay in seconds, and the number of I/Os with it."""
+"""A delay in seconds, and the number of I/Os that began that late."""
 
 
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
-    """Return the I/Os due but not done at the end of each second, minus what Poisson arrivals
-    explain.
+    """Return how many I/Os were due but not done at the end of each second.
+
+    Minus what the randomness of Poisson arrivals explains.
     """
     found, behind = [], 0.0
     for done, length in zip(ios, lengths, strict=True):
@@ -57,7 +56,10 @@ def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list
 
 
 def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[Late]:
-    """Return how many I/Os began late and by how much; empty if none can be shown."""
+    """Return how many I/Os began late, and by how much.
+
+    Empty if no delay can be proved.
+    """
     behind = backlog(ios, lengths, rate)
     if not any(behind):
         return []
@@ -78,7 +80,7 @@ def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> lis
 
 
 def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: float) -> float:
-    """Return when so many I/Os were done; extrapolated after the last second."""
+    """Return the time at which `count` I/Os were done; extrapolated after the last second."""
     at = bisect_left(done, count)
     if at == len(done):
         return ends[-1] + (count - done[-1]) / usual
@@ -92,7 +94,7 @@ def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: 
 def intended(
     whole: Buckets, mean_ns: float, wanted: Sequence[float], late: Sequence[Late]
 ) -> dict[str, float]:
-    """Return percentiles and the mean from the intended start, in ns.
+    """Return percentiles and the mean from the intended start, by name, in ns.
 
     Never below those from the actual start.
     """
@@ -123,7 +125,7 @@ def _actual(whole: Buckets, total: int, percentile: float) -> float:
 
 
 def of_limit(found: Mapping[str, float], percentile: float | None) -> float | None:
-    """Return the figure for a limit, None if unknown."""
+    """Return the figure that a limit bounds: a percentile, or the mean; None if unknown."""
     return found.get(MEAN if percentile is None else label(percentile))
 
 
@@ -141,7 +143,7 @@ FOLLOWED = ("write",)  # flushes, which no rate counts, belong to these
 
 
 class PointData(Struct, frozen=True):
-    """Measurements at a point."""
+    """What was measured at a point."""
 
     step: int  # index
     dirs: Mapping[str, DirectionResult]  # merged over all hosts
@@ -157,9 +159,9 @@ class PointData(Struct, frozen=True):
 
 
 def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
-    """Return a point with its verdict.
+    """Return the measured point with its verdict.
 
-    Void if a host was lost, because the load was then not the offered one.
+    Void if a host was lost: the load was then not the offered one.
     """
     dirs, seconds, kind = data.dirs, data.seconds, data.kind
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
@@ -187,7 +189,7 @@ def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
 
 
 def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
-    """Return the verdict of a point, and the reason as text."""
+    """Return the verdict of a point, and its reason as text."""
     if point.lost or not point.hosts:
         return (
             "void",
@@ -209,7 +211,7 @@ def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
 
 
 def _named(limit: str, direction: str) -> str:
-    """Return a limit with the direction it was applied to."""
+    """Return a limit and the direction it was applied to, as text."""
     return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
 
 
@@ -224,10 +226,10 @@ def _told(each: MeasuredLimit) -> str:
 
 
 def not_achieved(point: SearchPoint) -> str:
-    """Return how far the achieved rate is below the offered one; empty if it is not, or none was
-    offered.
+    """Return how far the achieved rate is below the offered one, as text.
 
-    Each of several jobs must achieve its share: the total would hide a stalled small job.
+    Empty if the load was achieved, or full load was offered. Each of several jobs must achieve its
+    share: the total would hide a small job that stalls.
     """
     rate = point.offer.rate_iops
     if rate is None or point.seconds <= 0:
@@ -251,7 +253,7 @@ def _flattered(
     late: Mapping[str, Sequence[Late]],
     kind: str,
 ) -> str:
-    """Return a limit that is met only because I/Os of its direction began late.
+    """Return the limit, as text, that was met only because I/Os began late.
 
     Empty if there is none.
     """
@@ -270,7 +272,7 @@ def _flattered(
 
 
 def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
-    """Return the figure for a limit, from the intended start in ns.
+    """Return the latency that a limit bounds, from the intended start, in ns.
 
     0 if unknown.
     """
@@ -304,7 +306,7 @@ def _latency_of(result: DirectionResult, name: str, kind: str) -> LatencyResult 
 
 
 def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
-    """Return the directions of a limit: its own, or each that does I/O."""
+    """Return the directions a limit applies to: the one it names, otherwise all that do I/O."""
     if limit.direction:
         wanted = BOTH if limit.direction == MIXED and BOTH in dirs else limit.direction
         return [wanted] if wanted in dirs else []
@@ -361,7 +363,7 @@ def _intended(
     late: Mapping[str, Sequence[Late]],
     kind: str,
 ) -> tuple[dict[str, float], str]:
-    """Return latency from intended start over all directions, and what is unknown about it."""
+    """Return latency from intended start over all directions, and a note on what is unknown."""
     if offer.rate_iops is None:
         return {}, CLOSED
     if not late:
@@ -385,7 +387,7 @@ def _late(
     seconds: Sequence[ClusterSecond],
     split: Mapping[str, float],
 ) -> dict[str, list[Late]]:
-    """Return which I/Os of each direction began late, against its share of the offered rate.
+    """Return the late I/Os of each direction, compared with its share of the offered rate.
 
     Reads and writes measured together are as late as both; a sync is as late as the writes before
     it.
@@ -410,7 +412,10 @@ def _late(
 def _late_like(
     name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]
 ) -> list[Late]:
-    """Return the same for directions without an own rate, by the directions they belong to."""
+    """Return the late I/Os of a direction that has no rate of its own.
+
+    In proportion to those of the directions it belongs to or follows.
+    """
     own = OF_BOTH if name == MIXED else FOLLOWED
     others = [other for other in late if other in own] or list(late)
     share = dirs[name].ios / max(sum(dirs[other].ios for other in others), 1)
@@ -418,7 +423,7 @@ def _late_like(
 
 
 def _ios(second: ClusterSecond) -> int:
-    """Return the I/Os of a second that the offered rate counts."""
+    """Return how many I/Os of a second count towards the offered rate."""
     return sum(second.ios[name] for name in wanted_directions(ANY, second.ios))
 
 
@@ -426,11 +431,11 @@ def _ios(second: ClusterSecond) -> int:
 
 
 def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
-    """Return why a point may be ended early; empty if it must continue.
+    """Return why a point may be ended early, as text; empty if it must continue.
 
     One second never decides. Either at least three seconds contain four times the I/Os above a
     limit that the whole point may have, so that no quiet rest could compensate (for a mean: four
-    times the total time), or two seconds of load are due and not done, and growing. A hold always
+    times the total time); or the backlog exceeds two seconds of load and is growing. A hold always
     continues: it shows whether the system recovers.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
@@ -476,8 +481,9 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
 
 
 def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
-    """Return how many I/Os of a direction a whole point may have: at the current rate, or as
-    offered.
+    """Return how many I/Os of a direction the whole point may have.
+
+    At the current rate or at the offered one, whichever is more.
     """
     done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
     lasted = sum(each.seconds for each in so_far)
@@ -485,7 +491,7 @@ def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> flo
 
 
 def _ios_due(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
-    """Return how many I/Os of a direction a whole point has at its offered rate."""
+    """Return how many I/Os of a direction the whole point has at the offered rate."""
     done = sum(_ios(each) for each in so_far)
     mine = sum(each.ios.get(name, 0) for each in so_far)
     return (

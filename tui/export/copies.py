@@ -1,4 +1,4 @@
-"""Text to paste from a run or a comparison: headline, Markdown, CSV, the command."""
+"""Text to paste from a run or a comparison: headline, Markdown, CSV, command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui.workloads.terms import command_in
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One text to paste; its key selects it in a menu."""
+    """A text to paste; `key` selects it in a menu."""
 
     key: str
     label: str
@@ -35,7 +35,7 @@ class Copy:
 
 
 def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
-    """Return the texts that a run offers for pasting; a run without figures has no table."""
+    """Return the texts to paste from a run; without figures there is no table."""
     found = [Copy("h", "headline", headline(record))]
     if table := markdown(record):
         found.append(Copy("t", "table, Markdown", table))
@@ -47,7 +47,7 @@ def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
 
 
 def headline(record: RunRecord) -> str:
-    """Return one line: what was measured, on what, the run's id, and whether it is valid."""
+    """Return one line: what was measured, on which hosts, the run's id, the verdict."""
     text = record.headline.text if record.headline is not None else ""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     verdict = _in_line(judged(record)[0])
@@ -61,7 +61,7 @@ def headline(record: RunRecord) -> str:
 
 
 def _in_line(said: str) -> str:
-    """Return a sentence with its first letter in lower case, for use within a line.
+    """Return a sentence without its initial capital, for use within a line.
 
     Acronyms keep their capitals.
     """
@@ -69,7 +69,7 @@ def _in_line(said: str) -> str:
 
 
 def markdown(record: RunRecord) -> str:
-    """Return the matrix, or the figures of each step, as Markdown tables."""
+    """Return the run's matrix, or otherwise the figures of each step, as Markdown tables."""
     matrices = matrix_tables(record) if record.matrix is not None else []
     tables = [matrix_table(each, named=len(matrices) > 1) for each in matrices]
     if not tables:
@@ -87,7 +87,7 @@ def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
 
 
 def summary_csv(record: RunRecord) -> str:
-    """Return the summary table as `export csv` writes it."""
+    """Return the summary table as CSV, as `benchtui export csv` writes it."""
     table, out = summary(record), io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])
@@ -96,7 +96,10 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that repeats the run: profile, hosts, changed parameters, sweeps, tags."""
+    """Return the command that repeats a run.
+
+    With profile, hosts, changed parameters, sweeps and tags.
+    """
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
@@ -117,7 +120,10 @@ def command_line(record: RunRecord) -> str:
 
 
 def _folders(record: RunRecord) -> list[str]:
-    """Return the folders given with --with: the parents of the per-architecture ones."""
+    """Return the directories that were given with --with.
+
+    The parents of the directories for each architecture.
+    """
     paths = [(Path(each.path).parent, each.machine) for each in record.provenance.carried]
     return list(
         dict.fromkeys(str(path.parent if path.name == machine else path) for path, machine in paths)
@@ -127,7 +133,7 @@ def _folders(record: RunRecord) -> list[str]:
 def sweeps(record: RunRecord) -> dict[str, list[str]]:
     """Return the values of each swept parameter, in plan order.
 
-    A suite has none: its profiles define their own.
+    Empty for a suite, whose profiles define their own sweeps.
     """
     if record.matrix is None or any(cell.profile for cell in record.matrix.cells):
         return {}
@@ -148,9 +154,9 @@ Row = tuple[Scalar, ...]
 def copies_of_comparison(
     found: Sequence[Comparison], sides: Sequence[Sequence[Path]], across: Sequence[str] = ()
 ) -> list[Copy]:
-    """Return the texts that a comparison offers for pasting.
+    """Return the texts to paste from comparisons.
 
-    `found` compares each side with the first, `sides` are the runs of all.
+    `found` compares each side with the first; `sides` are the run directories of all sides.
     """
     copies = [Copy("h", "headline", "\n".join(map(comparison_headline, found)))]
     if table := "\n\n".join(filter(None, map(comparison_markdown, found))):
@@ -163,12 +169,15 @@ def copies_of_comparison(
 
 
 def comparison_headline(found: Comparison) -> str:
-    """Return the answer with the ids of the runs."""
+    """Return the result of a comparison in one line, with the ids of its runs."""
     return f"{sentence(found, advice=False)} (A {_names(found.a)}; B {_names(found.b)})"
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """Return the answer and tables of all figures; for searches, tables of their results."""
+    """Return a comparison's result and all its figures as Markdown tables.
+
+    For searches, tables of their results.
+    """
     if found.search is not None:
         rows = [
             [name.strip(), "".join(text for text, _ in runs)]
@@ -189,7 +198,7 @@ def comparison_markdown(found: Comparison) -> str:
 
 
 def as_csv(found: Sequence[Comparison]) -> str:
-    """Return every figure of every point as CSV, in the units of the record."""
+    """Return every compared figure as CSV, in the units of the record."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -200,7 +209,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
 
 
 def comparison_command(sides: Sequence[Sequence[Path]], across: Sequence[str]) -> str:
-    """Return the command that repeats the comparison."""
+    """Return the `compare` command that repeats a comparison."""
     words = ["benchtui", "compare", *(",".join(run_dir.name for run_dir in side) for side in sides)]
     return shlex.join([*words, *(word for name in across for word in ("--across", name))])
 

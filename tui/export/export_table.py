@@ -1,4 +1,4 @@
-"""A table to export: typed columns, rows, and the columns that every table has."""
+"""A table to export: typed columns and rows, and the columns common to all tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = tuple[Scalar, ...]
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """A column: its name including the unit, and the type of its values."""
+    """A column: its name, which ends in the unit, and the type of its values."""
 
     name: str
     kind: Kind
@@ -22,7 +22,7 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """Rows that are generated on demand, so that a long run is not in memory twice."""
+    """A table whose rows are generated on demand, so that a long run is not in memory twice."""
 
     name: str
     columns: tuple[ExportColumn, ...]
@@ -30,7 +30,7 @@ class ExportTable:
 
     @property
     def rows(self) -> Iterator[Row]:
-        """The rows, with values in column order."""
+        """Generate the rows, values in column order."""
         return iter(self.make())
 
 

@@ -1,4 +1,4 @@
-"""A run as JUnit XML: its state, every check and its thresholds as test cases."""
+"""A run as JUnit XML: its state, checks and thresholds as test cases."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 def suite_of(record: RunRecord) -> Suite:
     """Return a run as a test suite.
 
-    An error fails its case, a warning is output of its case, a check that did not run is skipped.
-    The profile's thresholds are cases too, except those that compare with another run.
+    A case fails if its check found an error, is skipped if the check did not run, and shows a
+    warning as its output. The profile's thresholds are cases too, except those relative to another
+    run.
     """
     by_check: dict[str, list[Finding]] = {}
     for finding in record.findings:

@@ -1,4 +1,4 @@
-"""A running run second by second, and as JSON lines."""
+"""A running run as events and seconds, and as JSON lines."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)
 class Follower:
     """Follows the journal of a run.
 
-    `poll` returns what is new; `ended`: the run was closed. A second is published when the journal
-    reaches the next one, independent of when `poll` is called: all followers get the same figures,
-    even if samples arrive late.
+    `poll` returns what is new. A second is published when the journal reaches the next one,
+    independent of when `poll` is called: all followers get the same figures, even if samples arrive
+    late.
     """
 
     def __init__(self, run_dir: Path) -> None:
@@ -76,16 +76,19 @@ class Follower:
 
     @property
     def ended(self) -> bool:
-        """Whether the run was closed."""
+        """Whether the journal says that the run has ended."""
         return self.state.ended
 
     @property
     def more(self) -> bool:
-        """Whether the journal holds more than the last poll read."""
+        """Whether the journal has lines that the last poll did not read."""
         return self._tail.more
 
     def poll(self) -> list[ExportSecond | Event]:
-        """Return new moments in order; for a long journal a part at a time, see `more`."""
+        """Return new seconds and events, in order.
+
+        Of a long journal only a part is read at a time: see `more`.
+        """
         found: list[ExportSecond | Event] = []
         for event in self._tail.poll():
             if isinstance(event, CLOSES):
@@ -99,7 +102,7 @@ class Follower:
         return found
 
     def rest(self) -> list[ExportSecond | Event]:
-        """Return the unpublished rest of a run that has ended."""
+        """Return the seconds not yet published, after the run has ended."""
         return [*self.poll(), *self._seconds(0)]
 
     def _take(self, event: JournalEvent) -> None:
@@ -152,7 +155,7 @@ class Follower:
 
 
 def moments(run_dir: Path) -> Iterator[ExportSecond | Event]:
-    """Yield all moments of a run's journal."""
+    """Yield all seconds and events of a run's journal, in order."""
     follower = Follower(run_dir)
     while True:
         yield from follower.poll()
@@ -171,7 +174,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def line_of(moment: ExportSecond | Event | RunRecord) -> str:
-    """Return a moment as one line, with a newline."""
+    """Return a second, an event or the record as one line of JSON, with a newline."""
     return _encoder.encode(_document(moment)).decode() + "\n"
 
 

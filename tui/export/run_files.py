@@ -1,5 +1,6 @@
-"""Files of a run for `ls` and `less`: command.txt, summary.txt, and report.html if the settings ask
-for it.
+"""Text files of a run for `ls` and `less`: command.txt and summary.txt.
+
+Also report.html, if the settings ask for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ WIDTH = 100
 def write_run_files(
     run_dir: Path, record: RunRecord, baselines: Path | None, *, report: bool = False
 ) -> None:
-    """Write the files next to run.json, each atomically. Raises BenchtuiError, OSError."""
+    """Write the text files next to run.json, each atomically.
+
+    Raises BenchtuiError, OSError.
+    """
     write_atomic(run_dir / COMMAND_FILE, command_text(record).encode())
     view, _ = published(record, baselines)
     beside = published_text(view) if view is not None else ""
@@ -37,7 +41,10 @@ def write_run_files(
 
 
 def command_text(record: RunRecord) -> str:
-    """Return a shell script that repeats a run, with comments that say where the exact plan is."""
+    """Return a shell script that repeats a run.
+
+    Its comments say where the exact plan is.
+    """
     from tui.export.copies import command_line
 
     lines = [
@@ -74,7 +81,7 @@ def shown_text(
 ) -> str:
     """Return what `runs show` prints: summary, thresholds of the profile, published results.
 
-    Tables of matrices are `width` columns wide.
+    `width`: columns of the tables of matrices.
     """
     text = summary_text(record, path, running=running, steps=steps, width=width)
     if running:

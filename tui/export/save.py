@@ -1,4 +1,4 @@
-"""Write an export: complete files, moved into place atomically."""
+"""Write an export: complete files, atomically renamed into place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 
 
 def source_of(run_dir: Path) -> ExportSource:
-    """Return the source for exports of a run.
+    """Return the run in a directory as a source for exporters.
 
     Raises BenchtuiError if its record cannot be read.
     """
@@ -22,7 +22,7 @@ def source_of(run_dir: Path) -> ExportSource:
 
 
 def remark_of(source: ExportSource) -> str:
-    """Return a note for the user if the run has not ended; empty otherwise."""
+    """Return a note that the exported run has not ended; empty if it has."""
     run = source.record
     return (
         f"{run.run_id} is {run.reason}; exported what it has measured so far"
@@ -32,10 +32,10 @@ def remark_of(source: ExportSource) -> str:
 
 
 def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) -> ExportSource:
-    """Return a run with hosts, addresses, users and paths replaced in its record, as in reports.
+    """Return a run with the hosts, addresses, users and paths in its record replaced.
 
-    `words` are more names to replace. Raises UsageError for a format that reads more than the
-    record.
+    As in reports; `words` are more names to replace. Raises UsageError for a format that reads more
+    than the record.
     """
     from tui.view.report.content import ReportedRun as Reported
     from tui.view.report.redact import redacted
@@ -48,12 +48,12 @@ def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) ->
 
 
 def default_path(run_id: str, name: str) -> Path:
-    """Return the default directory of an export with several files."""
+    """Return the default directory for an export of several files."""
     return Path(f"{run_id}.{name}")
 
 
 def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
-    """Write a run in a format and return the files written. Raises BenchtuiError.
+    """Write a run in a format; return the files written. Raises BenchtuiError.
 
     A single file is written to `where` itself, unless that is a directory or ends with a slash.
     Several files are written below `where`; None means a directory named after run and format.
@@ -72,9 +72,9 @@ def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
 
 
 def alone(source: ExportSource, exporter: Exporter) -> ExportFile | None:
-    """Return the file of an export if it is a single text file.
+    """Return an export as a file in memory, if it is a single text file.
 
-    None: the export needs files on disk.
+    None if the export needs files on disk.
     """
     files = list(exporter.files(source))
     return files[0] if len(files) == 1 and not exporter.binary else None

@@ -32,21 +32,21 @@ Patient = Callable[[], bool]
 
 
 class SinkGoneError(Exception):
-    """The sink will take no more data; the text says why."""
+    """Raised when a sink accepts no more data; the text says why."""
 
 
 class Sink(Protocol):
-    """A destination for the lines of a stream."""
+    """A destination for streamed lines."""
 
     def write(self, text: str) -> None:
         """Write complete lines. Raises SinkGoneError."""
 
     def close(self) -> None:
-        """Close the sink; no more lines follow."""
+        """Close the sink, after the last line."""
 
 
 def sink_of(target: str, say: Say, patient: Patient) -> Sink:
-    """Return the sink of a target: an http address, the path of a file, ``-`` for standard output.
+    """Return the sink for a target: an HTTP address, a path, or ``-`` for standard output.
 
     Raises UsageError. `say` is called once if an address does not answer; the sink retries while
     `patient` returns true.
@@ -59,7 +59,10 @@ def sink_of(target: str, say: Say, patient: Patient) -> Sink:
 
 
 def check_target(target: str) -> None:
-    """Raise UsageError for a target that cannot be opened; an existing file is not changed."""
+    """Raise UsageError for a target that cannot be opened.
+
+    An existing file is not changed.
+    """
     if target in ("", "-") or _is_address(target):
         return
     path = to_write(target)
@@ -86,7 +89,7 @@ def _not_written(path: Path, error: OSError) -> UsageError:
 
 
 class StdoutSink:
-    """Standard output. If the reader goes away, the stream ends but the command continues."""
+    """Standard output. If its reader exits, the stream ends but the command continues."""
 
     def write(self, text: str) -> None:
         """Write lines and flush. Raises SinkGoneError."""
@@ -99,11 +102,11 @@ class StdoutSink:
             raise SinkGoneError("the reader closed it") from None
 
     def close(self) -> None:
-        """Leave standard output open."""
+        """Do nothing: standard output stays open."""
 
 
 class FileSink:
-    """A file, truncated first. Raises UsageError if it cannot be opened."""
+    """A file, truncated when opened. Raises UsageError if it cannot be opened."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -128,7 +131,10 @@ class FileSink:
 
 
 class HttpSink:
-    """An HTTP address for POST, such as /write of InfluxDB, /influx/write of VictoriaMetrics."""
+    """An HTTP address that accepts POST.
+
+    Such as /write of InfluxDB, /influx/write of VictoriaMetrics.
+    """
 
     def __init__(self, url: str, say: Say, patient: Patient) -> None:
         self.url = url
@@ -137,7 +143,7 @@ class HttpSink:
         self._down = False
 
     def write(self, text: str) -> None:
-        """Send lines and retry until they are accepted.
+        """Send lines, with retries until they are accepted.
 
         Raises SinkGoneError if they are refused.
         """
@@ -166,9 +172,9 @@ class HttpSink:
         self._down = False
 
     def _post(self, body: bytes) -> str | None:
-        """Send once; return the reason if a retry may help, None if accepted.
+        """Send a body once; return why it failed if a retry may help, None if it was accepted.
 
-        Raises SinkGoneError.
+        Raises SinkGoneError if it was refused.
         """
         from http.client import HTTPException
         from urllib import error, request
@@ -202,7 +208,10 @@ LAST_WORDS_S = 15.0  # at the end of a run, for data an address has not accepted
 
 
 def streamed(name: str) -> Exporter:
-    """Return a format that can follow a run. Raises UsageError with the valid ones."""
+    """Return the exporter of a format that can follow a run.
+
+    Raises UsageError with the formats that can.
+    """
     found = load(name)
     if found.stream is None:
         known = ", ".join(each for each in installed() if _can(each))
@@ -218,7 +227,7 @@ def _can(name: str) -> bool:
 
 
 class Stream:
-    """One run streamed into one sink, to its end. `say` is called once if the sink is gone."""
+    """A run that is streamed into a sink, to its end. `say` is called once if the sink is gone."""
 
     def __init__(
         self, run_dir: Path, exporter: Exporter, sink: Sink, say: Say, over: threading.Event
@@ -227,9 +236,9 @@ class Stream:
         self._over = over
 
     def run(self) -> bool:
-        """Follow the run until it has ended and its record is written, or its engine is gone.
+        """Follow the run until its record is written or its engine is gone.
 
-        False: the sink stopped taking data.
+        Returns False if the sink accepts no more data.
         """
         try:
             self._follow()
@@ -260,7 +269,7 @@ class Stream:
             time.sleep(POLL_S)
 
     def _record(self) -> list[RunRecord]:
-        """Return the record that the engine wrote; None if the run has not ended."""
+        """Return the record that the engine wrote, in a list; empty if the run has not ended."""
         if not (self.run_dir / RECORD_FILE).exists():
             return []
         try:
@@ -275,16 +284,17 @@ class Stream:
 
 
 def parse_spec(spec: str) -> tuple[str, str]:
-    """Return format and target of ``FORMAT[=TARGET]``; the default target is ``-``."""
+    """Return the format and the target of ``FORMAT[=TARGET]``; the default target is ``-``."""
     name, _, target = spec.partition("=")
     return name, target or "-"
 
 
 @contextmanager
 def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
-    """Stream a run while the body of the with statement runs, then wait briefly for unsent data.
+    """Stream a run while the body of the with statement executes.
 
-    Raises UsageError for a format or target that cannot be used.
+    Afterwards waits briefly for unsent data. Raises UsageError for a format or target that cannot
+    be used.
     """
     over = threading.Event()
     threads = [
@@ -319,8 +329,8 @@ def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream
 
 
 def follow(run_dir: Path, name: str, target: str, say: Say) -> bool:
-    """Stream a run to its end, or a finished one completely; False if the sink stopped taking data.
+    """Stream a run to its end, or all of a finished run.
 
-    Raises UsageError.
+    Returns False if the sink accepts no more data. Raises UsageError.
     """
     return _stream(run_dir, f"{name}={target}", say, threading.Event()).run()

@@ -19,7 +19,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def guarded(value: Scalar) -> Scalar:
-    """Return a value that no spreadsheet runs as a formula: such texts get an apostrophe."""
+    """Return a value that spreadsheets do not execute as a formula.
+
+    A text that looks like a formula gets an apostrophe in front.
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
@@ -123,7 +126,7 @@ def _shown(column: ExportColumn, value: Scalar) -> str:
 
 
 def _is_whole(column: ExportColumn) -> bool:
-    """Return whether values are shown without decimals.
+    """Return whether values of a column are shown without decimals.
 
     The default number format switches to powers of ten at 12 digits.
     """
@@ -196,8 +199,9 @@ def _type_of(arrow: Any, kind: Kind) -> Any:
 
 
 def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
-    """Return values converted to the column's type: a record may hold a count as a float, or the
-    reverse.
+    """Return values converted to the type of their column.
+
+    A record may contain a count as a float, or a float as an integer.
     """
     make = MAKES.get(str(kind).partition("[")[0])
     return [value if value is None or make is None else make(value) for value in values]

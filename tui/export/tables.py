@@ -36,7 +36,7 @@ SEARCHED = (
 
 
 def tables_of(record: RunRecord) -> list[ExportTable]:
-    """Return the tables that a run has rows for; the summary is always included."""
+    """Return the tables that have rows for a run, and the summary in any case."""
     found = [summary(record), per_host(record), per_job(record), operations(record)]
     found += [search_figures(record), search_points(record), scaling(record)]
     found += [series(record), histogram(record), telemetry(record)]
@@ -81,8 +81,9 @@ def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[ExportColumn, ..
 
 
 def percentiles_of(record: RunRecord) -> list[str]:
-    """Return the labels of all percentiles of a run: the standard ones, and extra ones of imported
-    output.
+    """Return the labels of all percentiles of a run.
+
+    The standard ones, and further ones of imported output.
     """
     known = set(map(label, PERCENTILES))
     for step in record.steps:
@@ -132,13 +133,13 @@ def _latency(latency: LatencyRecord | None, labels: Sequence[str]) -> Row:
 
 
 def axes(record: RunRecord) -> list[str]:
-    """Return the swept parameters, in plan order."""
+    """Return the names of the swept parameters, in plan order."""
     known = list(record.matrix.axes) if record.matrix is not None else []
     return known or list(dict.fromkeys(name for step in record.steps for name in step.point))
 
 
 def _point(record: RunRecord) -> tuple[tuple[ExportColumn, ...], Callable[[StepRecord], Row]]:
-    """Return columns for swept values and a function that fills them.
+    """Return columns for the swept values, and a function that returns a step's cells.
 
     A column is numeric only if all its values are.
     """
@@ -161,9 +162,9 @@ def _kind_of(values: Iterable[Scalar]) -> Kind:
 
 
 def summary(record: RunRecord) -> ExportTable:
-    """Return one row per step and direction over all hosts, or per step and operation.
+    """Return one row per step and direction, or per step and operation, over all hosts.
 
-    Columns for I/O and for operations exist if the run has either.
+    The columns for I/O exist if a step has I/O, those for operations if a step has operations.
     """
     columns, point = _point(record)
     labels = percentiles_of(record)
@@ -202,9 +203,9 @@ def _operations(step: StepRecord) -> Mapping[str, OperationRecord]:
 def _moved(
     record: RunRecord,
 ) -> tuple[tuple[ExportColumn, ...], Callable[[OperationRecord, float | None], Row]]:
-    """Return columns for operations that move bytes, and a function that fills them at a rate.
+    """Return columns for operations that move bytes, and a function that returns their cells.
 
-    None if no operation moves bytes.
+    The function's second argument is the rate. There are no columns if no operation moves bytes.
     """
     if not any(each.bytes_per_op for step in record.steps for each in _operations(step).values()):
         return (), lambda _operation, _rate: ()
@@ -215,9 +216,10 @@ def _moved(
 
 
 def _nodes(step: StepRecord) -> int | None:
-    """Return the number of hosts of a metadata benchmark.
+    """Return the number of hosts of a metadata benchmark; None if unknown.
 
-    An import has one task, and hosts may share a name.
+    The larger one of the tool's own number and the number of tasks: imported output has one task,
+    and hosts may share a name.
     """
     nodes = step.metadata.nodes if step.metadata is not None else None
     return max(nodes or 0, len(step.tasks)) or None
@@ -252,7 +254,7 @@ def per_host(record: RunRecord) -> ExportTable:
 def per_job(record: RunRecord) -> ExportTable:
     """Return one row per step, host, job and direction, for steps with several jobs.
 
-    Rows without a host are over all hosts.
+    Rows without a host cover all hosts.
     """
     columns, point = _point(record)
     labels = percentiles_of(record)
@@ -285,8 +287,8 @@ def _jobs(
 def operations(record: RunRecord) -> ExportTable:
     """Return one row per step, operation and iteration of a metadata benchmark.
 
-    Rows without an iteration cover all of them: `ops_per_s` is then the mean that the tool printed.
-    Operations that move bytes have a bandwidth.
+    Rows without an iteration cover all iterations; their `ops_per_s` is the mean that the tool
+    printed. Only operations that move bytes have a bandwidth.
     """
     columns, point = _point(record)
     moving, moved = _moved(record)
@@ -324,8 +326,8 @@ SERIES = (
 def series(record: RunRecord) -> ExportTable:
     """Return one row per second, host and direction; `scope` is ``all`` for all hosts together.
 
-    `t_s` is the begin of the second, counted from `created_utc`. Seconds without data are left out.
-    Percentiles that a tool printed itself are in columns `printed_`, per host only.
+    `t_s` is the start of the second, counted from `created_utc`. Seconds without data have no row.
+    Percentiles printed by the tool itself are in columns `printed_`, per host only.
     """
     every = [
         column for step in record.steps if step.series is not None for column in step.series.columns
@@ -374,8 +376,9 @@ UNIT_ENDS = {"number": "", "id": "", "count": ""}  # the other columns end with 
 
 
 def telemetry_name(name: str, unit: str) -> str:
-    """Return the name of a telemetry column with its unit: ``nic.eth0.rx`` becomes
-    ``nic_eth0_rx_bytes_per_s``.
+    """Return the name of a telemetry column, with its unit.
+
+    ``nic.eth0.rx`` becomes ``nic_eth0_rx_bytes_per_s``.
     """
     return re.sub(r"\W", "_", f"{name}_{UNIT_ENDS.get(unit, unit)}").rstrip("_")
 
@@ -383,8 +386,8 @@ def telemetry_name(name: str, unit: str) -> str:
 def telemetry(record: RunRecord) -> ExportTable:
     """Return one row per interval and host, storage nodes included.
 
-    `role` distinguishes them, `t_s` is the end of the interval. There is a column for every value
-    any host reported. `quiet`: before the run loaded any host.
+    `role` distinguishes clients and storage nodes; `t_s` is the end of the interval; `quiet`:
+    before the run loaded any host. Each value that any host reported has a column.
     """
     hosts = [(step, host) for step in record.steps for host in step.telemetry]
     known = list(
@@ -427,7 +430,7 @@ BUCKET = (
 
 
 def histogram(record: RunRecord) -> ExportTable:
-    """Return one row per non-empty bucket: latencies L with from_ns <= L < below_ns.
+    """Return one row per non-empty latency bucket: from_ns <= latency < below_ns.
 
     The last bucket has no upper end.
     """
@@ -454,7 +457,7 @@ def histogram(record: RunRecord) -> ExportTable:
 
 
 def scopes(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, DirectionRecord]]]:
-    """Yield the directions of all hosts together (None), then those of each host."""
+    """Yield the directions of all hosts together (None), then those of each host by name."""
     yield None, step.results.aggregate
     yield from step.results.per_host.items()
 
@@ -471,7 +474,7 @@ def _buckets(latency: LatencyRecord | None) -> Iterator[Row]:
 
 
 def bucket_begin(index: int) -> int:
-    """Return the lowest latency in ns of a bucket."""
+    """Return the lowest latency of a bucket, in ns."""
     if index < 128:
         return index
     exponent = index // 64 - 1
@@ -479,9 +482,10 @@ def bucket_begin(index: int) -> int:
 
 
 def search_points(record: RunRecord) -> ExportTable:
-    """Return one row per point and direction of a search; `offered_iops` is empty at full load.
+    """Return one row per point of a search and direction.
 
-    Percentiles from the intended start cover all directions together and are repeated in each row.
+    `offered_iops` is empty at full load. Percentiles from the intended start cover all directions
+    together and are repeated in each row.
     """
     points = record.search.points if record.search is not None else []
     actual = sorted(
@@ -523,7 +527,7 @@ def search_points(record: RunRecord) -> ExportTable:
 
 
 def search_figures(record: RunRecord) -> ExportTable:
-    """Return one row per figure that a search found, with its 95 % interval."""
+    """Return one row per figure found by a search, with its 95 % interval."""
     found = found_figures(record.search) if record.search is not None else []
     own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"),
         ExportColumn("value", "float"),
@@ -539,7 +543,7 @@ def search_figures(record: RunRecord) -> ExportTable:
 
 
 def scaling(record: RunRecord) -> ExportTable:
-    """Return one row per number of hosts.
+    """Return one row per number of hosts, with the throughput.
 
     `extrapolated`: computed by the scaling law, not measured.
     """

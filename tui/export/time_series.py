@@ -41,9 +41,10 @@ FIELDS = {  # of a search's results
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """Values at one moment.
+    """Values at one time.
 
-    `tags` identify their source; `utc_ns` counts from 1970, None if the time is unknown.
+    `tags` identify what they belong to; `utc_ns` counts from 1970 and is None if the time is
+    unknown.
     """
 
     name: str
@@ -78,7 +79,7 @@ def tags_of(
 def second(
     iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None
 ) -> dict[str, float]:
-    """Return the fields of one second, without unknown values."""
+    """Return the known values of one second as fields."""
     values = {
         "iops": iops,
         "bytes_per_second": bw,
@@ -89,7 +90,7 @@ def second(
 
 
 def point_of(at: ExportSecond) -> SeriesPoint:
-    """Return a second of a running run as a point."""
+    """Return one second of a running run as a point."""
     fields = second(at.iops, at.bw_bytes_per_s, at.lat_mean_ns, at.lat_p99_ns)
     stamp = None if at.utc is None else round(at.utc.timestamp() * 1000) * 1_000_000
     return SeriesPoint(
@@ -98,12 +99,15 @@ def point_of(at: ExportSecond) -> SeriesPoint:
 
 
 def seconds(value_ns: float | None) -> float | None:
-    """Return ns as seconds, rounded so that the conversion adds no digits."""
+    """Return ns converted to seconds, rounded so that the conversion adds no digits."""
     return None if value_ns is None else float(f"{value_ns * NS:.12g}")
 
 
 def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
-    """Return a time of a run as ns since 1970."""
+    """Return a time of a run as ns since 1970; `t_s` counts from its start.
+
+    None if either is unknown.
+    """
     return (
         None
         if begun is None or t_s is None
@@ -114,7 +118,7 @@ def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
 def series_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield every second of all hosts together and of each host, by direction.
 
-    One column after the other.
+    Ordered by step, then by host and direction, then by time.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -140,7 +144,10 @@ def _values(
 
 
 def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
-    """Return the percentiles that the tool printed for a second; valid for one host only."""
+    """Return the percentiles that the tool itself printed for a second.
+
+    Valid for a single host only, because percentiles cannot be merged.
+    """
     told = {
         name: seconds(values[place])
         for name, values in column.printed_ns.items()
@@ -151,8 +158,9 @@ def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
 
 
 def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield the telemetry of every host by interval: one point per subject, such as a NIC or a
-    disk.
+    """Yield every telemetry interval of every host.
+
+    One point per subject, such as a NIC or a disk.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -182,7 +190,7 @@ def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
 def _by_subject(
     host: HostTelemetryRecord,
 ) -> dict[str, list[tuple[str, float, list[float | None]]]]:
-    """Return a host's columns by subject: field, factor, values."""
+    """Return a host's telemetry columns by subject: field, factor to SI units, values."""
     found: dict[str, list[tuple[str, float, list[float | None]]]] = {}
     for column in host.columns:
         parts = parse_column(column.name)
@@ -193,8 +201,9 @@ def _by_subject(
 
 
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield the results: a point per step, direction and host, and per operation of an MPI
-    benchmark.
+    """Yield the results of a run.
+
+    One point per step, direction and host, or per operation of an MPI benchmark.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -227,9 +236,9 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
 
 
 def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield the results of a search: a point per figure and bound, and per number of hosts.
+    """Yield the results of a search.
 
-    Bounds are 95 % intervals.
+    One point per figure and end of its 95 % interval, and per number of hosts.
     """
     search = record.search
     if search is None:
@@ -290,9 +299,9 @@ def _latency_fields(kind: str, latency: LatencyRecord | None) -> dict[str, float
 
 
 def line_of(point: SeriesPoint) -> str:
-    """Return a point as one line, with a newline.
+    """Return a point as one line of InfluxDB line protocol, with a newline.
 
-    All fields are floats: databases refuse a type that changes.
+    All fields are floats: databases refuse a field that changes its type.
     """
     tags = "".join(
         f",{_key(name)}={_key(value)}" for name, value in sorted(point.tags.items()) if value
@@ -304,9 +313,9 @@ def line_of(point: SeriesPoint) -> str:
 
 
 def _key(text: str) -> str:
-    """Escape characters with a meaning.
+    """Return a text with the special characters of line protocol escaped.
 
-    A line break has no escape, and a trailing backslash would be one.
+    Line breaks, which have no escape, become blanks; trailing backslashes are removed.
     """
     flat = " ".join(text.split("\n")).replace("\r", " ").rstrip("\\")
     return flat.replace(",", r"\,").replace("=", r"\=").replace(" ", r"\ ")
@@ -360,7 +369,10 @@ Labels = Mapping[str, str]
 
 @dataclass(slots=True)
 class Family:
-    """The samples of one metric: (name suffix, labels, value, time in ns since 1970)."""
+    """An OpenMetrics family: the samples of one metric.
+
+    A sample is (name suffix, labels, value, time in ns since 1970).
+    """
 
     name: str
     kind: str
@@ -368,7 +380,7 @@ class Family:
     samples: list[tuple[str, Labels, float, int | None]] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield its lines; none without samples."""
+        """Yield the family's lines, nothing if it has no samples."""
         if not self.samples:
             return
         yield f"# HELP {self.name} {_escaped(self.help)}\n# TYPE {self.name} {self.kind}\n"
@@ -410,7 +422,7 @@ def _series(source: ExportSource) -> Iterator[ExportFile]:
 def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
     """Return the per-second samples, one family per field.
 
-    Measurements first, then telemetry.
+    Measured figures first, then telemetry.
     """
     found = {
         f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()
@@ -502,7 +514,7 @@ def _about(record: RunRecord) -> Family:
 def _operations(record: RunRecord) -> list[Family]:
     """Return the rates of an MPI benchmark's operations.
 
-    Bandwidth only if some of them move bytes.
+    With bandwidth only if any operation moves bytes.
     """
     rates = Family(
         f"{NAME}_result_operations_per_second",
@@ -531,7 +543,7 @@ def _operations(record: RunRecord) -> list[Family]:
 
 
 def _searched(record: RunRecord) -> Iterator[Family]:
-    """Yield the results of a search, one family per figure, with both ends of the interval."""
+    """Yield the results of a search: one family per figure, with the ends of its interval."""
     found = {
         name: Family(f"{NAME}_result_{name}", "gauge", text) for name, text in SEARCHED.items()
     }

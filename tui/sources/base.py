@@ -1,8 +1,8 @@
-"""The interface of a source of hosts: a class in the entry point group `benchtui.sources`, and the
-registry that finds them.
+"""The interface of host sources, and the registry that finds them by entry point.
 
-A source turns a text, the part of a SPEC after ``NAME:``, into hosts. It may read files and run
-commands, within the limits of `SourceContext`. It never logs in to a host.
+A source is a class in the entry point group `benchtui.sources`. It turns the part of a SPEC after
+``NAME:`` into hosts. It may read files and run commands, within the limits of `SourceContext`. It
+never logs in to a host.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ GROUP = "benchtui.sources"
 
 
 def unheard(_text: str) -> None:
-    """Ignore progress."""
+    """Ignore a progress message."""
 
 
 class SourceContext(NamedTuple):
-    """What a source may use.
+    """What a source may use: environment, directory, limits.
 
-    `tell` takes a line about what it is waiting for; `may_allocate`: the hosts are for a run or a
-    check.
+    `tell` shows a line about what the source is waiting for. `may_allocate`: the source may
+    allocate hosts, because they are for a run or a check.
     """
 
     environ: Mapping[str, str]
@@ -48,10 +48,10 @@ class SourceContext(NamedTuple):
 
 
 class FoundHosts(NamedTuple):
-    """The hosts of a source, in its order.
+    """The hosts that a source found, in its order.
 
-    `hosts` have addresses from the source; None in an address means the inventory or ~/.ssh/config
-    decides. `specs` are SPECs, resolved as if they were typed. `how` names the tool:
+    `hosts` have addresses from the source; None in an address means that the inventory or
+    ~/.ssh/config decides. `specs` are SPECs, resolved as if they were typed. `how` names the tool:
     ``ansible-inventory 2.19.1``.
     """
 
@@ -63,9 +63,9 @@ class FoundHosts(NamedTuple):
 
 
 class HostSource:
-    """A source of hosts.
+    """The interface of a source of hosts.
 
-    `form`: its syntax, ``ansible:FILE[:GROUP]``; `title`: what it provides, in one line.
+    `form`: its syntax, ``ansible:FILE[:GROUP]``. `title`: what it provides, in one line.
     """
 
     form: str = ""
@@ -73,23 +73,23 @@ class HostSource:
     takes_files: bool = False  # the text after the colon is completed as a path
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the hosts of the text after ``NAME:``.
+        """Return the hosts for the text after ``NAME:``.
 
-        Raises UsageError, one line that says what is wrong and allowed.
+        Raises UsageError: one line that says what is wrong and what is allowed.
         """
         raise NotImplementedError
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
         """Return completions of the text after ``NAME:``.
 
-        Called for every Tab, so it runs no command.
+        Called at every Tab, so it must not run a command.
         """
         return ()
 
     def state(self, context: SourceContext) -> str:
-        """Return what it needs on this machine, for `doctor`: ``kubectl is not installed``.
+        """Return the tool that the source needs, for `doctor`: its path, or that it is missing.
 
-        Empty if nothing is missing.
+        ``kubectl is not installed``. Empty if the source needs no tool.
         """
         return ""
 
@@ -105,9 +105,9 @@ def installed_sources() -> dict[str, EntryPoint]:
 
 
 def load_source(name: str) -> HostSource:
-    """Load a host source by name.
+    """Load a source by name.
 
-    Raises UsageError if the name is unknown, or the import fails.
+    Raises UsageError if the name is unknown or the import fails.
     """
     told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources are")
     found: HostSource = load_from(GROUP, name, "source", told, made=True)

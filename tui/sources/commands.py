@@ -1,4 +1,4 @@
-"""`command:...`: a command that prints one name or one JSON object per line."""
+"""`command:...`: hosts from a command that prints a name or a JSON object per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ KEYS = (*TEXTS, "port", "groups", "exec")
 
 
 class CommandSource(HostSource):
-    """A command line for /bin/sh; it includes the rest of the SPEC."""
+    """A source that runs a command line with /bin/sh.
+
+    The command line is the whole rest of the SPEC.
+    """
 
     form = "command:COMMAND, which prints one name or JSON object per line"
     title = (
@@ -39,7 +42,7 @@ class CommandSource(HostSource):
 
 
 def printed_hosts(printed: str) -> Iterator[HostAddress]:
-    """Yield the hosts of an output. Raises UsageError with the line."""
+    """Yield the hosts that a command printed. Raises UsageError with the line."""
     count = 0
     for number, line in enumerate(printed.splitlines(), 1):
         text = without_comment(line)
@@ -94,7 +97,7 @@ def _of_json(text: str) -> HostAddress:
 
 
 def _check(key: str, value: Any) -> None:
-    """Raise UsageError for an unknown key or an invalid value."""
+    """Raise UsageError for an unknown key of a host, or an invalid value."""
     if key not in KEYS:
         raise UsageError(
             f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed: {', '.join(KEYS)}"
@@ -117,7 +120,7 @@ def _check(key: str, value: Any) -> None:
 
 
 def is_word(value: Any) -> bool:
-    """Return whether a value is printable, without blanks, and cannot be taken for an option."""
+    """Return whether a value is one printable word that does not look like an option."""
     short = isinstance(value, str) and 0 < len(value) <= 4096
     return (
         short

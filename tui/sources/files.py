@@ -1,4 +1,4 @@
-"""`file:PATH` and `-`: SPECs, one or more per line, read as if they were typed."""
+"""`file:PATH`, and `-` for standard input: SPECs, read as if they were typed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LISTED = 2000  # directory entries compared with a mistyped name
 
 
 class FileSource(HostSource):
-    """A text file of SPECs; ``#`` begins a comment."""
+    """A text file of SPECs, one or more per line; ``#`` begins a comment."""
 
     form = "file:PATH, or - for standard input"
     title = "SPECs from a text file or standard input"
@@ -39,7 +39,7 @@ class FileSource(HostSource):
 
 
 def specs_of(content: str) -> Iterator[str]:
-    """Yield the SPECs of a text."""
+    """Yield the SPECs of a text with several lines and comments."""
     for line in content.splitlines():
         words = without_comment(line)
         yield from [words] if is_whole(words) else words_of(words)
@@ -51,7 +51,7 @@ def words_of(text: str) -> list[str]:
 
 
 def without_comment(line: str) -> str:
-    """Return a line without the comment: ``#`` at its begin or after a blank."""
+    """Return a line without its comment: from a ``#`` at the start or after a blank."""
     for at, character in enumerate(line):
         if character == "#" and (at == 0 or line[at - 1].isspace()):
             return line[:at].strip()
@@ -91,7 +91,10 @@ def _names_beside(path: Path) -> Iterable[str]:
 
 
 def _stdin() -> str:
-    """Read standard input. Raises UsageError for a terminal, and for too much input."""
+    """Return standard input as text.
+
+    Raises UsageError if it is a terminal, or too long.
+    """
     try:
         descriptor = sys.stdin.fileno()
         check_plain(descriptor, "standard input", pipes=True)

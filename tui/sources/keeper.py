@@ -1,6 +1,6 @@
-"""Release a run's allocation when the last process of benchtui that uses it ends, however it ends.
+"""Release a run's allocation when the last benchtui process that uses it ends.
 
-A keeper is a small shell that reads a pipe. This process and the engine hold the other end; when
+A keeper is a small shell that reads a pipe. This process and the engine hold the other end. When
 both have ended, killed or not, the shell reads end of file and runs the command that releases the
 allocation.
 """
@@ -30,7 +30,7 @@ _held: list[int] = []
 
 
 class Keeper:
-    """A keeper that runs `argv` at the end."""
+    """A shell that runs `argv` when all benchtui processes that use an allocation have ended."""
 
     def __init__(self, argv: Sequence[str], context: SourceContext) -> None:
         theirs, self._ours = os.pipe()
@@ -52,7 +52,7 @@ class Keeper:
         _held.append(self._ours)
 
     def release(self) -> None:
-        """Release now, and wait up to 30 s for it.
+        """Release the allocation now, and wait up to 30 s for it.
 
         The engine must not be running.
         """
@@ -64,5 +64,5 @@ class Keeper:
 
 
 def held() -> tuple[int, ...]:
-    """Return the descriptors that an engine must inherit to keep the allocation while it runs."""
+    """Return the file descriptors that an engine must inherit to keep the allocation."""
     return tuple(_held)

@@ -1,4 +1,4 @@
-"""`k8s:NAMESPACE/SELECTOR`: the running pods of a label selector."""
+"""`k8s:NAMESPACE/SELECTOR`: the running pods that match a label selector."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _POD = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class KubernetesSource(HostSource):
-    """Pods, listed by kubectl with its configuration."""
+    """A source of pods, listed by kubectl with its own configuration."""
 
     form = "k8s:NAMESPACE/SELECTOR, such as k8s:storage/app=bench"
     title = "running pods of a Kubernetes namespace, by label selector"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the pods. Raises UsageError if one of them is not running."""
+        """Return the pods. Raises UsageError if a pod is not running."""
         namespace, selector = self._parted(text)
         tool = program(TOOL, context)
         if tool is None:
@@ -45,7 +45,7 @@ class KubernetesSource(HostSource):
         return FoundHosts(hosts=tuple(pods), how=tool)
 
     def _parted(self, text: str) -> tuple[str, str]:
-        """Return namespace and selector. Raises UsageError."""
+        """Return the namespace and the selector. Raises UsageError."""
         namespace, _, selector = text.partition("/")
         if not namespace or not selector:
             raise wrong(self.form, "namespace and label selector are required")
@@ -56,14 +56,15 @@ class KubernetesSource(HostSource):
         return namespace, selector
 
     def state(self, context: SourceContext) -> str:
-        """Return whether kubectl is installed."""
+        """Return the path of kubectl, or that it is not installed."""
         return program(TOOL, context) or not_installed(TOOL)
 
 
 def _context_option(tool: str, context: SourceContext) -> list[str]:
-    """Return the option that selects the current context; empty in a pod, which needs none.
+    """Return the kubectl option that names the current context.
 
-    A detached or recovered run must not follow the user into another cluster.
+    A detached or recovered run must not follow the user to another cluster. Empty in a pod, which
+    needs no context.
     """
     done = output_of([tool, "config", "current-context"], context)
     name = done.stdout.strip()
@@ -71,7 +72,10 @@ def _context_option(tool: str, context: SourceContext) -> list[str]:
 
 
 def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddress]:
-    """Yield the running pods of a list as JSON; `where`: options of kubectl. Raises UsageError."""
+    """Yield the running pods of a JSON list that kubectl printed.
+
+    `where`: options of kubectl. Raises UsageError.
+    """
     try:
         items = json.loads(printed)["items"]
         pods = [

@@ -1,4 +1,7 @@
-"""Run a source's commands with limits on time and output; all their processes are ended."""
+"""Run the commands of sources, with limits on time and output.
+
+All processes that a command starts are ended with it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class CommandOutput(NamedTuple):
 
     @property
     def last_words(self) -> str:
-        """The last line of stderr, printable and short."""
+        """The last line of stderr, shortened, control characters removed."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         return printable(lines[-1][:MOST_QUOTED]) if lines else ""
 
@@ -45,7 +48,7 @@ def program(name: str, context: SourceContext) -> str | None:
 def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
     """Run a command to its end.
 
-    Raises UsageError if it cannot be started, takes too long or prints too much.
+    Raises UsageError if it cannot be started, takes too long, or prints too much.
     """
     told = printable(shlex.join(argv))[:MOST_QUOTED]
     try:
@@ -78,9 +81,9 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
 
 
 def output_or_error(argv: Sequence[str], context: SourceContext) -> str:
-    """Return the stdout of a command that succeeded.
+    """Run a command and return its stdout.
 
-    Raises UsageError with its error message.
+    Raises UsageError with the command's message if it fails.
     """
     done = output_of(argv, context)
     if done.code != 0:

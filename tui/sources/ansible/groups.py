@@ -19,7 +19,7 @@ Variables = Mapping[str, Any]
 
 @dataclass
 class AnsibleGroup:
-    """One group: its own hosts, the groups in it, its variables."""
+    """One group: the hosts and groups directly in it, and its variables."""
 
     hosts: dict[str, None] = field(default_factory=dict)
     children: dict[str, None] = field(default_factory=dict)
@@ -28,7 +28,10 @@ class AnsibleGroup:
 
 @dataclass
 class AnsibleGroups:
-    """A whole inventory. `group_files`, `host_files`: variables from group_vars and host_vars."""
+    """A whole inventory.
+
+    `group_files`, `host_files`: variables from group_vars and host_vars.
+    """
 
     groups: dict[str, AnsibleGroup] = field(
         default_factory=lambda: {ALL: AnsibleGroup(), UNGROUPED: AnsibleGroup()}
@@ -42,7 +45,7 @@ class AnsibleGroups:
         return self.groups.setdefault(name, AnsibleGroup())
 
     def add_hosts(self, group: str, pattern: str, variables: Variables) -> None:
-        """Add the hosts of a pattern to a group. Raises UsageError."""
+        """Add the hosts of a pattern such as ``web[1:3]`` to a group. Raises UsageError."""
         names, port = spelled(pattern)
         for name in names:
             self.add_host(group, name, ({"ansible_port": port} if port else {}) | dict(variables))
@@ -55,7 +58,7 @@ class AnsibleGroups:
             raise UsageError(f"more than {MOST_KNOWN} hosts")
 
     def members(self, wanted: str) -> list[str]:
-        """Return the hosts of a group, or the host of that name.
+        """Return the hosts of a group or, if a host has that name, the host.
 
         Raises UsageError with the nearest name.
         """
@@ -107,8 +110,9 @@ class AnsibleGroups:
 
     @cached_property
     def _depths(self) -> dict[str, int]:
-        """Return each group's depth below `all` by its longest path. Raises UsageError for a
-        circle.
+        """Return each group's depth below `all`, by its longest path.
+
+        Raises UsageError for a group that contains itself.
         """
         depths: dict[str, int] = {}
         parents: dict[str, list[str]] = {name: [] for name in self.groups}
@@ -131,13 +135,13 @@ class AnsibleGroups:
         return depths
 
     def check(self) -> None:
-        """Raise UsageError for groups that contain themselves."""
+        """Raise UsageError if a group contains itself."""
         assert self._depths is not None
 
     def variables_of(self, host: str) -> dict[str, Any]:
         """Return the variables of a host: `all`, then groups from the outermost, then its own.
 
-        group_vars and host_vars win over those.
+        Later ones win. Variables of group_vars and host_vars win over those in the inventory.
         """
         depths = self._depths
         groups = sorted(
@@ -174,7 +178,7 @@ _PORT = re.compile(r"(?P<host>[^:\[\]]*(?:\[[^\]]*\][^:\[\]]*)*):(?P<port>\d{1,5
 
 
 def spelled(pattern: str) -> tuple[list[str], int | None]:
-    """Return the hosts of a pattern and the port after it. Raises UsageError."""
+    """Return the hosts of a pattern, and the port after it, if any. Raises UsageError."""
     if match := _V6.fullmatch(pattern):
         return [match[1]], int(match[2]) if match[2] else None
     if match := _PORT.fullmatch(pattern):
@@ -183,7 +187,7 @@ def spelled(pattern: str) -> tuple[list[str], int | None]:
 
 
 def names(pattern: str) -> list[str]:
-    """Return the hosts of a pattern with ranges, in order. Raises UsageError."""
+    """Return the hosts of a pattern with its ranges expanded, in order. Raises UsageError."""
     if pattern.count("[") > MOST_RANGES:
         raise UsageError(f"'{pattern[:60]}': more than {MOST_RANGES} ranges in one name")
     return list(dict.fromkeys(_expanded(pattern)))
@@ -206,7 +210,7 @@ def _expanded(pattern: str) -> Iterator[str]:
 
 
 def _counted(match: re.Match[str]) -> list[str]:
-    """Return the values of one range, both ends included.
+    """Return the values of one range such as ``[01:10]``, both ends included.
 
     Leading zeros are kept, as in Ansible.
     """

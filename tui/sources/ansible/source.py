@@ -1,4 +1,7 @@
-"""`ansible:FILE[:GROUP]`: hosts of an Ansible inventory in INI, YAML, or the JSON of programs."""
+"""`ansible:FILE[:GROUP]`: hosts of an Ansible inventory.
+
+INI, YAML, or the JSON that a dynamic inventory prints.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,7 @@ class AnsibleSource(HostSource):
         return [f"{path}:{group}" for group in read_here(context.directory / path, context).groups]
 
     def state(self, context: SourceContext) -> str:
-        """Return which reader is available."""
+        """Return the path of ansible-inventory, or that only the built-in reader is available."""
         return (
             program(TOOL, context)
             or "static inventories by the built-in reader; not installed: ansible-inventory"
@@ -126,7 +129,7 @@ class AnsibleSource(HostSource):
 
 
 def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups:
-    """Read an inventory through ansible-inventory. Raises UsageError with its last message."""
+    """Read an inventory with ansible-inventory. Raises UsageError with its last message."""
     environ = {
         **context.environ,
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
@@ -142,7 +145,10 @@ def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups
 
 
 def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
-    """Read an inventory without Ansible. Raises UsageError for features that need Ansible."""
+    """Read an inventory without Ansible.
+
+    Raises UsageError for features that need Ansible.
+    """
     if path.is_dir():
         found = AnsibleGroups()
         for file in sorted(path.iterdir()):
@@ -191,7 +197,7 @@ def _looks_like_yaml(text: str) -> bool:
 
 
 def _add_variables(folder: Path, found: AnsibleGroups) -> None:
-    """Read group_vars and host_vars of the groups and hosts in the inventory."""
+    """Read group_vars and host_vars for the groups and hosts of the inventory."""
     _read_variables(folder / "group_vars", set(found.groups), found.group_files)
     _read_variables(folder / "host_vars", set(found.hosts), found.host_files)
 
@@ -203,8 +209,9 @@ def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, 
 
 
 def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of each file with variables: NAME, NAME.yml, or any file in a folder
-    NAME.
+    """Yield the name and the path of each file of variables.
+
+    NAME, NAME.yml, or any file in a folder NAME.
     """
     count = 0
     for entry in sorted(folder.iterdir()):
@@ -247,9 +254,9 @@ def _text(path: Path) -> str:
 
 
 def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
-    """Return a host's address by its variables.
+    """Return the address of a host, from its variables.
 
-    Raises UsageError for a host that cannot be reached.
+    Raises UsageError for a connection type that benchtui cannot use.
     """
     variables = inventory.variables_of(name)
     connection = variables.get("ansible_connection", "ssh")
@@ -286,7 +293,10 @@ def _checked(host: str, key: str, value: Any) -> Any:
 
 
 def read_ini(text: str, file: str, into: AnsibleGroups) -> None:
-    """Add the hosts and groups of an INI text to an inventory. Raises UsageError with the line."""
+    """Add the hosts and groups of an INI text to an inventory.
+
+    Raises UsageError with the line number.
+    """
     reading = _IniReading(file, into)
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
@@ -315,7 +325,7 @@ class _IniReading:
     places: dict[str, int] = field(default_factory=dict)  # from :vars sections
 
     def line(self, number: int, text: str) -> None:
-        """Read one line that is not empty or a comment."""
+        """Read one line, neither empty nor a comment."""
         if text.startswith("[") and (match := _SECTION.fullmatch(text)):
             self.section(number, match[1], match[2] or "hosts")
         elif self.kind == "hosts":
@@ -326,7 +336,7 @@ class _IniReading:
             self.variable(text)
 
     def section(self, number: int, group: str, kind: str) -> None:
-        """Begin a section."""
+        """Begin a section: hosts, children or variables of a group."""
         if kind not in KINDS:
             allowed = ", ".join(f":{each}" for each in KINDS)
             raise UsageError(
@@ -339,7 +349,7 @@ class _IniReading:
             self.into.group(group)
 
     def host(self, text: str) -> None:
-        """Add a host or a range with the variables after it."""
+        """Add a host, or a range of hosts, with the variables after it."""
         pattern, *rest = shlex.split(text, comments=True) or [""]
         if not pattern:
             return
@@ -361,14 +371,14 @@ class _IniReading:
             self.children.setdefault(name, number)
 
     def variable(self, text: str) -> None:
-        """Set a variable of a group."""
+        """Set a variable of the current group."""
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"'{text[:60]}': expected NAME=VALUE")
         self.variables.setdefault(self.group, {})[name.strip()] = value_of(value.strip())
 
     def finish(self) -> None:
-        """Assign variables to groups.
+        """Assign variables to groups after the last line.
 
         Raises UsageError for groups that are mentioned but have no section.
         """
@@ -397,7 +407,10 @@ SECTIONS = ("hosts", "children", "vars")
 
 
 def read_yaml(text: str, file: str, into: AnsibleGroups) -> None:
-    """Add the hosts and groups of a YAML text to an inventory. Raises UsageError with its place."""
+    """Add the hosts and groups of a YAML text to an inventory.
+
+    Raises UsageError with the place in the file.
+    """
     document = load(text, file)
     if "plugin" in document.data:
         message = "uses an inventory plugin: needs ansible-inventory (pip install ansible-core)"
@@ -412,7 +425,7 @@ class _YamlReading:
         self.into = into
 
     def group(self, name: str, data: Any, path: KeyPath) -> None:
-        """Add a group with everything below it."""
+        """Add a group with its hosts, variables and child groups."""
         group = self.into.group(name)
         for key, value in self.mapping(data, path).items():
             here = (*path, key)
@@ -432,7 +445,7 @@ class _YamlReading:
                     self.group(str(inner), of_it, (*here, inner))
 
     def hosts(self, group: str, pattern: str, data: Any, path: KeyPath) -> None:
-        """Add a host, or a range of hosts."""
+        """Add a host, or a range of hosts, with its variables."""
         try:
             self.into.add_hosts(group, pattern, self.mapping(data, path))
         except UsageError as error:
@@ -461,7 +474,7 @@ META = "_meta"
 
 
 def read_listing(text: str) -> AnsibleGroups:
-    """Return the inventory of a JSON text. Raises UsageError."""
+    """Return the inventory that ``ansible-inventory --list`` prints as JSON. Raises UsageError."""
     try:
         data = json.loads(text)
     except NO_JSON as error:

@@ -1,1 +1,1 @@
-"""Slurm nodes, of a job or of an allocation made for a run."""
+"""Slurm nodes: of an existing job, or of an allocation made for a run."""

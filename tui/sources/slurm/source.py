@@ -1,6 +1,6 @@
 """`slurm:JOBID`, `slurm:` inside a job, `slurm:@PARTITION,nodes=N`: nodes of a Slurm job.
 
-An allocation for a run is always released at its end.
+An allocation made for a run is always released when the run ends.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ FIELDS = "%i|%T|%N|%L|%P|%r"
 
 
 class SlurmSource(HostSource):
-    """Nodes of jobs."""
+    """A source of the nodes of Slurm jobs."""
 
     form = f"slurm:JOBID[,via=ssh], slurm: inside a job, or {FORM}"
     title = "nodes of a running Slurm job, or of an allocation for the run"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the nodes of a job."""
+        """Return the nodes of the job that the text names or requests."""
         text, transport = without_way(text)
         found = self._nodes(text, context)
         job = found.how.rpartition(" ")[2] if transport == "slurm" else None
@@ -83,12 +83,12 @@ class SlurmSource(HostSource):
         return self._of_job(job, context)
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the job that this shell runs in."""
+        """Return the id of the job that this shell runs in."""
         job = context.environ.get("SLURM_JOB_ID", "")
         return [job] if JOB_ID.fullmatch(job) else ()
 
     def state(self, context: SourceContext) -> str:
-        """Return which Slurm commands are missing."""
+        """Return the path of a Slurm command, or the first one that is not installed."""
         missing = [name for name in TOOLS if program(name, context) is None]
         return not_installed(missing[0]) if missing else str(program(TOOLS[0], context))
 
@@ -129,7 +129,10 @@ class SlurmSource(HostSource):
 
 
 def without_way(text: str) -> tuple[str, str]:
-    """Split a text into the part without ``via=``, and its transport. Raises UsageError."""
+    """Split a text into the part without ``via=``, and the transport it names.
+
+    Raises UsageError.
+    """
     parts = text.split(",")
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
@@ -143,7 +146,7 @@ def without_way(text: str) -> tuple[str, str]:
 
 
 class Wanted(NamedTuple):
-    """A request to Slurm. Times in seconds; None means the partition's default."""
+    """A requested allocation. Times are in seconds; None means the partition's default."""
 
     partition: str
     nodes: int = 1
@@ -152,7 +155,7 @@ class Wanted(NamedTuple):
     passed_on: tuple[str, ...] = ()  # options of salloc
 
     def argv(self, salloc: str, name: str) -> list[str]:
-        """Return the command that allocates."""
+        """Return the salloc command line; `name` is the name of the job."""
         limit = [f"--time={ceil(self.time_s / 60)}"] if self.time_s else []
         wanted = [f"--partition={self.partition}", f"--nodes={self.nodes}", *limit, *self.passed_on]
         return [salloc, "--no-shell", f"--job-name={name}", *wanted]
@@ -210,9 +213,9 @@ def _seconds(found: Mapping[str, str], key: str) -> float | None:
 
 
 def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
-    """Allocate nodes; the job ends with the last process of benchtui that uses it.
+    """Allocate nodes; the job ends with the last benchtui process that uses it.
 
-    Raises UsageError if Slurm refuses, or the wait is over.
+    Raises UsageError if Slurm refuses, or the request waits too long.
     """
     salloc, scancel = slurm_program("salloc", context), slurm_program("scancel", context)
     known = partitions(context)
@@ -234,7 +237,7 @@ def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
 
 
 def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) -> None:
-    """Run salloc to its end and report what it is waiting for. Raises UsageError."""
+    """Run salloc until it has allocated, and report what it is waiting for. Raises UsageError."""
     began = time.monotonic()
     with subprocess.Popen(
         argv,
@@ -287,14 +290,17 @@ def _queue(name: str, context: SourceContext) -> str:
 
 
 def _error_in(said: str) -> str:
-    """Return why salloc failed: its first line with an error."""
+    """Return why salloc failed: the first line of its output that has an error."""
     lines = [line.removeprefix("salloc: ").strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:")]
     return printable((errors or lines or ["no error message"])[0].removeprefix("error: ")[:200])
 
 
 class SlurmJob(NamedTuple):
-    """One job of the queue. `left_s` None: no limit, or unknown."""
+    """A job as squeue lists it.
+
+    `left_s`: seconds until its time limit; None without a limit, or if unknown.
+    """
 
     job_id: str
     state: str
@@ -364,9 +370,9 @@ def partitions(context: SourceContext) -> list[str]:
 
 
 def node_names(folded: str, context: SourceContext) -> list[str]:
-    """Return the nodes of ``n[1-4],m7``, expanded by scontrol, which knows all of Slurm's notation.
+    """Return the nodes of a list such as ``n[1-4],m7``, expanded by scontrol.
 
-    Raises UsageError.
+    Raises UsageError. scontrol knows all of Slurm's notation.
     """
     printed = output_or_error(
         [slurm_program("scontrol", context), "show", "hostnames", folded], context
