@@ -1,1 +1,1 @@
-"""The benchtui command, one file a verb group."""
+"""The benchtui command, one module for each verb or group of verbs."""

@@ -1,4 +1,7 @@
-"""`benchtui ab`: A/B-test two settings of a profile, interleaved, until decided or out of time."""
+"""`benchtui ab`: A/B-test two settings of a profile.
+
+The sides are interleaved, until the test is decided or out of time.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ AB_SCHEMA = "benchtui.ab/1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments: those of `run`, and the two sides."""
+    """Add the arguments: those of `run`, and the settings of sides A and B."""
     run.add_all(parser)
     add = parser.add_argument
     add(
@@ -71,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class AbTest:
-    """Two sides, their complete runs, and the time budget."""
+    """An A/B test: its two sides, their complete runs, and the time budget."""
 
     name: str
     sides: dict[str, argparse.Namespace]
@@ -90,22 +93,22 @@ class AbTest:
 
     @property
     def most(self) -> int:
-        """The most runs of both sides that are needed, as far as is known."""
+        """Maximum number of runs, both sides together, as estimated so far."""
         return self.room if self.look is None else self.look.most
 
     @property
     def load_s(self) -> float:
-        """Mean seconds a run takes on either side; measured runs count with their overhead."""
+        """Mean expected duration of a run's load in seconds, over both sides."""
         return sum(plan.expected_s or 0.0 for plan in self.plans.values()) / len(self.plans)
 
     @property
     def fits(self) -> int:
-        """How many runs still fit into the time, both sides together."""
+        """Number of runs that still fit into the time, both sides together."""
         return int(self.within_s / (self.load_s + OVERHEAD_S)) // 2 * 2
 
     @property
     def across(self) -> list[str]:
-        """Parameters that may differ: those that were set, and those derived from them."""
+        """Parameters that may differ between the sides: those set, and those derived from them."""
         given = {name for side in self.sides.values() for name in pairs(side.overrides, "--set")}
         params = [self.plans[side].params for side in "AB"]
         return sorted(
@@ -115,7 +118,7 @@ class AbTest:
 
     @property
     def runs(self) -> int:
-        """The complete runs of both sides."""
+        """Number of complete runs, both sides together."""
         return sum(map(len, self.records.values()))
 
 
@@ -136,7 +139,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def experiment_of(args: argparse.Namespace) -> AbTest:
-    """Return the experiment the arguments describe. Raises UsageError."""
+    """Return the A/B test that the arguments describe. Raises UsageError."""
     for name in TAKEN:
         if getattr(args, name):
             raise UsageError(
@@ -172,7 +175,7 @@ def side_args(
 
 
 def share_of(text: str) -> float:
-    """Return a share above 0: 5% or 0.05. Raises UsageError."""
+    """Return a share above 0, given as 5% or 0.05. Raises UsageError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) *(%?)", text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < share < 1:
@@ -181,7 +184,7 @@ def share_of(text: str) -> float:
 
 
 def seconds_of(text: str) -> float:
-    """Return a duration in seconds. Raises UsageError."""
+    """Return a typed duration in seconds. Raises UsageError."""
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -189,9 +192,10 @@ def seconds_of(text: str) -> float:
 
 
 def take_known(experiment: AbTest) -> None:
-    """Add the complete runs and looks of an earlier experiment of this name.
+    """Add the complete runs and interim looks of an earlier test with this name.
 
-    Raises UsageError for a run measured differently from its side."""
+    Raises UsageError for a run that was measured differently from its side.
+    """
     from tui.analysis.ab import LEAST_RUNS, looks_after
     from tui.library.load import load_record
 
@@ -218,7 +222,10 @@ def take_known(experiment: AbTest) -> None:
 
 
 def time_text(experiment: AbTest) -> str:
-    """Return how many runs fit into the time. Raises UsageError if they cannot give an answer."""
+    """Return how many runs fit into the time, as text.
+
+    Raises UsageError if too few for an answer fit.
+    """
     from tui.analysis.ab import LEAST_RUNS
 
     needed, more = max(LEAST_RUNS - experiment.runs, 0), " more" if experiment.runs else ""
@@ -237,7 +244,7 @@ def time_text(experiment: AbTest) -> str:
 
 
 def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
-    """Raise UsageError, naming the differences, for a run that is no repetition of its side."""
+    """Raise UsageError if a run is no repetition of its side, naming the differences."""
     plan, was = experiment.plans[side], record.profile
     then_on, now_on = (
         ", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts)
@@ -261,7 +268,7 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
 
 
 def measured(experiment: AbTest) -> int:
-    """Run until decided or out of budget; return the exit code."""
+    """Measure both sides until decided or out of time; return the exit code."""
     longest, failed, found = experiment.load_s, 0, looked(experiment)
     while goes_on(found) and experiment.runs < experiment.most:
         if obstacles_of(experiment):
@@ -285,12 +292,12 @@ def measured(experiment: AbTest) -> int:
 
 
 def goes_on(found: InterimLook | None) -> bool:
-    """Tell whether the experiment is undecided and more runs may decide it."""
+    """Return whether the test is undecided and more runs may decide it."""
     return found is None or (found.answer == "go on" and not found.all_spent)
 
 
 def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
-    """Print what is kept of an interrupted experiment; return the exit code."""
+    """Print how to continue an interrupted test; return the exit code."""
     whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
     say(f"interrupted; {whole} kept. To continue: the same command with --name {experiment.name}")
     if experiment.as_json:
@@ -299,7 +306,10 @@ def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
 
 
 def next_side(experiment: AbTest) -> str:
-    """Return the side of the next run: ABBA order, but the side with fewer runs first."""
+    """Return the side of the next run.
+
+    In ABBA order; a side that is two or more runs behind goes first.
+    """
     from tui.analysis.ab import side_of
 
     a, b = (len(experiment.records[side]) for side in "AB")
@@ -309,7 +319,7 @@ def next_side(experiment: AbTest) -> str:
 
 
 def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
-    """Make a run of one side; return its exit code, and its record if it counts."""
+    """Measure one side once; return the exit code, and the record if the run was successful."""
     from tui.cli.shared.launching import start
     from tui.library.load import load_record
 
@@ -326,16 +336,17 @@ def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
 
 
 def raise_failed(experiment: AbTest) -> None:
-    """Stop after two failed runs in a row. Raises BenchtuiError."""
+    """Raise BenchtuiError after two failed runs in a row."""
     error = BenchtuiError(f"two runs in a row did not count; to continue: --name {experiment.name}")
     error.exit_code = FAILED
     raise error
 
 
 def looked(experiment: AbTest) -> InterimLook | None:
-    """Return the interim result of equally many runs of both sides, at least four in total.
+    """Return the interim result, and print it if it is new.
 
-    Prints it if it is new."""
+    From equally many runs of both sides; None below four runs in all.
+    """
     from tui.analysis.ab import after_looks, keep_looks, made_at
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -364,7 +375,10 @@ def looked(experiment: AbTest) -> InterimLook | None:
 
 
 def tell_budget(experiment: AbTest) -> None:
-    """Print how many runs a change needs by the noise floor, once the first run is known."""
+    """Print once, after the first run, how many runs the test needs.
+
+    By the noise floor of the profile; nothing is printed if that was never measured.
+    """
     from tui.analysis.ab import runs_for
 
     if experiment.told or not experiment.records["A"]:
@@ -385,7 +399,10 @@ def tell_budget(experiment: AbTest) -> None:
 
 
 def obstacles_of(experiment: AbTest) -> list[str]:
-    """Return why the runs of the sides are not comparable; more runs would not help."""
+    """Return the differences that make the sides incomparable.
+
+    Empty if they are comparable; more runs would not help otherwise.
+    """
     from tui.analysis.setup_differences import differences
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -397,7 +414,7 @@ def obstacles_of(experiment: AbTest) -> list[str]:
 
 
 def floor_of(record: RunRecord) -> Floor | None:
-    """Return the measured noise floor of side A's headline, if any."""
+    """Return the measured noise floor of the run's headline; None if never measured."""
     from tui.analysis.measured import NoiseFloors, name_of, points_of
 
     (point,) = points_of([record]).values()
@@ -415,7 +432,7 @@ def said(ratio: float) -> str:
 
 
 def concluded(experiment: AbTest, found: InterimLook | None) -> int:
-    """Print the sides next to each other and the answer; return the exit code."""
+    """Print both sides and the answer; return the exit code."""
     from tui.text.line import plain_lines
     from tui.view.comparison import comparison_lines
 
@@ -433,7 +450,7 @@ def concluded(experiment: AbTest, found: InterimLook | None) -> int:
 
 
 def word_of(experiment: AbTest, found: InterimLook | None) -> str:
-    """Return the answer in a word: better, worse, no difference as large, not known."""
+    """Return the answer: better, worse, no difference as large, not known."""
     from tui.metrics.registry import METRICS
 
     headline = experiment.plans["A"].headline
@@ -450,7 +467,7 @@ def word_of(experiment: AbTest, found: InterimLook | None) -> str:
 
 
 def compared_sides(experiment: AbTest) -> Comparison | None:
-    """Return B compared with A with all figures; None if a side has no run."""
+    """Return the comparison of all figures of B with A; None if a side has no run."""
     from tui.analysis.compare import compare
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -458,7 +475,7 @@ def compared_sides(experiment: AbTest) -> Comparison | None:
 
 
 def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str:
-    """Return the answer as a sentence, with the detectable change."""
+    """Return the answer as a sentence, with the smallest detectable change."""
     if word == NOT_COMPARABLE:
         return f"the sides are not comparable: {'; '.join(obstacles_of(experiment))}"
     if found is None:
@@ -487,7 +504,7 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
 
 
 def document(experiment: AbTest, found: InterimLook | None, word: str) -> str:
-    """Return the result as JSON: answer, last look, runs of both sides and all their figures."""
+    """Return the result as JSON: the answer, the last look, and both sides with all figures."""
     import msgspec
 
     from tui.view.comparison_formats import as_builtins

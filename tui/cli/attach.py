@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Watch a run and return its exit code."""
+    """Follow or replay a run and return its exit code."""
     from tui.cli.shared.progress import watch
     from tui.journal.rundir import is_running
 

@@ -1,4 +1,4 @@
-"""`benchtui baselines`: published results, and a run compared with them."""
+"""`benchtui baselines`: list published results, and compare a run with them."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the verb's action."""
+    """Run the action."""
     return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](
         args
     )
 
 
 def found_baselines() -> BaselineFiles:
-    """Return all baselines; print problems in their files to stderr."""
+    """Return all published results; print problems in their files to stderr."""
     from tui.analysis.published import find_baselines
 
     found = find_baselines(paths().baselines)
@@ -72,7 +72,7 @@ def found_baselines() -> BaselineFiles:
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print one line a profile with published results, or every baseline as JSON."""
+    """Print one line per profile with published results, or every result as JSON."""
     from tui.view.published import baseline_json
 
     found = found_baselines().baselines
@@ -89,7 +89,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def range_text(members: list[Baseline]) -> str:
-    """Return the first figure that all members have: one value, or the range."""
+    """Return the first figure that all published results have: one value, or the range."""
     from tui.view.published import figure_name, theirs_text
 
     names = [[figure_name(figure) for figure in each.figures] for each in members]
@@ -103,7 +103,7 @@ def range_text(members: list[Baseline]) -> str:
 
 
 def show_one(args: argparse.Namespace) -> int:
-    """Print the baselines of a profile or a collection."""
+    """Print the published results of a profile or a collection."""
     from tui.view.published import baseline_json
 
     chosen = named(args.name)
@@ -115,9 +115,10 @@ def show_one(args: argparse.Namespace) -> int:
 
 
 def named(name: str) -> list[Baseline]:
-    """Return the baselines of a collection, a profile or a variant.
+    """Return the published results of a collection, a profile or a variant.
 
-    Raises UsageError if there are none."""
+    Raises UsageError if there are none.
+    """
     found = found_baselines().baselines
     chosen = [each for each in found if name in (each.collection, each.profile, *each.variants)]
     if not chosen:
@@ -132,7 +133,7 @@ def named(name: str) -> list[Baseline]:
 
 
 def shown_text(chosen: list[Baseline]) -> list[str]:
-    """Return the figures profile by profile, then notes on several of them once."""
+    """Return the figures by profile, then the notes, each note once."""
     lines: list[str] = []
     for collection in dict.fromkeys(each.collection for each in chosen):
         of_one = [each for each in chosen if each.collection == collection]
@@ -143,7 +144,7 @@ def shown_text(chosen: list[Baseline]) -> list[str]:
 
 
 def profile_text(profile: str, members: list[Baseline]) -> list[str]:
-    """Return the baselines of one profile."""
+    """Return the published results of one profile as text."""
     from tui.view.published import grouped, notes_text, told
 
     params = " ".join(f"{name}={value}" for name, value in members[0].params.items())
@@ -155,7 +156,10 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
 
 
 def figures_text(number: int, baseline: Baseline) -> list[str]:
-    """Return the figures of one baseline as printed, a line a direction and latency kind."""
+    """Return the figures of one published result as text, as its source printed them.
+
+    One line per direction and latency kind.
+    """
     hosts = (
         f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}"
         if baseline.hosts
@@ -175,14 +179,14 @@ def figures_text(number: int, baseline: Baseline) -> list[str]:
 
 
 def wrapped(text: str) -> list[str]:
-    """Return a text in lines of 80 columns."""
+    """Return a text wrapped to 80 columns."""
     return textwrap.wrap(
         text, 80, subsequent_indent="      ", break_on_hyphens=False, break_long_words=False
     )
 
 
 def compare_run(args: argparse.Namespace) -> int:
-    """Print a run next to published results; the run is not changed."""
+    """Print a run next to published results. The run is not changed."""
     from tui.analysis.published import compare
     from tui.library.load import load_record
     from tui.view.published import comparison_json, published, published_text
@@ -209,7 +213,7 @@ def compare_run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Print the findings on published results; return 2 if a file has problems."""
+    """Print findings about published results; return 2 if a file has problems."""
     from tui.engine.inputs.profiles import Catalogue
     from tui.engine.plan.reproduce import published_plan
     from tui.view.published_checks import judge, judged_json, judged_text
@@ -225,8 +229,10 @@ def check(args: argparse.Namespace) -> int:
 
 
 def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], int]:
-    """Return the baselines of these profiles, collections and files (default: all), and 2 if a file
-    is broken."""
+    """Return the published results of profiles, collections and files; by default all.
+
+    Also returns the exit code: 2 if a file is broken, otherwise 0.
+    """
     if not names:
         return list(found_baselines().baselines), 0
     chosen, code = [], 0
@@ -249,7 +255,10 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
 
 
 def read_file(path: Path) -> list[Baseline]:
-    """Return the baselines of a file. Raises UsageError listing every problem in it."""
+    """Return the published results of a file.
+
+    Raises UsageError with every problem in the file.
+    """
     from tui.analysis.published import baseline_text
     from tui.model.baseline import load_baselines
 

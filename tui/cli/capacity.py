@@ -1,6 +1,7 @@
 """`benchtui capacity`: find the highest load within limits.
 
-Everything else is as in `benchtui run`."""
+In all other respects the same as `benchtui run`.
+"""
 
 from __future__ import annotations
 
@@ -17,5 +18,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Search; return the run's exit code: 5 if no load meets the limits, 6 if undecided."""
+    """Search for the capacity and return the exit code.
+
+    The run's, but 5 if no load meets the limits, 6 if undecided.
+    """
     return run.run_profile(args, wish_of(args, "capacity"))

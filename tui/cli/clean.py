@@ -1,4 +1,4 @@
-"""`benchtui clean`: remove from hosts what a run created there."""
+"""`benchtui clean`: remove the files that a run created on its hosts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show what will be removed, ask, remove it and print the outcome.
+    """Show what will be removed, ask, remove it, print the outcome.
 
-    Returns 4 if something was left or a host was unreachable."""
+    Returns 4 if something was left or a host could not be reached.
+    """
     from tui.cli.shared.launching import terminal_asker
     from tui.journal.rundir import load_plan
     from tui.library.additions import check_over
@@ -60,7 +61,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def as_json(cleaned: Cleaning) -> dict[str, object]:
-    """Return the outcome for one host: removed with their bytes, already gone, left and why."""
+    """Return the outcome on one host as plain data.
+
+    What was removed and its bytes, what was already gone, what was left and why.
+    """
     return {
         "host": cleaned.host,
         "removed": cleaned.goes,
@@ -73,7 +77,7 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
 async def clean_run(
     run_dir: Path, plan: Plan, record: RunRecord, connections: Connections, *, sure: bool
 ) -> tuple[int, list[Cleaning]]:
-    """Clean up after one run; return the exit code and the outcome by host."""
+    """Remove the files of one run; return the exit code and the outcome by host."""
     from tui.engine.preflight.clean import clean, created_of, look
     from tui.library.additions import keep_removed
     from tui.text.objects import left_texts
@@ -100,14 +104,14 @@ async def clean_run(
 
 
 def tell(found: list[Cleaning], *, done: bool) -> None:
-    """Print what will be removed, or was: the plan to stderr, the outcome to stdout."""
+    """Print what will be removed to stderr or, if `done`, the outcome to stdout."""
     for each in found:
         for line in each.lines(done=done):
             print(line) if done else say(line)
 
 
 def agreed(run_id: str) -> bool:
-    """Ask for confirmation. Raises UsageError without a terminal."""
+    """Ask whether to remove the files of a run. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError(f"this removes files of {run_id} from its hosts; confirm with --yes")
     return ask("remove these?")

@@ -1,5 +1,7 @@
-"""`benchtui compare`: compare runs, for people, for other tools, and as the exit code of a
-build."""
+"""`benchtui compare`: compare runs.
+
+Prints text or JSON; the exit code is made for build servers.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,10 @@ def main(args: argparse.Namespace) -> int:
 def sides_of(
     store: RunStore, args: argparse.Namespace
 ) -> tuple[list[RunRecord], list[list[RunRecord]]]:
-    """Return the records of A and of each B. Raises UsageError for a run on both sides."""
+    """Return the records of A, and of each B.
+
+    Raises UsageError for a run that is on both sides.
+    """
     a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
     if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
         raise UsageError(f"{', '.join(sorted(both))} is on both sides; name different runs")
@@ -134,10 +139,11 @@ def show_charts(found: Comparison) -> None:
 def exit_code(
     found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False
 ) -> int:
-    """Return 1 for worse, 0 for no worse, 3 for not comparable or inconclusive.
+    """Return 1 if B is worse, 0 if not, 3 if not comparable or inconclusive.
 
-    Worse takes precedence. 3 also covers criteria that could not be judged; inconclusive may be
-    allowed."""
+    Worse takes precedence. 3 is also returned for thresholds that could not be judged. With
+    `allow_undecided`, inconclusive is 0.
+    """
     from tui.analysis.criteria import UNJUDGED
 
     worse = (
@@ -152,13 +158,13 @@ def exit_code(
 
 
 def whole_code(codes: Iterable[int]) -> int:
-    """Return the code of several comparisons: worse takes precedence over inconclusive."""
+    """Return the exit code of several comparisons: worse takes precedence over inconclusive."""
     found = set(codes)
     return next((code for code in (WORSE, NOT_COMPARABLE) if code in found), 0)
 
 
 def undecided(found: Comparison, judged: Sequence[JudgedCriterion]) -> bool:
-    """Tell whether the exit code is 3 only because the comparison is inconclusive."""
+    """Return whether the exit code is 3 only because the comparison is inconclusive."""
     codes = [exit_code(found, judged, allow_undecided=allowed) for allowed in (False, True)]
     return codes == [NOT_COMPARABLE, 0]
 

@@ -1,6 +1,6 @@
-"""`benchtui completion`: the completion script for a shell, and what the shell completes at Tab.
+"""`benchtui completion`: completion script for a shell, and the answers to its Tab key.
 
-Completing reads only names: it runs at every Tab.
+Completion runs at every Tab, so it reads nothing but names.
 """
 
 from __future__ import annotations
@@ -40,17 +40,20 @@ def main(args: argparse.Namespace) -> int:
 
 
 def undescribed(script: str) -> str:
-    """Return the script changed so that zsh lists names without a description cleanly."""
+    """Return the script changed for zsh: no trailing colon after names without a description."""
     shown = '        _describe "${words[1]}" completions'
     return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')
 
 
 def complete(load: Load) -> None:
-    """Answer the shell's request from the environment and exit; do nothing without one."""
+    """Print completions and exit, if the environment has a shell's request.
+
+    Otherwise return.
+    """
     from argcomplete.finders import CompletionFinder
 
     class Finder(CompletionFinder):
-        """Handle bash, which breaks words before an @ instead of after it."""
+        """Corrects completions for bash, which breaks words before an @ instead of after it."""
 
         def quote_completions(
             self, completions: list[str], quote: str, broken_at: int | None
@@ -67,7 +70,7 @@ def complete(load: Load) -> None:
 
 
 def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
-    """Return a parser with the arguments of one verb, or of the screens, and their completers."""
+    """Return the parser of one verb, or of the screens, with completers set."""
     parser = parser_with(load, (verb,), screens=verb not in VERBS)
     give_completers(parser, "app")
     if verb in VERBS:
@@ -76,7 +79,7 @@ def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
 
 
 def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Set the completer of each argument, also of nested verbs."""
+    """Set the completer of each argument, including those of nested verbs."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -86,9 +89,10 @@ def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[str]]:
-    """Return the completer of an argument, by its metavar.
+    """Return the completer of an argument, chosen by its metavar.
 
-    `profiles` and `--profile` of the screens use NAME, `compare` uses A and B for its runs."""
+    NAME is a profile for `profiles` and for `--profile`; A and B of `compare` are runs.
+    """
     from argcomplete.completers import FilesCompleter
 
     metavar = str(action.metavar or "")
@@ -113,14 +117,15 @@ def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[s
 
 
 def nothing(**_: Any) -> list[str]:
-    """Complete to nothing: a value only the user knows.
+    """Return no completions, for a value that only the user knows.
 
-    argcomplete's own class for that would hide the option as well."""
+    argcomplete's own class for this would hide the option as well.
+    """
     return []
 
 
 def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a completer that returns no names if files cannot be read."""
+    """Return a completer that gives no names instead of an error if files cannot be read."""
 
     def completer(prefix: str = "", **_: Any) -> list[str]:
         try:
@@ -150,7 +155,7 @@ def profiles(_: str) -> Iterable[str]:
 
 @quietly
 def runnable(_: str) -> Iterable[str]:
-    """Complete tags of profiles, and load generators that run a job without one."""
+    """Complete tags of profiles, and load generators that can run without a profile."""
     from tui.engine.inputs.profiles import Catalogue
     from tui.model.tool import installed
 
@@ -158,8 +163,10 @@ def runnable(_: str) -> Iterable[str]:
 
 
 def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
-    """Complete keys of a job after a load generator's name, common ones first; after ``rw=`` its
-    values."""
+    """Complete KEY=VALUE words after a load generator's name.
+
+    Common keys first; after ``rw=`` the values of that key.
+    """
     from tui import workloads
     from tui.model.tool import installed
 
@@ -180,9 +187,10 @@ def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
 
 @quietly
 def hosts(prefix: str) -> Iterable[str]:
-    """Complete hosts of the inventory and of ~/.ssh/config, @groups, local.
+    """Complete hosts of the inventory and of ~/.ssh/config, @groups and local.
 
-    In a list with commas completes the last one, and none twice."""
+    In a list with commas the last word is completed; hosts already in it are left out.
+    """
     from tui.engine.inputs.ssh_names import PATTERN, words_in
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
     from tui.sources.base import installed_sources
@@ -215,7 +223,10 @@ def hosts(prefix: str) -> Iterable[str]:
 
 
 def of_source(name: str, text: str) -> Iterable[str]:
-    """Complete what follows a source's colon: files, and names the source knows without a query."""
+    """Complete the text after a source's colon.
+
+    With files, and names that the source knows without running a command.
+    """
     from tui.sources.base import SourceContext, load_source
 
     source = load_source(name)
@@ -224,7 +235,7 @@ def of_source(name: str, text: str) -> Iterable[str]:
 
 
 def files_at(text: str) -> Iterable[str]:
-    """Return the paths that start with the typed text, folders with a / at the end."""
+    """Return the paths that start with the typed text, directories with a / at the end."""
     folder, slash, begin = text.rpartition("/")
     try:
         with os.scandir(from_home(folder + slash) if slash else ".") as entries:
@@ -239,7 +250,7 @@ def files_at(text: str) -> Iterable[str]:
 
 
 def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
-    """Return the hosts that a part of a list names: a name, a range, or a group."""
+    """Return the hosts of one part of a list: a name, a range, or a group."""
     from tui.model.hostspec import expand
 
     if not part.startswith("@"):
@@ -252,7 +263,10 @@ def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
 
 
 def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the members of every group of an inventory, from both ways to list them."""
+    """Return the members of every group of an inventory.
+
+    A group lists its hosts, or a host lists its groups.
+    """
     written = (described.get("groups") or {}).items()
     found = {
         str(name): list(members) if isinstance(members, list) else [] for name, members in written
@@ -264,7 +278,10 @@ def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def inventory() -> dict[str, Any]:
-    """Return the inventory as plain data, unchecked: only names are needed."""
+    """Return the inventory as plain data.
+
+    It is not validated, because only names are needed.
+    """
     from tui.model.bounded import MOST_SMALL_BYTES, read_text
     from tui.model.yaml_text import load
 
@@ -274,7 +291,7 @@ def inventory() -> dict[str, Any]:
 
 @quietly
 def formats(_: str) -> Iterable[str]:
-    """Complete formats of exports."""
+    """Complete export formats."""
     from tui.model.exporter import installed
 
     return installed()

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the action; without one show the settings."""
+    """Run the action; without an action show the settings."""
     path = paths_without_settings().settings
     verbs: dict[str | None, Callable[[argparse.Namespace, Path], None]] = {
         None: show,
@@ -59,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace, path: Path) -> None:
-    """Print every key: its value, source and allowed values."""
+    """Print every key: value, source, allowed values."""
     from tui.cli.shared.settings import read_settings
 
     settings = read_settings(path)
@@ -89,7 +89,7 @@ def get(args: argparse.Namespace, path: Path) -> None:
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the value of a key as JSON, and its source: environment, file or default."""
+    """Return the value of a key for JSON, and its source: environment, file or default."""
     if key.variable and environ.get(key.variable):
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
@@ -104,7 +104,7 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
 
 
 def default_of(name: str) -> str | Path | None:
-    """Return the default of a key; None if the terminal decides."""
+    """Return the default of a key; None if it depends on the terminal."""
     found = paths_without_settings()
     defaults = {
         "runs": found.runs,
@@ -115,7 +115,7 @@ def default_of(name: str) -> str | Path | None:
 
 
 def worded(value: Any) -> str:
-    """Return a value as written in the file."""
+    """Return a value as written in the settings file."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, dict):
@@ -126,9 +126,10 @@ def worded(value: Any) -> str:
 
 
 def edit(_: argparse.Namespace, path: Path) -> None:
-    """Open the file in the user's editor and report problems in it afterwards.
+    """Open the settings file in the user's editor; report problems in it afterwards.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     from tui.cli.shared.common import open_editor
     from tui.cli.shared.settings import make_file, read_settings
 
@@ -139,7 +140,7 @@ def edit(_: argparse.Namespace, path: Path) -> None:
 
 
 def put(args: argparse.Namespace, path: Path) -> None:
-    """Set a key. Raises UsageError."""
+    """Set a key in the file. Raises UsageError."""
     from tui.cli.shared.settings import change
 
     words = args.value
@@ -159,7 +160,7 @@ def put(args: argparse.Namespace, path: Path) -> None:
 
 
 def away(args: argparse.Namespace, path: Path) -> None:
-    """Unset a key. Raises UsageError."""
+    """Unset a key in the file. Raises UsageError."""
     from tui.cli.shared.settings import forget
 
     forget(path, args.name)

@@ -1,4 +1,4 @@
-"""`benchtui doctor`: check this jump host, SSH included. Contacts no host."""
+"""`benchtui doctor`: check this jump host, including its SSH setup. Contacts no host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAGIC = b"openssh-key-v1\0"
 
 
 def ssh_config(surroundings: Surroundings) -> DoctorCheck:
-    """Check the SSH configuration: hosts by name, users, ports, jumps."""
+    """Check the SSH configuration: named hosts, users, ports, jump hosts."""
     path = surroundings.ssh_config
     shown = surroundings.short(path)
     if not path.exists() and surroundings.settings.ssh_config:
@@ -68,13 +68,16 @@ def reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def named_hosts(text: str) -> int:
-    """Count the names on Host lines that are not patterns."""
+    """Return the number of names on Host lines, without patterns."""
     lines = re.findall(r"^\s*Host[\s=]+(.+)$", text, re.MULTILINE | re.IGNORECASE)
     return sum(1 for line in lines for name in line.split() if not re.search(r"[*?!]", name))
 
 
 def ssh_login(surroundings: Surroundings) -> DoctorCheck:
-    """Check for a key to log in with: in the agent, or a file without a passphrase."""
+    """Check that there is a key to log in with.
+
+    In the SSH agent, or in a file without a passphrase.
+    """
     socket = surroundings.environ.get("SSH_AUTH_SOCK")
     held = asyncio.run(agent_keys(socket)) if socket else None
     files = private_keys(surroundings.home / ".ssh")
@@ -99,7 +102,7 @@ def ssh_login(surroundings: Surroundings) -> DoctorCheck:
 
 
 def agent_text(socket: str | None, held: int | None) -> str:
-    """Return the state of the agent."""
+    """Return the state of the SSH agent as text; `held`: number of its keys."""
     if socket is None:
         return "no agent (SSH_AUTH_SOCK is not set)"
     return (
@@ -110,7 +113,7 @@ def agent_text(socket: str | None, held: int | None) -> str:
 
 
 def files_text(files: list[str], locked: list[Path]) -> str:
-    """Return which key files exist."""
+    """Return which key files exist, and which need a passphrase, as text."""
     if not files:
         return "no key in ~/.ssh, none named in its config"
     passphrase = f" ({len(locked)} with a passphrase)" if locked else ""
@@ -118,7 +121,7 @@ def files_text(files: list[str], locked: list[Path]) -> str:
 
 
 async def agent_keys(socket: str) -> int | None:
-    """Return how many keys the agent holds; None if it does not answer."""
+    """Return how many keys the SSH agent has; None if it does not answer."""
     from tui.remote.ssh_library import asyncssh
 
     try:
@@ -153,8 +156,9 @@ def named_keys(surroundings: Surroundings) -> list[Path]:
 
 
 def needs_passphrase(path: Path) -> bool:
-    """Tell whether a private key file is encrypted (OpenSSH's PROTOCOL.key: cipher name after the
-    magic; or PEM).
+    """Return whether a private key file is encrypted.
+
+    By OpenSSH's PROTOCOL.key (cipher name after the magic), or by the PEM header.
     """
     try:
         text = read_text(path, encoding="ascii", errors="replace")
@@ -172,7 +176,7 @@ def needs_passphrase(path: Path) -> bool:
 
 
 def known_hosts(surroundings: Surroundings) -> DoctorCheck:
-    """Check which host keys are known; hosts with an unknown key are refused."""
+    """Check for known host keys. Connections to hosts with an unknown key are refused."""
     own = surroundings.paths.known_hosts
     files = (surroundings.home / ".ssh" / "known_hosts", own, Path("/etc/ssh/ssh_known_hosts"))
     counts = {path: entries(path) for path in files}
@@ -188,7 +192,7 @@ def known_hosts(surroundings: Surroundings) -> DoctorCheck:
 
 
 def entries(path: Path) -> int:
-    """Count the lines of a known_hosts file that contain a key."""
+    """Return the number of keys in a known_hosts file."""
     try:
         lines = read_text(path, MOST_DOCUMENT_BYTES, errors="replace").splitlines()
     except OSError:
@@ -233,7 +237,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the checks; return 1 if one fails that every run needs."""
+    """Run the checks; return 1 if a check fails that every run needs."""
     checks = examine(Surroundings.here())
     failed = any(check.status == "fail" for check in checks)
     if args.json:
@@ -249,14 +253,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def examine(surroundings: Surroundings) -> list[DoctorCheck]:
-    """Run every check; one that fails unexpectedly does not stop the others."""
+    """Run every check. An unexpected failure of one does not stop the others."""
     return [attempt(check, surroundings) for check in CHECKS]
 
 
 def attempt(
     check: Callable[[Surroundings], DoctorCheck], surroundings: Surroundings
 ) -> DoctorCheck:
-    """Run one check."""
+    """Run one check; an unexpected failure becomes a warning."""
     try:
         return check(surroundings)
     except (OSError, ValueError) as error:
@@ -266,7 +270,7 @@ def attempt(
 
 
 def render(checks: Sequence[DoctorCheck], *, fancy: bool = True, coloured: bool = False) -> str:
-    """Return the output: a line a check with its advice, and a summary."""
+    """Return the output: one line per check, advice below it, and a summary."""
     lines = [line for check in checks for line in check_lines(check, fancy, coloured)]
     return "\n".join([*lines, "", summary(checks)])
 
@@ -294,7 +298,7 @@ def summary(checks: Sequence[DoctorCheck]) -> str:
 
 
 def can_encode() -> bool:
-    """Tell whether stdout can print the symbols."""
+    """Return whether stdout can print the symbols."""
     try:
         "".join((*SYMBOLS.values(), "→")).encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -36,9 +36,10 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """The result of one check, with `advice` if there is something to do.
+    """The result of one check; `advice` says what to do, if anything.
 
-    ``fail``: benchtui cannot keep a run here. ``warn``: some uses are limited or impossible."""
+    ``fail``: no run is possible on this machine. ``warn``: some uses are limited or impossible.
+    """
 
     name: str
     status: Status
@@ -70,15 +71,18 @@ class Surroundings:
         return self.settings.ssh_config or self.home / ".ssh" / "config"
 
     def which(self, command: str) -> str | None:
-        """Return the path of a command, or None."""
+        """Return the path of a command; None if not found."""
         return shutil.which(command, path=self.environ.get("PATH", os.defpath))
 
     def output_of(self, *command: str) -> str | None:
-        """Return what a command prints, stripped; None if it is missing, fails or times out."""
+        """Return the stripped output of a command.
+
+        None if the command is missing, fails or times out.
+        """
         return output_of(command, self.environ)
 
     def short(self, path: Path) -> str:
-        """Return a path with the user's home as ~."""
+        """Return a path as text, with ~ for the user's home."""
         if path == self.home:
             return "~"
         return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
@@ -88,7 +92,7 @@ FILES_MINIMUM = 1024  # a connection takes a few; enough for 256 hosts
 
 
 def python(_: Surroundings) -> DoctorCheck:
-    """Check the interpreter, and whether the library of the screens is compiled."""
+    """Check the interpreter, and that the library of the screens has saved bytecode."""
     version = f"{platform.python_version()}, {sys.executable}"
     spec = importlib.util.find_spec("textual")  # finds, does not import
     if spec is None or spec.origin is None:
@@ -107,12 +111,12 @@ def python(_: Surroundings) -> DoctorCheck:
 
 
 def version(_: Surroundings) -> DoctorCheck:
-    """Report the version of benchtui and its location."""
+    """Report the version of benchtui and where it is installed."""
     return DoctorCheck("benchtui", "ok", f"{tui.__version__}, {Path(tui.__file__).parent}")
 
 
 def load_generator(surroundings: Surroundings) -> DoctorCheck:
-    """Check the load generators on this machine; only the host `local` uses them."""
+    """Check the load generators on this machine, which only the host `local` uses."""
     from tui import workloads
 
     checks = [
@@ -124,7 +128,7 @@ def load_generator(surroundings: Surroundings) -> DoctorCheck:
 
 
 def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
-    """Check a command of this machine and its version."""
+    """Check that a command is installed on this machine, and its version."""
     from tui.model.distributions import install_command, this_os
     from tui.remote.answers import version_of
 
@@ -149,7 +153,7 @@ def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
 
 
 def open_files(_: Surroundings) -> DoctorCheck:
-    """Check the limit of open files and sockets."""
+    """Check the limit on open files, which includes sockets."""
     _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a run raises its own soft limit
     if most != resource.RLIM_INFINITY and most < FILES_MINIMUM:
         return DoctorCheck(
@@ -164,7 +168,7 @@ def open_files(_: Surroundings) -> DoctorCheck:
 
 
 def logout(surroundings: Surroundings) -> DoctorCheck:
-    """Check whether systemd ends a user's processes at logout, a detached run among them."""
+    """Check whether systemd ends the user's processes at logout, including detached runs."""
     ends = ends_at_logout(surroundings.environ)
     if ends is None:
         unread = "KillUserProcesses of systemd cannot be read; by default runs survive logout"
@@ -180,7 +184,7 @@ SLOW_ESCAPE_MS = 100
 
 
 def terminal(surroundings: Surroundings) -> DoctorCheck:
-    """Check whether the screens can be drawn here."""
+    """Check whether this terminal can show the screens."""
     term = surroundings.environ.get("TERM", "")
     if not sys.stdout.isatty():
         return DoctorCheck("terminal", "ok", "no terminal: verbs work, the screens need one")
@@ -201,7 +205,7 @@ def terminal(surroundings: Surroundings) -> DoctorCheck:
 
 
 def colours(surroundings: Surroundings) -> str:
-    """Return how many colours the environment promises."""
+    """Return the number of colours that the environment announces, as text."""
     environ = surroundings.environ
     if environ.get("NO_COLOR"):
         return "no colours (NO_COLOR)"
@@ -213,7 +217,7 @@ def colours(surroundings: Surroundings) -> str:
 
 
 def characters(surroundings: Surroundings) -> DoctorCheck:
-    """Check the locale for UTF-8: curves and frames need it."""
+    """Check that the locale is UTF-8, which curves and frames need."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next((value for name in names if (value := surroundings.environ.get(name))), "")
     if locale.lower().replace("-", "").endswith("utf8"):
@@ -227,7 +231,10 @@ def characters(surroundings: Surroundings) -> DoctorCheck:
 
 
 def tmux(surroundings: Surroundings) -> DoctorCheck:
-    """Check whether the screens survive a lost connection, and the delay of the Escape key."""
+    """Check whether screens run in tmux, and tmux's delay of the Escape key.
+
+    In tmux the screens survive a lost connection.
+    """
     if surroundings.environ.get("TMUX"):
         delay = surroundings.output_of("tmux", "show-options", "-sv", "escape-time") or ""
         if delay.isdigit() and int(delay) > SLOW_ESCAPE_MS:
@@ -249,7 +256,7 @@ def tmux(surroundings: Surroundings) -> DoctorCheck:
 
 
 def editor(surroundings: Surroundings) -> DoctorCheck:
-    """Check the editor for profiles."""
+    """Check for an editor to edit profiles with."""
     chosen = surroundings.environ.get("VISUAL") or surroundings.environ.get("EDITOR") or ""
     if not chosen:
         if surroundings.which("vi"):
@@ -278,8 +285,10 @@ NO_SPACE = 64 * 2**20
 
 
 def config(surroundings: Surroundings) -> DoctorCheck:
-    """Check the folder of inventory, profiles and pinned host keys: only its owner may write to
-    it."""
+    """Check the directory of inventory, profiles and pinned host keys.
+
+    Only its owner may write to it.
+    """
     advice = "needed for: hosts add, hosts trust, profiles edit"
     path = surroundings.paths.config
     return usable("config", surroundings, path, "warn", advice) or private(
@@ -288,7 +297,7 @@ def config(surroundings: Surroundings) -> DoctorCheck:
 
 
 def data(surroundings: Surroundings) -> DoctorCheck:
-    """Check the folder of the runs: writable, and closed to other users."""
+    """Check the directory of runs: writable, and closed to other users."""
     advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
     return usable("data", surroundings, path, "fail", advice) or private(
@@ -297,7 +306,7 @@ def data(surroundings: Surroundings) -> DoctorCheck:
 
 
 def settings(surroundings: Surroundings) -> DoctorCheck:
-    """Check the user's settings; broken ones stop every verb that needs them."""
+    """Check the user's settings. A broken file stops every verb that needs settings."""
     from tui.cli.shared.settings import read_settings
 
     path = surroundings.paths.settings
@@ -314,7 +323,7 @@ def settings(surroundings: Surroundings) -> DoctorCheck:
 
 
 def inventory(surroundings: Surroundings) -> DoctorCheck:
-    """Check the inventory; verbs that name hosts fail if the configured one is missing."""
+    """Check the inventory. Verbs that name hosts fail if a configured file is missing."""
     path, kept = surroundings.paths.inventory, surroundings.settings.inventory
     shown = surroundings.short(kept or path)
     if kept and not kept.is_file():
@@ -330,8 +339,10 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
 
 
 def shared(surroundings: Surroundings) -> DoctorCheck:
-    """Check directories with runs of other users, from environment, settings and the user's
-    list."""
+    """Check directories with runs of other users.
+
+    They are named in the environment, the settings, and the user's list.
+    """
     from tui.library.runs import shared_directories
 
     try:
@@ -362,7 +373,10 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
 def usable(
     name: str, surroundings: Surroundings, path: Path, status: Status, advice: str
 ) -> DoctorCheck | None:
-    """Return a check of `status` for an unusable folder, None for a usable one."""
+    """Return a failed check for an unusable directory; None if it is usable.
+
+    `status` and `advice` are those of the failed check.
+    """
     shown = surroundings.short(path)
     parent = nearest_existing(path)
     if path.exists() and not path.is_dir():
@@ -378,7 +392,7 @@ def usable(
 
 
 def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -> DoctorCheck:
-    """Check the mode of a folder; `forbidden` are bits other users must not have."""
+    """Check the mode of a directory; `forbidden`: permission bits other users must not have."""
     shown = surroundings.short(path)
     if not path.exists():
         return DoctorCheck(name, "ok", f"{shown} (created when needed)")
@@ -391,12 +405,12 @@ def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -
 
 
 def nearest_existing(path: Path) -> Path:
-    """Return the path itself or its nearest existing parent."""
+    """Return a path, or its nearest parent that exists."""
     return next(candidate for candidate in (path, *path.parents) if candidate.exists())
 
 
 def space(surroundings: Surroundings) -> DoctorCheck:
-    """Check the free space for runs: a host takes about 40 KB a second, before compression."""
+    """Check the free space for runs: a host writes about 40 KB/s, before compression."""
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize
@@ -413,7 +427,7 @@ def space(surroundings: Surroundings) -> DoctorCheck:
 
 
 def runs(surroundings: Surroundings) -> DoctorCheck:
-    """Report how many runs are kept, their size, and which did not end properly."""
+    """Report the number of saved runs, their size, and which ended abnormally."""
     from tui.library.runs import RunStore
 
     summaries = RunStore(surroundings.paths.runs).list()
@@ -438,7 +452,7 @@ def runs(surroundings: Surroundings) -> DoctorCheck:
 
 
 def size_of(run_dir: Path) -> int:
-    """Return the bytes of all files of a run; files that vanish meanwhile count 0."""
+    """Return the size of a run directory in bytes; files that vanish meanwhile count as 0."""
     total = 0
     for folder_path, _, names in os.walk(run_dir):
         for name in names:
@@ -448,7 +462,7 @@ def size_of(run_dir: Path) -> int:
 
 
 def sources(surroundings: Surroundings) -> DoctorCheck:
-    """Check what --hosts and inventory groups can use besides host names."""
+    """Check the sources of hosts, for --hosts and for inventory groups."""
     context = SourceContext.here()._replace(environ=surroundings.environ)
     states, broken = [], []
     for name, point in installed_sources().items():

@@ -1,4 +1,4 @@
-"""The engine's entry point, started by `tui.engine.launch`; not for users."""
+"""Entry point of the engine, started by `tui.engine.launch`; not meant for users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Execute the plan of a run directory, then derive its record from the journal."""
+    """Execute the plan in a run directory, then write the record from the journal."""
     from tui.engine.main import run_engine
 
     try:

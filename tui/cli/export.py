@@ -1,4 +1,4 @@
-"""`benchtui export`: a saved run in a format that other tools read."""
+"""`benchtui export`: write a saved run in a format of other tools."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def formats_text() -> str:
-    """Return the formats, one a line, with the reason if one cannot be loaded."""
+    """Return the formats, one per line, with the reason if one cannot be loaded."""
     width = max(map(len, installed()), default=0)
     return "".join(f"{name:<{width}}  {_title(name)}\n" for name in installed())
 

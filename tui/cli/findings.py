@@ -47,7 +47,7 @@ def find(name: str) -> Check:
 
 
 def explained(check: Check, width: int) -> str:
-    """Return one check for people."""
+    """Return a check as text: rule, meaning, advice."""
     parts = (
         ("Rule", check.rule),
         ("Meaning", " ".join(check.means.split())),
@@ -65,6 +65,6 @@ def explained(check: Check, width: int) -> str:
 
 
 def as_json(check: Check) -> dict[str, str]:
-    """Return one check for programs."""
+    """Return a check as plain data."""
     names = ("id", "title", "rule", "means", "advice", "source")
     return {name: " ".join(str(getattr(check, name)).split()) for name in names}

@@ -1,4 +1,4 @@
-"""`benchtui hosts`: list, check, trust, add, sweep."""
+"""`benchtui hosts`: list, check, trust, add and sweep hosts."""
 
 from __future__ import annotations
 
@@ -104,14 +104,17 @@ def main(args: argparse.Namespace) -> int:
 
 
 def chosen(args: argparse.Namespace) -> list[HostAddress]:
-    """Return the hosts of the arguments, by default all known ones."""
+    """Return the hosts named by the arguments; by default all known hosts."""
     fleet = load_fleet(args)
     fleet.context = fleet.context._replace(tell=say, may_allocate=args.verb == "check")
     return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in all_known(fleet)]
 
 
 def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
-    """Return every host known by name, including groups with a source; print failed sources."""
+    """Return every host known by name, and where it is defined.
+
+    Groups with a source are included; sources that fail are printed.
+    """
     for group in fleet.sources:
         try:
             fleet.resolve([f"@{group}"])
@@ -122,7 +125,7 @@ def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
 
 
 def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
-    """Run something that needs connections, and close them."""
+    """Run `work` with connections to hosts, and close them afterwards."""
     import asyncio
 
     from tui.cli.shared.launching import terminal_asker
@@ -139,7 +142,7 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print hosts (default: all known ones) and where each is defined."""
+    """Print hosts and where each is defined; by default all known hosts."""
     found = listed_hosts(args)
     if args.json:
         rows = [
@@ -157,7 +160,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
-    """Return hosts in order (default: all known ones) with their origin."""
+    """Return hosts in order, and where each is defined; by default all known hosts."""
     fleet = load_fleet(args)
     if not args.hosts:
         return all_known(fleet)
@@ -170,7 +173,7 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
 
 
 def check_all(args: argparse.Namespace) -> int:
-    """Check hosts and print the result; return 3 if one is unfit for any load."""
+    """Check hosts and print the result; return 3 if a host is unfit for any load."""
     from tui.engine.preflight.host_check import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
@@ -195,7 +198,10 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def programs_of(given: str | None) -> list[CarriedProgram]:
-    """Return the load generators of --with or the settings. Raises UsageError."""
+    """Return the load generators to copy to hosts: those of --with or of the settings.
+
+    Raises UsageError.
+    """
     usual = user_settings().programs
     if not given and usual is None:
         return []
@@ -207,7 +213,10 @@ def programs_of(given: str | None) -> list[CarriedProgram]:
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
-    """Yield how hosts differ, this machine separately; with everything also what they share."""
+    """Yield lines on how hosts differ; this machine is described apart.
+
+    `everything`: also facts that the hosts share.
+    """
     from tui.metrics.facts import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
     from tui.text.facts import (
@@ -246,7 +255,7 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
 
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
-    """Return the checks as a table, problems after the host."""
+    """Return the checks as a table, with problems below each host."""
     rows = [
         ("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
     ]
@@ -256,7 +265,7 @@ def check_table(checks: list[HostCheck], directory: str | None) -> str:
 
 
 def tools_text(check: HostCheck) -> str:
-    """Return the load generators found, each with its version as printed and its rare options."""
+    """Return the load generators on a host: versions as printed, and optional features."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
 
@@ -279,7 +288,7 @@ def tools_text(check: HostCheck) -> str:
 
 
 def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]:
-    """Return one line of the table."""
+    """Return the cells of one host."""
     facts = check.facts
     free = facts.get("target_free_bytes")
     return (
@@ -295,7 +304,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]
 
 
 def trust_all(args: argparse.Namespace) -> int:
-    """Show the keys of hosts and pin new ones; a changed key is refused."""
+    """Show the keys of hosts and pin new keys. A changed key is refused."""
     from tui.engine.inputs.user_files import add_lines
     from tui.remote.fan_out import fan_out
     from tui.remote.way_base import is_over_ssh
@@ -332,7 +341,7 @@ def key_row(key: Presented) -> dict[str, object]:
 
 
 def error_row(host: str, error: HostError) -> dict[str, object]:
-    """Return why the key of a host was not read, as plain data."""
+    """Return why the key of a host could not be read, as plain data."""
     return {"host": host, "fingerprint": None, "known": None, "error": error.message}
 
 
@@ -354,7 +363,10 @@ def add_one(args: argparse.Namespace) -> int:
 
 
 def sweep_all(args: argparse.Namespace) -> int:
-    """List leftovers of earlier runs; once confirmed, end them and remove their directories."""
+    """List leftovers of earlier runs.
+
+    After confirmation end their processes and remove their directories.
+    """
     addresses = chosen(args)
     return connected(args, lambda connections: _sweep(args, addresses, connections))
 

@@ -1,5 +1,4 @@
-"""`benchtui import`: turn output of a load generator that ran elsewhere into a record with
-findings."""
+"""`benchtui import`: make records from the output of a load generator that ran elsewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Read the given output, judge it, save the records and print them."""
+    """Read the output, judge it, save the records, print them."""
     from tui.library.imported import records_of
     from tui.model.rundir import RECORD_FILE
     from tui.view.run_summary import summary_text

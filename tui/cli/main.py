@@ -1,4 +1,4 @@
-"""Entry point of `benchtui`: load the verb's module, run it, turn errors into exit codes."""
+"""Entry point of `benchtui`: load the module of a verb, run it, turn errors into exit codes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ LONG_LIVED = ("app", "attach", "engine")
 
 
 def entry() -> None:
-    """Run the command and exit with its code; quietly if the reader of stdout has gone."""
+    """Run the command and exit with its code.
+
+    Exits without a message if the reader of stdout has gone.
+    """
     gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
     # would search every package for them
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -63,12 +66,12 @@ def entry() -> None:
 
 
 def is_long_lived(argv: Sequence[str]) -> bool:
-    """Tell whether a command line opens the screens, follows a run or executes it."""
+    """Return whether a command line opens the screens, or follows or executes a run."""
     return not argv or argv[0].startswith("-") or argv[0] in LONG_LIVED
 
 
 def told(error: OSError) -> str:
-    """Return what failed with which file."""
+    """Return an OSError as text: the file, and what failed."""
     where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
     said = (
         f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
@@ -77,9 +80,10 @@ def told(error: OSError) -> str:
 
 
 def open_what_is_closed() -> None:
-    """Open /dev/null for a closed stdin, stdout or stderr.
+    """Open /dev/null in place of a closed stdin, stdout or stderr.
 
-    Otherwise the next opened file would take its place."""
+    Otherwise the next file opened would get its descriptor.
+    """
     for number, name, mode in ((0, "stdin", "r"), (STDOUT, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -112,9 +116,10 @@ def verb_module(verb: str) -> VerbModule:
 
 
 def run_verb(verb: str, rest: Sequence[str]) -> int:
-    """Load a verb, parse its arguments and run it.
+    """Load a verb, parse its arguments, run it.
 
-    Expected errors become a line on stderr and an exit code."""
+    Expected errors are printed as one line on stderr and become an exit code.
+    """
     prog = "benchtui" if verb == "app" else f"benchtui {verb}"
     try:
         module = verb_module(verb)

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show the page with man on a terminal, otherwise print its source."""
+    """Show the page with man on a terminal; print its source otherwise."""
     text = page(args.verb_module)
     if args.roff or not sys.stdout.isatty() or shutil.which("man") is None:
         print(text, end="")
@@ -57,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def page(load: Load) -> str:
-    """Return the source of the page."""
+    """Return the page in roff."""
     from argparse_manpage.manpage import Manpage
 
     parser = parser_with(load, VERBS)
@@ -71,7 +71,7 @@ def page(load: Load) -> str:
 
 
 def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
-    """Return a section with a paragraph for each term."""
+    """Return a section, with one paragraph per term."""
     lines = [f".SH {title}"]
     for name, text in rows:
         lines += [".TP", f".B {escaped(name)}", escaped(text)]
@@ -79,6 +79,6 @@ def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Return a text with the markup of roff escaped."""
+    """Return a text with roff markup escaped."""
     told = text.replace("\\", "\\\\").replace("-", "\\-")
     return f"\\&{told}" if told.startswith((".", "'")) else told

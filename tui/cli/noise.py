@@ -1,4 +1,4 @@
-"""`benchtui noise`: measure run-to-run noise and save it for `compare`."""
+"""`benchtui noise`: measure run-to-run noise, and save it for `compare`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def show(found: Configuration) -> None:
-    """Print the floors."""
+    """Print the noise floors."""
     from tui.metrics.units import percent
     from tui.text.line import plain_lines
     from tui.text.table import Column, text_table

@@ -25,7 +25,7 @@ PASSES = 4
 
 
 class Looks(TypedDict):
-    """The options for the appearance of the app."""
+    """Options for colours and characters of the app, and how it saves them."""
 
     theme: str | None
     symbols: str | None
@@ -33,7 +33,7 @@ class Looks(TypedDict):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the screens."""
+    """Add the options of the screens."""
     add_host_files(parser)
     parser.add_argument(
         "--hosts",
@@ -108,9 +108,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
-    """Open the screens on a run: live, or as a replay at a speed.
+    """Open the screens on a run: live, or as a replay at `replay_speed`.
 
-    Raises UsageError without a terminal."""
+    Raises UsageError without a terminal.
+    """
     check_terminal()
     from tui.app.frame.shell import Options
 
@@ -126,8 +127,10 @@ def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
 
 
 def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
-    """Return colours and characters: options override the environment, which overrides the
-    settings."""
+    """Return theme and symbols.
+
+    Options override the environment, which overrides the settings.
+    """
     fixed = theme or os.environ.get("BENCHTUI_THEME")
     return {
         "theme": fixed or settings.theme,
@@ -144,7 +147,7 @@ def remember(name: str, value: str) -> None:
 
 
 def check_terminal() -> None:
-    """Raise UsageError, with an alternative, if the screens cannot be shown."""
+    """Raise UsageError, with an alternative, if this terminal cannot show the screens."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "the screens need a terminal on stdin and stdout; without one use: benchtui run PROFILE"
@@ -160,7 +163,10 @@ def check_terminal() -> None:
 
 
 def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
-    """Return the hosts the options describe, or None. Raises UsageError for invalid files."""
+    """Return the hosts that the options describe; None if no option is given.
+
+    Raises UsageError for invalid files.
+    """
     from tui.cli.shared.common import load_fleet, take_host_files
 
     take_host_files(args)
@@ -173,7 +179,10 @@ def chosen_hosts(fleet: Fleet | None, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:
-    """Return the chosen profile, by tag or path, with its parameters checked. Raises UsageError."""
+    """Return the chosen profile, by tag or path.
+
+    Raises UsageError, also for invalid parameters.
+    """
     if not args.profile:
         return None
     from tui.engine.inputs.profiles import Catalogue
@@ -187,13 +196,19 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
 
 
 def collect_in_short_passes() -> None:
-    """Run short garbage collections that keys do not notice, without objects loaded so far."""
+    """Make garbage collections so short that they do not delay keys.
+
+    Objects loaded so far are excluded from them.
+    """
     gc.freeze()
     gc.set_threshold(gc.get_threshold()[0], PASSES)
 
 
 def open_screens(options: Options, *, mouse: bool = True) -> int:
-    """Run the app; after it has restored the terminal, print running runs or errors."""
+    """Run the app until it has restored the terminal.
+
+    Then print the runs that are still running, or errors.
+    """
     from tui.app.app import BenchtuiApp
 
     for value, allowed, name in (

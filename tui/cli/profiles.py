@@ -1,4 +1,4 @@
-"""`benchtui profiles`: list, show, check, new, edit, import."""
+"""`benchtui profiles`: list, show, check, create, edit and import profiles."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 class Verb(Arguments):
-    """The arguments of one verb.
+    """The parser of one nested verb.
 
-    `later` adds those that are slow to find out, only for this verb."""
+    `later` adds arguments that are slow to find out, only when this verb is parsed.
+    """
 
     later: Callable[[argparse.ArgumentParser], None] | None = None
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse with all arguments present."""
+        """Add the late arguments, then parse."""
         if self.later:
             self.later(self)
         return super().parse_known_args(args, namespace)
@@ -81,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_job(show: argparse.ArgumentParser) -> None:
-    """Add --job, also under the name of every load generator."""
+    """Add --job; each load generator's name is another spelling of it."""
     tools = [f"--{name}" for name in installed()]
     show.add_argument(
         "--job",
@@ -108,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Print all profiles by group, broken ones with their error."""
+    """Print all profiles by group; broken ones with the error."""
     from tui.engine.inputs.profile_texts import group_names, group_of
 
     entries = [(group_of(entry.tag, preset=entry.preset), entry) for entry in catalogue.list()]
@@ -137,7 +138,7 @@ def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Print one profile as YAML, as JSON, or as the job file of its load generator."""
+    """Print one profile as YAML, as JSON, or as a job file of its load generator."""
     overrides = pairs(args.overrides, "--set")
     bare = not (args.job or args.json or overrides)
     if bare and (text := catalogue.shipped_text(args.name)):
@@ -156,8 +157,10 @@ def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, object]:
-    """Return the profile, its path, and `values`: its parameters in bytes, seconds and plain
-    numbers."""
+    """Return a profile as plain data.
+
+    With its path and `values`: its parameters in bytes, seconds and plain numbers.
+    """
     from tui.model.profile import resolve_params
 
     return {
@@ -171,9 +174,10 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
-    """Return the job file of a profile on this machine; of a suite those of all profiles.
+    """Return the job file of a profile on this machine; for a suite, of all its profiles.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     from tui import workloads
     from tui.engine.plan.steps import MatrixChoice, planned_profiles
 
@@ -191,7 +195,7 @@ def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
 
 
 def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Print every problem of each file; return 2 if there is any."""
+    """Print every problem in profile files; return 2 if there is any."""
     code, rows = 0, []
     for path in args.files:
         tag, problems, hints = None, [], []
@@ -230,7 +234,7 @@ def as_row(problem: Problem) -> dict[str, object]:
 def tell_checked(
     path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]
 ) -> None:
-    """Print the problems of one file."""
+    """Print the problems and hints of one file."""
     if tag is not None:
         print(f"{path}: ok ({tag})")
     for hint in hints:
@@ -240,7 +244,10 @@ def tell_checked(
 
 
 def check_plan(loaded: LoadedProfile) -> None:
-    """Plan a profile for one host, or one a role, to find errors of planning. Raises UsageError."""
+    """Plan a profile for one host, or one per role, to find planning errors.
+
+    Raises UsageError.
+    """
     from tui.engine.plan.plan import Choices, build_plan
     from tui.model.address import HostAddress
 
@@ -250,7 +257,10 @@ def check_plan(loaded: LoadedProfile) -> None:
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write a profile that extends or copies another one into the user's folder; print its path."""
+    """Write a profile that extends or copies another, into the user's directory.
+
+    Prints its path.
+    """
     from tui.engine.inputs.profile_files import create, extending
     from tui.engine.inputs.profiles import retagged
 
@@ -263,7 +273,10 @@ def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Open the user's own copy in the editor until it is valid or the user gives up."""
+    """Open the user's copy of a profile in the editor, again until it is valid.
+
+    The user may give up.
+    """
     path = own_file(args.name, catalogue)
     while True:
         open_editor(path)
@@ -280,8 +293,10 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
-    """Return the user's file of a profile, copied from a preset if needed, with the schema next to
-    it."""
+    """Return the user's file of a profile, copied from the preset if there is none.
+
+    The schema is written next to it, for editors.
+    """
     from tui.engine.inputs.profile_files import with_modeline, write_schema
     from tui.engine.inputs.profile_texts import profile_text
     from tui.engine.inputs.user_files import save
@@ -296,7 +311,10 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write the profiles of a job file; print their paths, the main one first, and what changed."""
+    """Write profiles from a job file of a load generator.
+
+    Prints their paths, the main one first, and what could not be kept.
+    """
     from tui.engine.inputs.profile_texts import profile_text
 
     text = profile_text(args.file, pipes=True)
@@ -339,9 +357,10 @@ def importer(file: Path, tool: str | None, text: str) -> Workload:
 def write_imported(
     profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue
 ) -> list[Path]:
-    """Write profiles to the user's folder, or to `output` with the steps of a suite next to it.
+    """Write profiles to the user's directory or to `output`; never overwrites.
 
-    Never overwrites."""
+    The profiles of a suite are written next to `output`.
+    """
     from tui.engine.inputs.profile_files import create, with_modeline
     from tui.engine.inputs.user_files import write_new
 
@@ -364,7 +383,7 @@ def write_imported(
 
 
 def problems_in(path: Path, catalogue: Catalogue) -> list[str]:
-    """Return the problems of a file, a line each."""
+    """Return the problems of a profile file, one line each."""
     try:
         catalogue.load_file(path)
     except UsageError as error:

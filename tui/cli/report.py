@@ -1,4 +1,4 @@
-"""`benchtui report`: runs as one HTML file, or as Markdown for a ticket."""
+"""`benchtui report`: write runs as one HTML file, or as Markdown for a ticket."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def shape_of(target: Path | None) -> Shape:
-    """Return the format of a file name. Raises UsageError."""
+    """Return the format for a file name: HTML or Markdown.
+
+    Raises UsageError for any other suffix. Standard output (None) is Markdown.
+    """
     if target is None:
         return "md"
     if target.suffix.lower() not in FORMATS:
@@ -107,7 +110,10 @@ def shape_of(target: Path | None) -> Shape:
 
 
 def source_of(run_dir: Path) -> ReportedRun:
-    """Return a run to report; print problems of published results. Raises BenchtuiError."""
+    """Return a run to report.
+
+    Prints problems of published results. Raises BenchtuiError.
+    """
     from tui.view.report.write import source_at
 
     source, problems = source_at(run_dir, paths().baselines)
@@ -117,7 +123,7 @@ def source_of(run_dir: Path) -> ReportedRun:
 
 
 def save(target: Path, text: str) -> None:
-    """Write the complete file, then rename it into place. Raises BenchtuiError."""
+    """Write a file completely, then rename it into place. Raises BenchtuiError."""
     from tui.journal.rundir import write_atomic
 
     try:

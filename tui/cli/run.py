@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of any launch."""
+    """Add the arguments common to all verbs that launch a run."""
     parser.epilog = f"{EXAMPLES}; {EXIT_CODES}"
     add = parser.add_argument
     add("profile", metavar="PROFILE", help=PROFILE_HELP)
@@ -190,7 +190,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kinds(parser: argparse.ArgumentParser) -> None:
-    """Add the experiments a profile's load can be used for."""
+    """Add the options for searches: --curve, --scaling, --no-search."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--curve",
@@ -211,13 +211,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 def wish_from(args: argparse.Namespace) -> SearchChoice:
-    """Return the search that was asked for, otherwise the profile's. Raises UsageError."""
+    """Return the search that the options ask for, otherwise the profile's. Raises UsageError."""
     kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
     return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
 
 def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
-    """Run a profile, or search with it, and return the run's exit code."""
+    """Run a profile, with a search if `wish` names one; return the run's exit code."""
     check_proof(args)
     check_streams(args)
     check_print_id(args)
@@ -262,8 +262,10 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
 
 
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
-    """Follow a run to its end, prove its bottleneck if asked, print the result; return its exit
-    code."""
+    """Follow a run to its end and print its result; return its exit code.
+
+    If asked, also run the counter-experiment that confirms the bottleneck.
+    """
     from tui.cli.shared.progress import INTERRUPTED, followed, print_result, watch, watch_streamed
 
     if args.stream:
@@ -282,7 +284,7 @@ def watched(args: argparse.Namespace, run_dir: Path) -> int:
 
 
 def check_proof(args: argparse.Namespace) -> None:
-    """Raise UsageError for options that exclude a counter-experiment after the run."""
+    """Raise UsageError for options that rule out a counter-experiment after the run."""
     for name in ("detach", "no_telemetry"):
         if args.prove_bottleneck and getattr(args, name):
             why = {
@@ -293,7 +295,7 @@ def check_proof(args: argparse.Namespace) -> None:
 
 
 def check_print_id(args: argparse.Namespace) -> None:
-    """Raise UsageError for options that also print to standard output."""
+    """Raise UsageError for --print-id with another option that prints to stdout."""
     to_stdout = [spec for spec in args.stream if spec.partition("=")[2] in ("", "-")]
     other = (
         "--json"
@@ -309,7 +311,7 @@ def check_print_id(args: argparse.Namespace) -> None:
 
 
 def check_streams(args: argparse.Namespace) -> None:
-    """Raise UsageError for invalid streams before anything is started."""
+    """Raise UsageError for invalid --stream options, before anything is started."""
     if not args.stream:
         return
     from tui.export.stream import check_target, parse_spec, streamed
@@ -330,9 +332,10 @@ def check_streams(args: argparse.Namespace) -> None:
 
 
 def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
-    """Return the plan the arguments describe, without a search if none is given.
+    """Return the plan that the arguments describe; with a search only if `wish` is given.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.model.roles import is_named
@@ -375,7 +378,10 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
 
 
 def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
-    """Return the hosts by role of --role. Raises UsageError before any host is resolved."""
+    """Return the hosts of --role, by role.
+
+    Raises UsageError before any host is resolved.
+    """
     from tui.model.roles import chosen_roles
 
     given = pairs(words, "--role")
@@ -387,9 +393,10 @@ def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
 
 
 def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
-    """Return a plan that copies the load generators of --with or the settings.
+    """Return the plan with the load generators to copy to hosts: of --with or the settings.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     if not given and usual is None:
         return plan
     from pathlib import Path
@@ -400,9 +407,10 @@ def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan
 
 
 def profile_from(args: argparse.Namespace) -> LoadedProfile:
-    """Return the named profile, or one made of a load generator's name and terms.
+    """Return the named profile, or one made from a load generator's name and KEY=VALUE words.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     from tui.engine.inputs.profiles import Catalogue, is_path
     from tui.model.tool import installed
 
@@ -422,7 +430,7 @@ def profile_from(args: argparse.Namespace) -> LoadedProfile:
 
 
 def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
-    """Raise UsageError for terms that do not follow a load generator's name."""
+    """Raise UsageError for KEY=VALUE words that do not follow a load generator's name."""
     from tui.engine.inputs.profiles import is_path
 
     if not (args.terms or args.save):
@@ -443,7 +451,7 @@ def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
 
 
 def check_time_left(plan: Plan) -> None:
-    """Raise UsageError for a plan that takes longer than its hosts are allocated."""
+    """Raise UsageError if the plan takes longer than its hosts are allocated for."""
     from tui.metrics import units
 
     for use in plan.sources:
@@ -456,7 +464,7 @@ def check_time_left(plan: Plan) -> None:
 
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:
-    """Return values by parameter. Raises UsageError."""
+    """Return the values of --sweep, by parameter. Raises UsageError."""
     found = {
         name: [value.strip() for value in text.split(",") if value.strip()]
         for name, text in pairs(words, "--sweep").items()
@@ -467,9 +475,11 @@ def sweep_of(words: list[str]) -> dict[str, list[str]]:
 
 
 def wait_of(text: str | None, *, sure: bool) -> float:
-    """Return the seconds to wait for hosts in use; ``--wait`` alone has no limit.
+    """Return how many seconds to wait for hosts in use.
 
-    `sure`: hosts are taken even if they are in use. Raises UsageError."""
+    0 without --wait, NEVER_S for ``--wait`` alone. `sure`: --take-locks is given, which excludes
+    --wait. Raises UsageError.
+    """
     if text is None:
         return 0.0
     if sure:
@@ -483,7 +493,10 @@ def wait_of(text: str | None, *, sure: bool) -> float:
 
 
 def lease_of(text: str, *, sure: bool) -> float:
-    """Return the lease in seconds; 0 means no lease and requires --yes. Raises UsageError."""
+    """Return the lease in seconds.
+
+    0 means no lease and requires --yes. Raises UsageError.
+    """
     try:
         lease_s = parse_duration(text)
     except ValueError as error:

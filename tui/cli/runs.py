@@ -1,4 +1,4 @@
-"""`benchtui runs`: list, show, annotate, resume, verify, pack, remove saved runs."""
+"""`benchtui runs`: list, show, annotate, resume, verify, pack and remove saved runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_changes(actions: Actions) -> None:
-    """Add the actions."""
+    """Add the actions that annotate or delete runs."""
     note = actions.add_parser("note", help="add a note to a run")
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
     note.add_argument("text", metavar="TEXT", help="the remark")
@@ -63,18 +63,20 @@ def add_changes(actions: Actions) -> None:
 
 
 def own_run(store: RunStore, ref: str) -> Path:
-    """Return the directory of a run that may be changed.
+    """Return the directory of a run of this user.
 
-    Raises UsageError for a run of another user."""
+    Raises UsageError for a run of another user.
+    """
     run_dir = store.resolve(ref)
     store.check_ours(run_dir)
     return run_dir
 
 
 def run_on_own_hosts(store: RunStore, ref: str, *, last_of_all: bool = False) -> Path:
-    """Return the directory of a run whose plan may run on hosts.
+    """Return the directory of a run whose plan may be executed again on its hosts.
 
-    Raises UsageError for any other."""
+    Raises UsageError for any other, such as a run of another user.
+    """
     run_dir = store.resolve(ref, last_of_all=last_of_all)
     store.check_hosts_ours(run_dir)
     return run_dir
@@ -90,7 +92,7 @@ def star_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def tag_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Change the tags of a run, or print them."""
+    """Add or remove tags of a run, or print its tags."""
     from tui.library.summary import summarize
 
     if not (args.tags or args.remove):
@@ -121,7 +123,7 @@ def rename_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Add a note: through the engine of a running run, otherwise to journal and record."""
+    """Add a note to a run."""
     run_dir = own_run(store, args.run)
     text = args.text.strip()
     if not text:
@@ -132,7 +134,10 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def tell_note(run_dir: Path, text: str) -> None:
-    """Add a note to the engine, or journal and record. Raises BenchtuiError."""
+    """Add a note through the engine of a running run, otherwise to journal and record.
+
+    Raises BenchtuiError.
+    """
     if is_running(run_dir):
         from tui.engine.control import request
 
@@ -148,7 +153,10 @@ def tell_note(run_dir: Path, text: str) -> None:
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Remove runs for good after confirmation, naming what their hosts still hold."""
+    """Remove runs for good after confirmation.
+
+    The question names the files that runs left on hosts.
+    """
     from tui.library.unfinished import check_removable, remove_run, still_on_hosts
 
     directories = list(dict.fromkeys(own_run(store, ref) for ref in args.runs))
@@ -175,7 +183,7 @@ def _confirmed(names: str) -> bool:
 
 
 def add_resuming(actions: Actions) -> None:
-    """Add the actions."""
+    """Add the actions recover, resume and prove."""
     told = "collect what hosts still hold: runs whose engine died, hosts that were unreachable"
     recover = actions.add_parser("recover", help=told)
     recover.add_argument(
@@ -203,7 +211,10 @@ def add_resuming(actions: Actions) -> None:
 
 
 class Recovered(NamedTuple):
-    """The result of recovering one run; `problem` says why it failed."""
+    """The result of recovering one run.
+
+    `problem`: why the recovery failed.
+    """
 
     run_id: str
     exit_code: int
@@ -212,7 +223,7 @@ class Recovered(NamedTuple):
 
 
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Finish unfinished runs one after the other; return 4 if any is incomplete."""
+    """Finish unfinished runs, one after another; return 4 if any is incomplete."""
     from tui.library.unfinished import is_unfinished, unfinished_runs, write_missing
 
     written = write_missing(store.runs_dir) if not args.runs else []
@@ -233,7 +244,10 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
-    """Finish one run; errors are printed, so that other runs follow. `quiet`: no summary."""
+    """Finish one run; print errors instead of raising them, so that other runs follow.
+
+    `quiet`: print no summary.
+    """
     from tui.cli.shared.launching import restart
     from tui.cli.shared.progress import followed, watch
 
@@ -258,7 +272,10 @@ def state_of(run_dir: Path) -> str | None:
 
 
 def check_held(run_dir: Path) -> None:
-    """Raise UsageError for an ended run, unless hosts that were away may hold its measurements."""
+    """Raise UsageError for a run that is running, or has nothing left to collect.
+
+    Hosts that were unreachable may still have measurements of an ended run.
+    """
     from tui.engine.session.history import read_history
     from tui.journal.rundir import load_plan
 
@@ -269,7 +286,7 @@ def check_held(run_dir: Path) -> None:
 
 
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Run the missing steps of a run in its own directory."""
+    """Measure the missing steps of a run, in its own directory."""
     from tui.cli.shared.launching import restart
     from tui.cli.shared.progress import watch
     from tui.engine.extend_search import give_more
@@ -290,7 +307,10 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Make a counter-experiment on a run's bottleneck: a new run on the same hosts and files."""
+    """Confirm a run's bottleneck by a counter-experiment.
+
+    It is a new run on the same hosts and files.
+    """
     from tui.cli.shared.experiments import run_proof
 
     return run_proof(args, run_on_own_hosts(store, args.run))
@@ -301,7 +321,7 @@ SIGNER_HELP = "accept only signatures of this public key, or of a file of allowe
 
 
 def add_proofs(actions: Actions) -> None:
-    """Add the actions."""
+    """Add the actions verify, pack and unpack."""
     verify = actions.add_parser(
         "verify", help="recompute every figure from the raw output and check the checksums"
     )
@@ -336,7 +356,10 @@ def add_proofs(actions: Actions) -> None:
 
 
 def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Verify each run. Return 1 if one is not authentic, 3 if one cannot be recomputed."""
+    """Verify each run.
+
+    Return 1 if a run is not authentic, 3 if a run cannot be recomputed.
+    """
     found = [_verified(ref, args.signer, store) for ref in args.runs]
     if args.json:
         told = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
@@ -383,7 +406,7 @@ def _as_json(verified: Verified) -> dict[str, object]:
 
 
 def lines_of(verified: Verified, signed: str) -> list[str]:
-    """Return the result for one run."""
+    """Return the result of verifying one run, as lines."""
     counted = (
         f"{verified.files} checksums, {verified.results} results and samples from the raw"
         f" output, {verified.values} values of {RECORD_FILE}"
@@ -401,7 +424,7 @@ def lines_of(verified: Verified, signed: str) -> list[str]:
 
 
 def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Pack runs: one into the file, several into a directory."""
+    """Pack one run into a file, or several into a directory."""
     from tui.library.pack import check_free, pack
     from tui.library.unfinished import check_removable
     from tui.metrics import units
@@ -427,9 +450,10 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def report_of(run_dir: Path) -> bytes:
-    """Return the report packed with a run, without the user's own baselines.
+    """Return the report to pack with a run, without the user's own published results.
 
-    Raises BenchtuiError."""
+    Raises BenchtuiError.
+    """
     from tui.view.report.write import source_at, written
 
     source, _ = source_at(run_dir, None)

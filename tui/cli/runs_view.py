@@ -1,4 +1,4 @@
-"""`benchtui runs list` and `show`: print the list of runs, print one run."""
+"""`benchtui runs list` and `show`: print a table of runs, or one run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # ha
 
 
 def add_listing(actions: Actions) -> None:
-    """Add the action."""
+    """Add the action `list`."""
     from tui.library.filter import HELP
     from tui.library.summary import ORDERS
 
@@ -53,7 +53,7 @@ def add_listing(actions: Actions) -> None:
 
 
 def list_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Print runs as a table or JSON. Unreadable directories are named on stderr."""
+    """Print runs as a table or JSON; name unreadable directories on stderr."""
     with uncollected():
         print_runs(args, store, chosen(args, store))
     return 0
@@ -61,7 +61,10 @@ def list_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable garbage collection: ten thousand runs are many objects, none of them garbage."""
+    """Disable garbage collection meanwhile.
+
+    Ten thousand runs are many objects, none of them garbage.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -72,7 +75,7 @@ def uncollected() -> Iterator[None]:
 
 
 def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[RunSummary]) -> None:
-    """Print these runs."""
+    """Print runs as a table or JSON."""
     if args.json:
         print(msgspec.json.format(msgspec.json.encode(summaries), indent=1).decode())
     elif summaries:
@@ -85,7 +88,7 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
 
 
 def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
-    """Return the selected runs in order. Raises UsageError."""
+    """Return the runs that the arguments select, in order. Raises UsageError."""
     from tui.library.filter import parse
     from tui.library.summary import ORDERS, ordered
 
@@ -106,7 +109,7 @@ def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
 
 
 def table(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return the lines of a list of runs."""
+    """Return runs as the lines of a table."""
     from tui.metrics import units
 
     judged = [each.judged or "-" for each in summaries]
@@ -125,7 +128,7 @@ def table(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _said(run: RunSummary) -> str:
-    """Return title, notes, tags, problems and owner of a run."""
+    """Return the last column of a run: title, notes, tags, problem, owner."""
     from tui.model.plain import printable
 
     said = "  *" if run.starred else ""
@@ -149,7 +152,7 @@ def _positive(text: str) -> int:
 
 
 def add_showing(actions: Actions) -> None:
-    """Add the action."""
+    """Add the action `show`."""
     show = actions.add_parser("show", help="print the figures of one run")
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
@@ -174,7 +177,7 @@ def add_showing(actions: Actions) -> None:
 
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Print the summary of a run, with a chart if asked for, or its record."""
+    """Print a run's record, or its summary, with a chart if asked for."""
     from tui.export.run_files import shown_text
     from tui.library.load import load_record, record_json, record_so_far
     from tui.view.published import published, published_text
@@ -230,9 +233,10 @@ def defend_text(record: RunRecord) -> str:
 
 
 def plot(record: RunRecord, metric: str | None) -> str:
-    """Return the chart for standard output: terminal width, colours on terminals only.
+    """Return the chart of a run: as wide as the terminal, coloured on a terminal only.
 
-    A sweep is drawn over its axis, unless a metric over time is given."""
+    A sweep is drawn over its axis, unless a metric over time is given.
+    """
     from tui.record.cells import cells_of_record
     from tui.record.matrix import tables_of
     from tui.text.line import plain_lines

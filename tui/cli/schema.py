@@ -1,4 +1,4 @@
-"""`benchtui schema`: JSON Schemas of the files, for editors and other tools."""
+"""`benchtui schema`: JSON Schemas of benchtui's files, for editors and other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchtui stop`: stop a run now."""
+"""`benchtui stop`: stop a running run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Ask the run to stop, wait until it has ended, print the result."""
+    """Ask the engine to stop, wait until the run has ended, print the result."""
     from tui.cli.shared.progress import ProgressDisplay, await_record, follow, plan_of, print_result
 
     store = run_store()
@@ -55,7 +55,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
-    """Return the engine's answer. Raises NotRunning, naming the runs that are running."""
+    """Send a request to the engine and return its answer.
+
+    Raises NotRunning, with the runs that are running.
+    """
     from tui.engine.control import NotRunning, request
 
     try:

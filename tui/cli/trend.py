@@ -1,4 +1,4 @@
-"""`benchtui trend`: history of a profile, and where it changed."""
+"""`benchtui trend`: the history of a profile, and where its figures changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the history of each target; of a sweep or suite, of each point."""
+    """Print the history of each target; for a sweep or a suite, of each point."""
     found = asked_for(args)
     if args.point is not None:
         found = pointed(found, args.point)
@@ -62,7 +62,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def asked_for(args: argparse.Namespace) -> list[Trend]:
-    """Return the selected histories. Raises UsageError if there is none."""
+    """Return the histories that the arguments select.
+
+    Raises UsageError if there is none.
+    """
     from tui.analysis.setup import measured_at
     from tui.analysis.trend import trends_of
 
@@ -94,7 +97,7 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
 
 
 def nearest_profile(name: str, measured: set[str]) -> str:
-    """Return the nearest profile name: one with runs, otherwise any."""
+    """Return a hint with the nearest profile name: one with runs, otherwise any."""
     if name in measured:
         return ""
     from tui.engine.inputs.profile_texts import Shelf
@@ -104,7 +107,10 @@ def nearest_profile(name: str, measured: set[str]) -> str:
 
 
 def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, PointSetup]]:
-    """Return the target of a run, and how each of its points was measured. Raises UsageError."""
+    """Return the target of the run named by --like, and how each of its points was measured.
+
+    Raises UsageError.
+    """
     from tui.analysis.setup import head_at, measured
 
     head = head_at(run_dir)
@@ -122,9 +128,10 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
 
 
 def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
-    """Return the histories of the points that contain a text.
+    """Return the histories of points whose name contains a text.
 
-    Raises UsageError if there is none."""
+    Raises UsageError if there is none.
+    """
     chosen = [each for each in found if each.point and text in each.point]
     if not chosen:
         points = (
@@ -136,9 +143,11 @@ def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
 
 
 def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
-    """Yield each history as text: the points of a target as one table, or in full if `whole`.
+    """Yield each history as text.
 
-    `which`: also print how the runs of a history were measured."""
+    The points of one target are one table, unless `whole`. `which`: also print how the runs of a
+    history were measured.
+    """
     from tui.text.line import plain_lines
     from tui.view.trend import others_lines, points_lines
 
@@ -153,7 +162,7 @@ def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
 
 
 def whole_text(found: Trend, *, which: bool) -> str:
-    """Return the runs of one history, what was measured differently, and its chart."""
+    """Return one history: its runs, runs that were measured differently, and a chart."""
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
     from tui.view.trend import others_lines, setup_lines, trend_chart, trend_lines
@@ -173,7 +182,7 @@ def whole_text(found: Trend, *, which: bool) -> str:
 
 
 def as_builtins(found: Trend) -> dict[str, object]:
-    """Return a trend for JSON: its runs, how they were measured, and what was left out."""
+    """Return a history for JSON: its runs, how they were measured, and runs left out."""
     return {
         "profile": found.profile,
         "point": found.point,

@@ -1,1 +1,1 @@
-"""Turn runs, comparisons, searches and plans into documents of blocks, in words."""
+"""Turn runs, comparisons, searches and plans into text: documents of blocks, lines, tables."""

@@ -1,4 +1,4 @@
-"""Charts of a run in cells: values over time, percentile curves, histograms."""
+"""Charts of a run as text: values over time, percentile curves, histograms."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def chart(
     *,
     coloured: bool = False,
 ) -> list[Line]:
-    """Return a chart of a step in lines of at most `width` cells.
+    """Return a chart of one step over time, in lines of at most `width` cells.
 
-    The default step is that of the headline. Curves have the roles of their directions; without
-    colours (`coloured`) they also differ in their marks. Returns one line saying so if the run has
-    no samples."""
+    The default step is that of the headline. Each direction has its own colour; without `coloured`
+    also its own mark. Without samples, returns one line that says so.
+    """
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
@@ -57,7 +57,7 @@ def chart(
 
 
 def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
-    """Return the rate of all hosts together by direction, where known."""
+    """Return the values of all hosts together, second by second, of each direction that has any."""
     columns = {
         column.direction: values_of(column, metric)
         for column in series.columns
@@ -93,7 +93,7 @@ def _name(metric: Drawn) -> str:
 
 
 def unit_of(metric: Drawn) -> ChartMetric:
-    """Return the metric that gives the curve its unit and scale."""
+    """Return the metric that provides unit and scale of a curve."""
     return "latency" if metric == "p99" else metric
 
 
@@ -106,7 +106,7 @@ def _highest(curves: dict[str, Values]) -> float:
 
 
 def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Curve:
-    """Return one curve, interrupted where values are unknown."""
+    """Return one curve over time, with gaps where values are unknown."""
     parts = []
     for start, part in known_parts(values):
         middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
@@ -117,7 +117,7 @@ def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Cu
 
 
 def known_parts(values: Values) -> list[tuple[int, list[float]]]:
-    """Return the stretches of known values, each with the index it begins at."""
+    """Return the stretches of known values, each with the index of its first value."""
     parts: list[tuple[int, list[float]]] = []
     for index, value in enumerate(values):
         if value is None:
@@ -130,7 +130,7 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
 
 
 def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
-    """Return an axis from 0 with round marks that `highest` fills as well as possible."""
+    """Return an axis from 0 with round ticks, whose end is close above `highest`."""
     scale, unit = METRICS[metric].scale(highest)
     high, marks = even_marks(highest / scale, rows)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
@@ -138,8 +138,10 @@ def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
 
 
 def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
-    """Return an axis from 0 over `rows` rows of cells: its end, and round marks whole rows
-    apart."""
+    """Return the end of an axis from 0, and its ticks: round values, whole rows apart.
+
+    `rows`: height of the axis in cells.
+    """
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
     most = max(highest, 1e-9)
     steps = {
@@ -154,13 +156,13 @@ def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
 
 
 def time_axis(seconds: float, width: int) -> Axis:
-    """Return an axis of time with marks at round times."""
+    """Return an axis of time with ticks at round times."""
     ticks = time_ticks(seconds, width)
     return Axis(0, seconds, ticks, ticks.positions[1] if len(ticks.positions) > 1 else None)
 
 
 def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
-    """Return round marks from 0 to the first one at or above `highest`, about `count` of them."""
+    """Return about `count` round ticks, from 0 to the first one at or above `highest`."""
     scale, unit = METRICS[metric].scale(highest)
     step = round_step(max(highest, 1e-9) / scale / count)
     marks = [step * index for index in range(ceil(max(highest, 1e-9) / scale / step - 1e-9) + 1)]
@@ -170,14 +172,14 @@ def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
 
 
 def round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `least`."""
+    """Return the smallest 1, 2, 2.5 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** floor(log10(least))
     steps = (factor * power for factor in (1, 2, 2.5, 5, 10))
     return float(f"{next(step for step in steps if step >= least * (1 - 1e-9)):.6g}")
 
 
 def time_ticks(seconds: float, width: int) -> Ticks:
-    """Return marks at round times, far enough apart for their labels."""
+    """Return ticks at round times, far enough apart for their labels."""
     count = max(1, width // 12)
     step = next(
         (each for each in TIME_STEPS if seconds / each <= count),
@@ -196,7 +198,7 @@ ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The latencies of one curve: its name, how it is drawn, and the counts."""
+    """The latency histogram behind one curve, with the curve's name and role."""
 
     name: str
     role: str
@@ -206,9 +208,10 @@ class Counted:
 def percentile_curves(
     what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return latency over percentile, both logarithmic.
+    """Return a chart of latency over percentile, both logarithmic.
 
-    Each mark on the axis is a tenth of the I/Os of the one before."""
+    From one tick of the percentile axis to the next, the share of slower I/Os falls to a tenth.
+    """
     curves = []
     for each in found:
         known = [value for value in CURVE if figures.enough_behind(each.counts.total, value)]
@@ -234,7 +237,7 @@ def _nines(percentile: float) -> float:
 def histograms(
     what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the share of I/Os over the logarithm of their latency."""
+    """Return a chart of the share of I/Os over latency, which is logarithmic."""
     shares = [_shares(each.counts) for each in found]
     low, high = min(min(each) for each in shares), max(max(each) for each in shares)
     curves = []
@@ -253,7 +256,7 @@ def histograms(
 
 
 def _share_axis(top: float, rows: int) -> Axis:
-    """Return an axis of shares with round marks."""
+    """Return an axis of shares from 0 to `top` with round ticks."""
     high, marks = even_marks(top * 100, rows)
     return Axis(
         0, high / 100, Ticks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks])
@@ -261,8 +264,7 @@ def _share_axis(top: float, rows: int) -> Axis:
 
 
 def _shares(found: Histogram) -> dict[int, float]:
-    """Return the share of I/Os in each class of latency, with a fixed number of classes a
-    decade."""
+    """Return the share of I/Os by class of latency; each decade has the same number of classes."""
     counts: dict[int, int] = {}
     for index, count in found.items():
         at = floor(log10(max(index_to_value(index), 1)) * CLASSES_A_DECADE)

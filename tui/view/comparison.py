@@ -1,4 +1,4 @@
-"""A comparison as one sentence and as lines."""
+"""A comparison as text: one sentence, and all details as lines."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ NOISE = "run-to-run noise is unknown"
 def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
     """Return the result of a comparison in one sentence.
 
-    `advice`: add what to do if it is inconclusive. `name`: the side compared with A, if there are
-    several."""
+    `advice`: also say what to do if it is inconclusive. `name`: the side compared with A, if there
+    are several.
+    """
     if found.word == "not comparable":
         told = as_figures(found, name)
         told = f"; measured: {told}" if told else ""
@@ -65,7 +66,7 @@ def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
 
 
 def _advice(heads: Sequence[Change]) -> Iterator[str]:
-    """Yield what to do if both sides are single measurements and the result is inconclusive."""
+    """Yield what to do if single measurements were compared and the result is inconclusive."""
     if any(
         len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads
     ):
@@ -75,7 +76,10 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:
-    """Return the difference of headlines that are not comparable; empty for several points."""
+    """Return the difference of the headlines of runs that are not comparable, as text.
+
+    Empty for several points.
+    """
     if found.search is not None:
         return _apart(found.search, f"{name}'s")
     heads = [each for each in found.changes if each.headline]
@@ -86,7 +90,7 @@ def as_figures(found: Comparison, name: str = "B") -> str:
 
 
 def reasons(found: Comparison, name: str = "B") -> list[str]:
-    """Return why runs are not comparable, the first few reasons, each in a few words."""
+    """Return the first few reasons why runs are not comparable, each in a few words."""
     told = [_reason(each, name) for each in found.obstacles[:NAMED]]
     if not told and found.search is not None:
         told = [found.search.why]
@@ -95,7 +99,7 @@ def reasons(found: Comparison, name: str = "B") -> list[str]:
 
 
 def reasons_left(found: Comparison) -> Sequence[SetupDifference]:
-    """Return the reasons that the sentence does not name."""
+    """Return the reasons that the sentence does not mention."""
     return found.obstacles[NAMED:]
 
 
@@ -113,7 +117,7 @@ def _reason(each: SetupDifference, name: str) -> str:
 
 
 def _of_one(change: Change, name: str) -> str:
-    """Return the result of the only headline."""
+    """Return the result of a comparison with a single headline."""
     if change.effect is None:
         return _without_effect(change, name)
     apart, over = _difference(change, name), _over(change)
@@ -135,7 +139,7 @@ def _of_one(change: Change, name: str) -> str:
 
 
 def _without_effect(change: Change, name: str) -> str:
-    """Return the result if there is no ratio: 0, not measured, or no samples."""
+    """Return the result if there is no ratio: a figure is 0, not measured, or has no samples."""
     title, metric = change.title, METRICS[change.figure.metric]
     if change.word == "too few samples":
         return f"Inconclusive: {title} has fewer than ten samples"
@@ -158,7 +162,7 @@ def _without_effect(change: Change, name: str) -> str:
 
 
 def _difference(change: Change, name: str) -> str:
-    """Return the difference from A: ``B does 25 % more read IOPS than A``."""
+    """Return the difference from A with its subject: ``B does 25 % more read IOPS than A``."""
     if change.change is None:
         return ""
     return f"{name} {VERBS[change.figure.metric]} {_amount(change)}"
@@ -188,14 +192,14 @@ def percent(share: float) -> str:
 
 
 def _interval(low: float | None, high: float | None, where: str = "") -> str:
-    """Return a 95 % interval in brackets; `where` limits what it covers."""
+    """Return a 95 % interval in brackets; `where` says what it covers."""
     if low is None or high is None:
         return ""
     return f" (95 %{where and f' {where}'}: {(low - 1) * 100:+.1f} to {(high - 1) * 100:+.1f} %)"
 
 
 def _over(change: Change) -> str:
-    """Return how many measurements a change rests on."""
+    """Return the number of runs behind a change: ``over 4 runs each``."""
     a, b = len(change.values_a), len(change.values_b)
     if a == b == 1:
         return "in one measurement each"
@@ -206,7 +210,7 @@ def _over(change: Change) -> str:
 
 
 def _of_points(found: Comparison, name: str) -> str:
-    """Return at how many points of a matrix one side is better or worse, and where most."""
+    """Return at how many points one side is better or worse, and at which point by most."""
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
     count = Counter(
         "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()
@@ -233,7 +237,7 @@ def _counted(count: Counter[str]) -> Iterator[str]:
 
 
 def _of_search(found: SearchChange, name: str) -> str:
-    """Return the result of comparing two searches."""
+    """Return the result of comparing two searches as a sentence."""
     why = f" ({found.why})" if found.why else ""
     if found.ratio.value is None:
         word = f"{name} is {found.word}" if found.word in ("better", "worse") else "Inconclusive"
@@ -303,10 +307,11 @@ def comparison_lines(
     drawn: Sequence[Line] = (),
     advice: bool = True,
 ) -> list[Line]:
-    """Return the answer, runs, differences, headlines and figures.
+    """Return a comparison: answer, runs, differences in setup, headlines, figures.
 
-    `every` includes all figures of all points of a matrix. `drawn` is drawn below the answer.
-    `advice`: say what to do if the result is inconclusive."""
+    `every` includes all figures of all points of a matrix. `drawn`: lines to insert below the
+    answer. `advice`: say what to do if the result is inconclusive.
+    """
     room = width or 120
     lines = [
         *answer_lines(found, room, advice=advice),
@@ -332,7 +337,7 @@ def comparison_lines(
 
 
 def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
-    """Return the sentence for both sides in full, and their runs."""
+    """Return the result sentence, and the runs of both sides."""
     said = [(sentence(found, advice=advice), ROLES.get(found.word, BRIGHT))]
     return [*indented(said, width, 0), *_sides(found, width)]
 
@@ -344,7 +349,7 @@ def _sides(found: Comparison, width: int) -> Iterator[Line]:
 
 
 def side_runs(record: RunRecord) -> list[Run]:
-    """Return one run on a line: id, profile, hosts, target, state and verdict."""
+    """Return the text of one run: id, profile, hosts, target, state, verdict."""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     said = [
         record.profile.tag,
@@ -368,7 +373,10 @@ def side_runs(record: RunRecord) -> list[Run]:
 
 
 def gate_lines(found: Comparison, width: int) -> list[Line]:
-    """Return the reasons that the sentence does not name, and the other differences."""
+    """Return the differences in setup, first those that prevent a comparison.
+
+    Without the ones that the sentence mentions.
+    """
     lines: list[Line] = []
     mattering = [
         each
@@ -401,7 +409,7 @@ def _listed(label: str, role: str, parts: Sequence[SetupDifference], width: int)
 
 
 def _figures(point: PointChange, width: int | None) -> list[Line]:
-    """Return the table of all figures of a point, the headline first and bright."""
+    """Return the table of all figures of a point, the headline first and highlighted."""
     title = Column[Change]("figure", lambda each: (each.title, BRIGHT if each.headline else TEXT))
     return _table([title], point.changes, width)
 
@@ -409,9 +417,10 @@ def _figures(point: PointChange, width: int | None) -> list[Line]:
 def _table(
     first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None
 ) -> list[Line]:
-    """Return a table.
+    """Return a table of changes.
 
-    Words common to all rows, and reasons too long for a column, are below it, each once."""
+    Words that apply to all rows, and reasons too long for a column, are below the table, each once.
+    """
     shared = _shared_words(rows)
     columns = [*first, *_columns(rows, words=shared is None, bars=width is not None)]
     least = [column for column in columns if not column.drop]
@@ -433,9 +442,10 @@ def _table(
 
 
 def _shared_words(changes: Sequence[Change]) -> str | None:
-    """Return the word that applies to every figure, to be printed once; None if they differ.
+    """Return the result that applies to every figure, to print it once; None if results differ.
 
-    Empty if runs are not comparable: the answer says so."""
+    Empty if runs are not comparable, because the answer says so.
+    """
     said = {(each.word, each.why) for each in changes}
     if len(said) != 1 or (len(changes) < 2 and changes[0].word != "not comparable"):
         return None
@@ -444,7 +454,7 @@ def _shared_words(changes: Sequence[Change]) -> str | None:
 
 
 def _headlines(found: Comparison, width: int | None) -> list[Line]:
-    """Return the headline of each point of a matrix."""
+    """Return a table of the headlines of all points of a matrix."""
     rows = [
         (point.name, change) for point in found.points if (change := point.headline) is not None
     ]
@@ -457,8 +467,10 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
 
 
 def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
-    """Return the columns; intervals only if there are any, counts only if they differ from the
-    answer's."""
+    """Return the columns of a table of changes.
+
+    Intervals only if there are any, counts only if they differ from those in the answer.
+    """
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1
     return [
@@ -477,7 +489,7 @@ def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[
 
 
 def figure_text(change: Change, value: float | None) -> str:
-    """Return one side's figure: ``390k IOPS``, ``1.20 ms``, ``n<10``."""
+    """Return one side's figure with its unit: ``390k IOPS``, ``1.20 ms``, ``n<10``."""
     return METRICS[change.figure.metric].with_unit(value)
 
 
@@ -495,12 +507,12 @@ def interval_text(change: Change) -> str:
 
 
 def counts_text(change: Change) -> str:
-    """Return how many repetitions each side has."""
+    """Return how many repetitions each side has of a figure."""
     return f"{len(change.values_a)}/{len(change.values_b)}"
 
 
 def word_runs(change: Change) -> list[Run]:
-    """Return the result of a change in one word, with the reason."""
+    """Return the result of a change in a word or two, with the reason."""
     return [
         (change.word, ROLES.get(change.word, LABEL)),
         (f" ({change.why})" if change.why else "", LABEL),
@@ -508,12 +520,12 @@ def word_runs(change: Change) -> list[Run]:
 
 
 def brief_run(change: Change) -> Run:
-    """Return the word in short, for narrow tables."""
+    """Return the result of a change in short, for narrow tables."""
     return BRIEF.get(change.word) or change.word or "", ROLES.get(change.word, LABEL)
 
 
 def _beside(found: Comparison, width: int) -> Iterator[Line]:
-    """Yield differing figures of a matrix that are not headlines."""
+    """Yield the figures of a matrix that are better or worse, headlines left out."""
     told = [(point, each) for point in found.points for each in point.changes
             if not each.headline and each.word in ("better", "worse")]  # fmt: skip
     if told:
@@ -525,7 +537,7 @@ def _beside(found: Comparison, width: int) -> Iterator[Line]:
 
 
 def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
-    """Return a run judged by its criteria."""
+    """Return the outcome of each threshold, one per line."""
     roles = {
         "kept": GOOD,
         "broken": BAD,
@@ -537,7 +549,7 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
-    """Yield how the changes are tested, and the smallest change that counts."""
+    """Yield the statistical test of the changes, and the smallest change that counts."""
     used = dict.fromkeys(
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None
     )

@@ -19,11 +19,11 @@ NAMES = ("A", "B")
 def charts(
     found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
 ) -> Iterator[list[Line]]:
-    """Yield charts of each direction: of the only point, or of the first with a better or worse
-    headline.
+    """Yield a chart of each direction at one point.
 
-    For searches, yields latency over load or throughput over hosts of the first search of each
-    side."""
+    The point is the only one, or the first whose headline is better or worse. For searches, yields
+    latency over load or throughput over hosts, of the first search of each side.
+    """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:
         drawn = overlay_chart if one.scaling is None else scaling_overlay

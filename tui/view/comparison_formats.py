@@ -20,7 +20,7 @@ COMPARE_SCHEMA = "benchtui.compare/1"
 
 
 def as_json(found: Sequence[tuple[Comparison, Sequence[JudgedCriterion]]]) -> str:
-    """Return comparisons and their criteria as one JSON object that ends with a newline."""
+    """Return comparisons, each with its judged thresholds, as one JSON object and a newline."""
     whole = {"schema": COMPARE_SCHEMA, "comparisons": [as_builtins(*each) for each in found]}
     return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
 
@@ -32,7 +32,10 @@ def as_builtins(found: Comparison, judged: Sequence[JudgedCriterion] = ()) -> di
 
 
 def _number(value: object) -> int:
-    """Return a percentile from too few samples as a number: its `word` already says so."""
+    """Return a percentile as a number even if it has too few samples.
+
+    The `word` of the change says that already.
+    """
     if isinstance(value, Few):
         return int(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
@@ -56,7 +59,7 @@ def _told(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any
 
 
 def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
-    """Return how two searches compare; null for other runs."""
+    """Return the comparison of two searches as plain data; None for other runs."""
     if found is None:
         return None
     return {
@@ -130,9 +133,10 @@ Judgement = tuple[Comparison, Sequence[JudgedCriterion]]
 
 
 def as_junit(found: Sequence[Judgement], *, allow_undecided: bool = False) -> str:
-    """Return a JUnit document with one test suite a comparison.
+    """Return a JUnit document with one test suite per comparison.
 
-    `allow_undecided`: inconclusive is not an error."""
+    `allow_undecided`: inconclusive is not an error.
+    """
     return junit_xml([_suite(*each, "skipped" if allow_undecided else "error") for each in found])
 
 
@@ -158,7 +162,7 @@ def _suite(found: Comparison, judged: Sequence[JudgedCriterion], undecided: Outc
 
 
 def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:
-    """Return the result of two searches, in line with the exit code."""
+    """Return the result of two searches as a test case, consistent with the exit code."""
     why = f" ({found.why})" if found.why else ""
     outcome: Outcome = (
         "failed" if found.word == "worse" else "passed" if found.word in SAID else undecided

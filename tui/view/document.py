@@ -1,4 +1,4 @@
-"""What a report holds: sections of blocks; and the same as Markdown."""
+"""The document of a report: sections of blocks; and its Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.model.plain import printable
 from tui.text.line import TEXT
 
 Cell = str | tuple[str, str]
-"""A text, or a text with its role (``tui.text.line``): bad, warn, good, label."""
+"""A text, optionally with a role (``tui.text.line``): bad, warn, good, label."""
 
 
 def cell_text(cell: Cell) -> str:
@@ -26,7 +26,7 @@ def cell_role(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DocumentColumn:
-    """The heading of a column; numbers are right-aligned."""
+    """The heading of a column; `right` aligns its cells, as for numbers."""
 
     title: str
     right: bool = False
@@ -34,7 +34,7 @@ class DocumentColumn:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """Rows under headings. The first cell of a row names it."""
+    """A table. The first cell of each row is the row's name."""
 
     title: str
     columns: Sequence[DocumentColumn]
@@ -45,9 +45,10 @@ class DocumentTable:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values: ``target``, ``weka-prod``.
+    """Names and their values: ``target``, ``weka-prod``.
 
-    Several values of a name are listed below each other."""
+    Several values of one name are listed one below another.
+    """
 
     rows: Sequence[tuple[str, Sequence[str]]]
     kind: Literal["facts"] = "facts"
@@ -55,7 +56,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One or more sentences."""
+    """A paragraph of text."""
 
     text: str
     role: str = TEXT
@@ -64,7 +65,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A file or commands, verbatim."""
+    """The text of a file or of commands, verbatim."""
 
     title: str
     text: str
@@ -73,7 +74,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart: its Vega-Lite specification, the text alternative, and how to read it."""
+    """A chart: its Vega-Lite specification, a text alternative, and a note on how to read it."""
 
     title: str
     spec: dict[str, Any]
@@ -84,7 +85,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class FindingBlock:
-    """A complete finding: measured, expected, why it matters, what to do."""
+    """A finding in full: measured, expected, why it matters, what to do."""
 
     id: str
     severity: str
@@ -102,7 +103,7 @@ Block = DocumentTable | Facts | Paragraph | Code | Chart | FindingBlock
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """A heading and its blocks. `id` is unique in the document."""
+    """A heading and the blocks below it. `id` is unique in the document."""
 
     id: str
     title: str
@@ -111,7 +112,7 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The summary of a run: headline, verdict, load and target."""
+    """The summary of a run at the top of its part: headline, verdict, load, target."""
 
     id: str
     title: str
@@ -127,7 +128,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One run: its card and its sections. `name` is its letter among others (A, B, B2)."""
+    """One run of a report: its card and sections.
+
+    `name` is its letter in a comparison: A, B, B2.
+    """
 
     card: Card
     sections: Sequence[DocumentSection]
@@ -136,7 +140,10 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole document. `answer` is the result of comparing its runs, `compared` the evidence."""
+    """A whole report.
+
+    `answer` is the result of comparing its runs, `compared` the evidence for it.
+    """
 
     title: str
     runs: Sequence[RunPart]
@@ -147,7 +154,7 @@ class Report:
 
     @property
     def many(self) -> bool:
-        """Whether there are so many runs that the comparison comes before their cards."""
+        """Whether there are so many runs that the comparison precedes their cards."""
         return len(self.runs) > 2
 
 
@@ -160,8 +167,9 @@ ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "
 
 
 def markdown_of(report: Report) -> str:
-    """Return the whole text (CommonMark with tables, as GitHub, GitLab and Jira's editors read
-    it).
+    """Return the report as Markdown: CommonMark with tables.
+
+    Editors of GitHub, GitLab and Jira accept it.
     """
     parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.remarks)]
     parts += [f"**{escaped(each.text)}**" for each in report.answer]
@@ -181,9 +189,10 @@ def markdown_of(report: Report) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line with all markup escaped.
+    """Return a text as one line with all Markdown and HTML escaped.
 
-    Mentions need no zero-width joiner: ``@`` is escaped, and ``<`` makes no links of addresses."""
+    With ``@`` escaped it mentions nobody, with ``<`` escaped addresses are no links.
+    """
     one_line = " ".join(printable(text).split())
     found = SPECIAL.sub(r"\\\1", one_line)
     return LEAD.sub(
@@ -232,7 +241,7 @@ def _block(block: Block) -> str:
 
 
 def markdown_table(table: DocumentTable) -> str:
-    """Return a table; a long one can be folded."""
+    """Return a table as Markdown; a long table is folded."""
     rule = ["--:" if column.right else ":--" for column in table.columns]
     rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
     head = [escaped(column.title) or " " for column in table.columns]
@@ -260,7 +269,7 @@ def _found(found: FindingBlock) -> str:
 
 
 def _code(code: Code) -> str:
-    """Return a file in a fence that no line of it can close."""
+    """Return a text in a code fence longer than any fence inside it."""
     longest = max((len(match[1]) for match in FENCE.finditer(code.text)), default=2)
     fence = "`" * max(3, longest + 1)
     text = "\n".join(printable(line) for line in code.text.splitlines())

@@ -1,4 +1,4 @@
-"""Findings of a running or finished run as lines for screens."""
+"""Findings of a running or a finished run, as lines for screens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_NAMES = 20  # columns for names of checks; longer ones are on a line of the
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return one line a finding, the worst first: its id, and as much of its message as fits."""
+    """Return one line per finding, the worst first: its id, and the message, cut to fit."""
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = SEVERITY_MARKS[finding.severity]
@@ -38,12 +38,15 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
 
 
 def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
-    """Return one finding in full: message, figure and threshold, rule, meaning, what to do."""
+    """Return a finding in full: message, figure and threshold, rule, meaning, advice."""
     return check_lines([finding], width, when)
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return the findings of one check: each message, then its rule, meaning and advice once."""
+    """Return the findings of one check.
+
+    Each message, then once the rule, meaning and advice.
+    """
     finding = findings[0]
     mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)
@@ -66,13 +69,16 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
 def record_lines(
     findings: Sequence[Finding], not_made: Mapping[str, str], width: int
 ) -> list[Line]:
-    """Return every finding of a record in full, and the checks without data, with the reasons."""
+    """Return every finding of a record in full, then the checks without data and the reasons."""
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     return [*(found or nothing()), *not_made_lines(not_made, width)]
 
 
 def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return findings by weight, grouped by check: rule, meaning and advice are the same."""
+    """Return findings grouped by check, the worst first.
+
+    The findings of a check share its rule, meaning and advice.
+    """
     found: dict[tuple[str, str], list[Finding]] = {}
     for each in by_weight(findings):
         found.setdefault((each.severity, each.id), []).append(each)
@@ -80,8 +86,9 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
-    """Return what limits the load, what holds now and what held before, each whole with its time
-    from `zero_t` on.
+    """Return the bottleneck, current findings and past findings, each in full with its time.
+
+    Times count from `zero_t`.
     """
     limited = [
         line
@@ -111,7 +118,7 @@ def _since(each: LiveFinding, zero_t: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time of the load; before it for findings of the layout."""
+    """Return seconds of the load as a clock; ``before the load`` for findings of the layout."""
     return clock(seconds) if seconds >= 0 else "before the load"
 
 
@@ -125,12 +132,12 @@ def _span(each: LiveFinding, zero_t: float) -> str:
 
 
 def nothing() -> list[Line]:
-    """Return the lines shown without findings."""
+    """Return the lines shown if there are no findings."""
     return [Line.of(("nothing found", LABEL)), Line()]
 
 
 def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
-    """Return the checks without data, by reason."""
+    """Return the checks that had no data, grouped by reason."""
     if not not_made:
         return []
     reasons: dict[str, list[str]] = {}

@@ -1,4 +1,7 @@
-"""Intervals of changes on a common scale around 0: one that overlaps 0 may be no change."""
+"""Intervals of changes as bars on a common scale around 0.
+
+A bar that overlaps 0 may be no change.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 def interval_bars(
     rows: Sequence[Change], roles: Mapping[Word, str], drop: int
 ) -> list[Column[Change]]:
-    """Return a column of intervals, each in the role of its word; None without intervals."""
+    """Return a column of interval bars, coloured by the result; no column without intervals."""
     ends = [abs(end) for each in rows for end in _span(each)]
     if not ends:
         return []
@@ -35,7 +38,7 @@ def interval_bars(
 
 
 def _span(change: Change) -> tuple[float, ...]:
-    """Return both ends of an interval as shares around 0; empty without one."""
+    """Return both ends of a change's interval as shares, 0 for no change; empty without one."""
     effect = change.effect
     if effect is None or effect.low is None or effect.high is None:
         return ()
@@ -61,5 +64,5 @@ def _bar(change: Change, reach: float, role: str) -> list[Run]:
 
 
 def _cell(share: float, reach: float) -> int:
-    """Return the cell of a share on the scale; values off the scale are in the last cell."""
+    """Return the cell that shows a share; the last cell for shares beyond the scale."""
     return HALF + round(max(-1.0, min(1.0, share / reach)) * HALF)

@@ -1,4 +1,4 @@
-"""The health of a run in one line or two: what was found, whether it is steady, what limits it."""
+"""The health of a running run in one or two lines: worst finding, steadiness, bottleneck."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BOTTLENECKS = {  # by kind, where there is no room for the evidence
 
 
 class Said(NamedTuple):
-    """Something that is said whole, or in short where there is less room."""
+    """A text in two versions: in full, and short for narrow screens."""
 
     whole: list[Run]
     brief: list[Run]
@@ -68,8 +68,10 @@ def health(
     *,
     lines: int = 2,
 ) -> list[Line]:
-    """Return what matters most, then steadiness and bottleneck: in one line, else in as many as
-    `lines`.
+    """Return the worst finding, then steadiness and bottleneck.
+
+    In one line if that fits, otherwise in up to `lines`. Empty if there is no load to judge and
+    nothing was found.
     """
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
@@ -89,8 +91,9 @@ def health(
 def _in_short(
     first: list[Run], steady: Said, bottleneck: Said, counts: list[Run], width: int
 ) -> Line:
-    """Return all of it in one line: evidence and counts give way, then the finding is cut as far as
-    it can be.
+    """Return finding, steadiness and bottleneck in one line.
+
+    If there is no room, evidence and counts are left out first, then the finding is cut.
     """
     key = counts[-2:]
     for right in (counts, key):
@@ -108,18 +111,21 @@ def _in_short(
 
 
 def _after(*parts: list[Run], gap: Run = GAP) -> list[Run]:
-    """Return the parts that say something, each after a gap."""
+    """Return the parts that are not empty, each preceded by a gap."""
     return [run for each in parts if each for run in (gap, *each)]
 
 
 def is_loaded(state: RunState) -> bool:
-    """Tell whether there is a load that can be judged: not yet, or it is a metadata benchmark."""
+    """Return whether an I/O load is being measured that can be judged.
+
+    False for metadata benchmarks.
+    """
     measured = state.phase == "measure" and state.current.is_of("measure", state.step)
     return measured and not state.ended and bool(state.cluster)
 
 
 def planned_of(state: RunState, plan: Plan | None) -> float | None:
-    """Return how long the load of now is planned to take; None: it has no such time."""
+    """Return the planned duration of the current step in seconds; None if it has no time limit."""
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
     return step.expected_s if step is not None else None
 
@@ -127,10 +133,10 @@ def planned_of(state: RunState, plan: Plan | None) -> float | None:
 def worst(
     found: LiveFindings | None, state: RunState, hosts: HostSpread, planned_s: float | None = None
 ) -> list[Run]:
-    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else
-    that it is well.
+    """Return the worst current problem.
 
-    At the end of a load that is which hosts it waits for.
+    In this order: lost hosts, errors, stragglers, silent hosts, warnings; otherwise that nothing
+    was found. At the end of a load, the hosts that it still waits for.
     """
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]
@@ -200,9 +206,9 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
 
 
 def steadiness(state: RunState, plan: Plan | None) -> Said:
-    """Return whether the rate of all hosts is steady by SNIA's rule so far.
+    """Return whether the rate of all hosts is steady so far, by SNIA's rule.
 
-    Nothing without a load.
+    Empty without a load.
     """
     if not is_loaded(state):
         return Said([], [])
@@ -229,9 +235,9 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
 
 
 def apart_text(window: SteadyWindow) -> str:
-    """Return how unsteady it is: ``14 % apart, falling 15 %``.
+    """Return the range and the trend of an unsteady rate: ``14 % apart, falling 15 %``.
 
-    Where it goes up and down, that it has no trend.
+    ``no trend`` if it only goes up and down.
     """
     way = "falling" if window.means[-1] < window.means[0] else "rising"
     trend = f"{way} {units.share(window.slope)}" if window.slope >= LEAST_TREND else "no trend"
@@ -239,7 +245,10 @@ def apart_text(window: SteadyWindow) -> str:
 
 
 def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
-    """Return what limits the step of now; nothing where there is no load to limit."""
+    """Return the bottleneck of the current step.
+
+    Empty without a load, "not known yet" until it was found.
+    """
     if not is_loaded(state):
         return Said([], [])
     label: Run = ("limited by  ", LABEL)
@@ -255,7 +264,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:
-    """Return how much was found, with the key that shows it; nothing where there is nothing."""
+    """Return the number of findings, and the key that shows them; empty without findings."""
     if found is None or not (found.now or found.was):
         return []
     runs: list[Run] = []
@@ -267,15 +276,13 @@ def counts_of(found: LiveFindings | None) -> list[Run]:
 
 
 def _line(left: list[Run], right: list[Run], width: int) -> Line:
-    """Return a line whose left side is cut, and whose right side is not."""
+    """Return a line with `left` cut to the room that `right` leaves."""
     room = width - width_of_runs(right) - (2 if right else 0)
     return Line.of(*spread(_cut(left, room), right, width))
 
 
 def _cut(runs: list[Run], width: int) -> list[Run]:
-    """Return the runs cut to at most `width` cells, the last of them after a whole word where it
-    has several.
-    """
+    """Return runs cut to at most `width` cells, after a whole word if possible."""
     if width_of_runs(runs) <= width:
         return runs
     *kept, (text, role) = clip(runs, width)
@@ -284,9 +291,9 @@ def _cut(runs: list[Run], width: int) -> list[Run]:
 
 
 def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
-    """Return the checks that found something of a host now, with the role of the worst.
+    """Return, by host, the checks with findings about it, in the role of the worst finding.
 
-    What nearly all of the `count` hosts share marks none of them: it is the run's.
+    Findings that nearly all of the `count` hosts share are left out: they are about the run.
     """
     known = found.by_host() if found is not None else {}
     of_run = [
@@ -310,5 +317,5 @@ def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
 
 
 def of_role(role: str, text: str) -> str:
-    """Return what is said of one of the roles that run together: ``writers: ...``."""
+    """Return a text with the role it is about in front, if several roles run: ``writers: ...``."""
     return f"{role}: {text}" if role else text

@@ -1,4 +1,4 @@
-"""Hosts of a running run: what each does (symbol, state, message), how far it is from the median.
+"""Hosts of a running run: state, symbol, message, and distance from the median host.
 
 Levels over time are read incrementally, column by column.
 """
@@ -61,7 +61,10 @@ STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not
 
 
 class HostLevels:
-    """The level of each host in each column of a time axis. Each `take` reads only new samples."""
+    """How fast each host is relative to the median, as a level in each column of a time axis.
+
+    `take` reads only samples that are new since the last call.
+    """
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -83,7 +86,9 @@ class HostLevels:
     ) -> None:
         """Read samples up to second `end_s` of the run.
 
-        `load` is the measurement they belong to."""
+        `load` identifies the measurement, `job` selects one of its jobs; if either changes, all
+        levels are read anew.
+        """
         of = (job, axis.start_s, axis.span_s, columns, *hosts)
         if self._load is not load or self._of != of:
             self._load, self._of, self.names, self._rates = load, of, [*hosts], {}
@@ -116,7 +121,10 @@ class HostLevels:
         end_s: int,
         job: str | None,
     ) -> None:
-        """Read the rates of columns from `first` on; `cells`: the seconds of each."""
+        """Read a host's rates from column `first` on.
+
+        `cells`: first and end second of each column.
+        """
         total: DirectionView = host.figures(job).total
         start = cells[first][0]
         values = total.values("iops", start, end_s) if total.span is not None else []
@@ -130,7 +138,7 @@ class HostLevels:
     def _judge(
         self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int
     ) -> None:
-        """Set the level of each host in some columns."""
+        """Set the level of each host in `columns`, from its rate and the median."""
         for column in columns:
             known = [rate for rates in self._rates.values() if (rate := rates[column]) is not None]
             self._medians[column] = median(known) if known else None
@@ -152,8 +160,9 @@ class HostLevels:
                 self.levels[column][place] = level
 
     def rows(self, most: int) -> list[StripRow]:
-        """Return at most `most` rows, in the order of hosts: each a host, or a group named by its
-        worst.
+        """Return at most `most` rows, in the order of hosts.
+
+        A row is a host, or a group of hosts with the name of the slowest.
         """
         count = len(self.names)
         rows = min(most, count)
@@ -163,7 +172,7 @@ class HostLevels:
 
     @property
     def differ(self) -> bool:
-        """Tell whether a host was slow for long, or stalled while others did not."""
+        """Return whether a host was slow for long, or stalled while others did not."""
         behind, still = self._behind(), self._sums(STILL)
         known = sum(each is not None for each in self._medians)
         return bool(behind) and (
@@ -171,18 +180,18 @@ class HostLevels:
         )
 
     def worst_first(self) -> list[StripRow]:
-        """Return a row a host: slow hosts first, the slowest on top, then the others in order."""
+        """Return one row per host: slow hosts first, the slowest on top."""
         behind = self._behind()
         rows = [self._row(place, place + 1, behind) for place in range(len(self.names))]
         least = min(behind, default=0) + NOTABLE
         return sorted(rows, key=lambda row: -row.behind if row.behind >= least else 0)
 
     def _behind(self) -> list[int]:
-        """Return how far each host was behind in all columns together."""
+        """Return each host's steps below the median, summed over all columns."""
         return self._sums(STEPS)
 
     def _sums(self, weights: bytes) -> list[int]:
-        """Return the sum of the weights of each host's levels."""
+        """Return the sum of the weights of each host's levels, over all columns."""
         return [
             sum(column)
             for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)
@@ -200,8 +209,9 @@ class HostLevels:
 
 
 class StripRow(Struct, frozen=True):
-    """One row: a name, a level a column, and how far behind the named host was in all columns
-    together.
+    """One row of a strip of hosts: a name, and a level per column.
+
+    `behind`: steps below the median, summed over all columns.
     """
 
     name: str
@@ -210,25 +220,27 @@ class StripRow(Struct, frozen=True):
 
     @property
     def now(self) -> int:
-        """The latest level."""
+        """The level in the latest column with data."""
         return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
 
 
 def apart(sums: Sequence[int]) -> int:
-    """Return how far apart the lowest and the highest value are."""
+    """Return the difference between the largest and the smallest value."""
     return max(sums) - min(sums)
 
 
 def level_of(rate: float, middle: float, usual: float) -> int:
-    """Return the level of a rate, relative to the median host at that time and the median of the
-    load."""
+    """Return the level of a rate.
+
+    Relative to the median host at that time (`middle`) and the median of the load (`usual`).
+    """
     if rate < STALL * usual:
         return STALLED
     return FAR if rate < HALF * middle else BEHIND if rate < LAG * middle else ALIKE
 
 
 def _first_column(rates: Sequence[float | None]) -> int:
-    """Return the column of a host's first I/O; the first column for a host that did none."""
+    """Return the column of a host's first I/O; 0 if it did none."""
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)
 
 
@@ -244,9 +256,9 @@ def mark_of(
     found: Mapping[str, Run] = NO_FINDINGS,
     spread: HostSpread | None = None,
 ) -> Run:
-    """Return the symbol of a host's state and its style.
+    """Return the symbol for a host's state, with its role.
 
-    A straggler or finding takes precedence.
+    The mark of a straggler or of a finding takes precedence.
     """
     activity = host.activity(now)
     if activity in ("silent", "ended early"):
@@ -267,7 +279,7 @@ def message_of(
     found: Mapping[str, Run] = NO_FINDINGS,
     spread: HostSpread | None = None,
 ) -> Run:
-    """Return the message about a host: silence, straggler, findings, or its state."""
+    """Return the message about a host: silence, straggler, findings, or else its state."""
     if silent := silent_text(host, now):
         return silent, "warn"
     if spread is not None and spread.lags(host.name):
@@ -284,14 +296,17 @@ def message_of(
 def state_text(host: HostView, now: float) -> str:
     """Return a host's activity in a word or two.
 
-    Before and between loads, its state in the engine.
+    Before and between loads, the state that the engine reports.
     """
     activity = host.activity(now)
     return activity if activity in SAID else host.state
 
 
 def count_states(hosts: Sequence[HostView], now: float) -> str:
-    """Return ``62 running, 1 silent, 1 failed``: states that need attention come last."""
+    """Return the number of hosts in each state: ``62 running, 1 silent, 1 failed``.
+
+    States that need attention come last.
+    """
     counts = Counter(state_text(host, now) for host in hosts)
     order = [*(state for state in MARKS if state not in BROKEN), *SAID, *BROKEN]
     return ", ".join(f"{counts[name]} {name}" for name in order if name in counts)

@@ -18,7 +18,10 @@ MOST_HOSTS = 16  # hosts searched for stalls; a shared stall shows in these too
 
 
 class Marks:
-    """The marks of a run. Stalls are searched for again when their check reports new ones."""
+    """The events of a run on its time axis.
+
+    Stalls are searched for again only when the check for stalls reports new ones.
+    """
 
     def __init__(self) -> None:
         self._of: object = None  # their finding
@@ -27,8 +30,10 @@ class Marks:
     def of(
         self, state: RunState, found: LiveFindings | None, host: str | None = None
     ) -> tuple[TimeMark, ...]:
-        """Return the marks of the shown load, of all hosts or of one; the most severe of a second
-        last."""
+        """Return the events of the shown load, of all hosts or of one.
+
+        Of several in one second, the most severe is last.
+        """
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
         marks += [
@@ -49,7 +54,7 @@ class Marks:
     def stalls(
         self, state: RunState, found: LiveFindings | None, host: str | None
     ) -> Sequence[int]:
-        """Return the seconds of the run in which a host began to stand still."""
+        """Return the seconds of the run in which I/O of a host stalled."""
         now = found.now if found is not None else ()
         told = next(
             (each for each in now if each.finding.id == STALL and each.step in (None, state.step)),
@@ -69,7 +74,10 @@ class Marks:
 
 
 def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:
-    """Return the seconds of the run at which a host stalled; `jobs` of its step."""
+    """Return the seconds of the run in which I/O of a host stalled.
+
+    `jobs` are those of the current step.
+    """
     from tui.judge.chance import chance_of
     from tui.judge.hosts import stalled_seconds
 

@@ -1,4 +1,4 @@
-"""The points of a search and the cells of a matrix while a run measures them, as lines."""
+"""Points of a search and cells of a matrix, as lines, while a run measures them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def budget_text(search: SearchRecord) -> str:
-    """Return what a search has spent of its budget: ``4 of 15 points · 2:10 of 10:00``."""
+    """Return how much of its budget a search has spent: ``4 of 15 points · 2:10 of 10:00``."""
     most = f" of {duration(search.within_s)}" if search.within_s is not None else ""
     points = f"{len(search.points)} of {search.most_points} points"
     return f"{points} · {duration(search.spent_s)}{most}"
 
 
 def found_line(view: SearchView, width: int) -> Line:
-    """Return the answer so far, or the final one."""
+    """Return the answer of a search so far or, at the end, the final one."""
     if view.ended and view.behind:
         return Line.of(*clip([("found  ", LABEL), ("evaluating the points", TEXT)], width))
     found = headline_text(view.record)
@@ -41,7 +41,7 @@ def found_line(view: SearchView, width: int) -> Line:
 
 
 def now_lines(view: SearchView, width: int) -> list[Line]:
-    """Return a line on the current point: offered load, time, figures so far, reason."""
+    """Return the current point: offered load, time, figures so far, and why it is measured."""
     if view.ended:
         return []
     offer = view.offer
@@ -58,8 +58,9 @@ def now_lines(view: SearchView, width: int) -> list[Line]:
 
 
 def now_runs(now: PointNow | None) -> list[Run]:
-    """Return the figures of the current point so far: ``46.2k done p99.9 1.84 ms``, coloured by its
-    limit.
+    """Return the current point's figures so far, in the colour of its limit.
+
+    ``46.2k done p99.9 1.84 ms``
     """
     if now is None:
         return []
@@ -71,7 +72,7 @@ def now_runs(now: PointNow | None) -> list[Run]:
 
 
 def search_tiles(view: SearchView) -> list[FigureTile]:
-    """Return a tile of the capacity so far, and one of the current point."""
+    """Return a tile with the capacity so far, and one with the rate of the current point."""
     answer = view.record.answer
     tiles = [_capacity(answer, ended=view.ended)] if answer is not None else []
     tiles += [_now(view.now)] if view.now is not None else []
@@ -90,7 +91,7 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
 
 
 def _now(now: PointNow) -> FigureTile:
-    """Return the current rate, in the colour of its limits."""
+    """Return a tile with the current rate, in the colour of its limits."""
     limited = [each for each in now.latencies if each.most_ns is not None]
     broken = any(each.most_ns is not None and each.value_ns >= each.most_ns for each in limited)
     role = BAD if broken else GOOD if limited else VALUE
@@ -100,7 +101,7 @@ def _now(now: PointNow) -> FigureTile:
 
 
 def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[Line]:
-    """Return at most `height` lines of at most `width` cells, the most important first."""
+    """Return the tables of a matrix in at most `height` lines, the most important first."""
     cells = [cell for table in tables for cell in table.cells]
     lines: list[list[Run]] = [
         [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE)]
@@ -121,7 +122,7 @@ def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) ->
 
 
 def is_running(cell: Cell) -> bool:
-    """Tell whether a point is being measured."""
+    """Return whether a cell of the matrix is being measured."""
     return cell.state == "running"
 
 

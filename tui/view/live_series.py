@@ -1,4 +1,4 @@
-"""Live figures of single hosts second by second, and of the operations of a metadata benchmark."""
+"""Hosts second by second, and operations of a metadata benchmark, while a run is live."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Together = Literal["mean", "sum", "most"]
 
 
 class Lane(Struct, frozen=True):
-    """One thing that hosts of a role do, and how those of several hosts make one figure."""
+    """A quantity of the hosts of a role, and how several hosts are merged into one figure."""
 
     title: str
     role: Literal["client", "server", ""]  # empty: of both
@@ -73,14 +73,14 @@ LEAST_LANE, GAP = 28, 3  # cells of a lane beside others, and between them
 
 
 class HostSecond(Struct):
-    """What hosts did in one second."""
+    """Sum, count and maximum of a quantity over hosts, in one second."""
 
     total: float = 0.0
     count: int = 0
     most: float = 0.0
 
     def add(self, value: float) -> None:
-        """Take what one host did."""
+        """Add the value of one host."""
         self.total, self.count, self.most = (
             self.total + value,
             self.count + 1,
@@ -88,14 +88,14 @@ class HostSecond(Struct):
         )
 
     def figure(self, together: Together) -> float:
-        """Return the figure over all of them."""
+        """Return the mean, the sum or the maximum over the hosts."""
         return {"mean": self.total / max(1, self.count), "sum": self.total, "most": self.most}[
             together
         ]
 
 
 class LaneCells(Struct, frozen=True):
-    """Cells of a lane: its name, its graph, its newest figure."""
+    """Widths in cells of the parts of a lane: name, graph, newest figure."""
 
     name: int
     columns: int
@@ -103,9 +103,9 @@ class LaneCells(Struct, frozen=True):
 
 
 class HostsOverTime:
-    """What hosts did second by second of the run, taken up as it comes: a look costs what is new.
+    """Telemetry of hosts second by second during one step.
 
-    Of one step.
+    Only new telemetry is read at each update.
     """
 
     def __init__(self, step: object = None, kinds: Sequence[Lane] = LANES) -> None:
@@ -116,7 +116,7 @@ class HostsOverTime:
         self._columns: dict[tuple[str, str], tuple[int, list[array[float]]]] = {}
 
     def take(self, hosts: Iterable[HostTelemetry]) -> None:
-        """Take what is new of these hosts."""
+        """Read the telemetry of hosts that is new since the last call."""
         for host in hosts:
             before = self._taken.get(host.host, float("-inf"))
             at = len(host.end_t)
@@ -140,9 +140,9 @@ class HostsOverTime:
                 second.add(max(known) if lane.together == "most" else sum(known))
 
     def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
-        """Return the columns of a host that belong to a lane.
+        """Return the telemetry columns of a host that belong to a lane.
 
-        Looked for anew when there are more.
+        Cached until the host has more columns.
         """
         key, count = (host.host, lane.title), len(host.columns)
         known = self._columns.get(key)
@@ -152,7 +152,7 @@ class HostsOverTime:
         return known[1]
 
     def values(self, lane: Lane) -> tuple[int, list[float | None]]:
-        """Return the first second of a lane, and a value a second."""
+        """Return the first second of a lane, and one value per second from there on."""
         seconds = self.lanes.get(lane.title, {})
         if not seconds:
             return 0, []
@@ -162,13 +162,11 @@ class HostsOverTime:
 
     @property
     def known(self) -> list[Lane]:
-        """The lanes that have something to show."""
+        """The lanes that have data."""
         return [lane for lane in self.kinds if lane.title in self.lanes]
 
     def line(self, axis: TimeAxis, width: int, symbols: Symbols) -> Line:
-        """Return as many lanes as one line has room for, each a name, its course and its newest
-        figure.
-        """
+        """Return one line with as many lanes as fit: name, graph, newest figure."""
         shown = self.known[: max(1, (width + GAP) // (LEAST_LANE + GAP))]
         runs: list[Run] = []
         for place, lane in enumerate(shown):
@@ -181,7 +179,7 @@ class HostsOverTime:
         return Line.of(*clip(runs, width))
 
     def lines(self, axis: TimeAxis, cells: LaneCells, room: int, symbols: Symbols) -> list[Line]:
-        """Return the lanes that have data, as high as `room` lines allow, and the times below."""
+        """Return the lanes that have data, in at most `room` lines, and the times below."""
         shown = self.known[: room - 1]
         if not shown or cells.columns < 1:
             return []
@@ -224,7 +222,7 @@ class HostsOverTime:
         return [with_cell([(text, lane.colour)], at, ("│", ACCENT)) for text in texts]
 
     def _figure(self, lane: Lane, axis: TimeAxis) -> Run:
-        """Return the newest figure of a lane, or that of the cursor's second."""
+        """Return the newest figure of a lane, or the one at the cursor."""
         first, values = self.values(lane)
         if axis.cursor_s is not None:
             values = values[max(0, axis.cursor_s - first) : max(0, axis.cursor_s + 1 - first)]
@@ -236,16 +234,17 @@ class HostsOverTime:
 
 
 def headroom(rows: int) -> float:
-    """Return how much longer the scale of a lane is than what it shows, so that no lane touches the
-    one above.
+    """Return how much taller the scale of a lane is than its values.
+
+    So that no lane touches the one above.
     """
     return HEADROOM.get(rows) or rows / (rows - 1)
 
 
 def is_of(name: str, lane: Lane) -> bool:
-    """Tell whether a column of telemetry belongs to a lane.
+    """Return whether a telemetry column belongs to a lane.
 
-    What is left of other devices does not.
+    The column of all other devices does not.
     """
     parts = parse_column(name)
     return f"{parts.family}.{parts.field}" in lane.columns and parts.subject != "others"
@@ -263,8 +262,9 @@ PHASES = ("create", "stat", "read", "remove")
 
 
 class Beside(Struct, frozen=True):
-    """What stands beside a benchmark's own words: what its hosts do, and rates of another run with
-    a word for them.
+    """What is shown next to the operations: telemetry of hosts, and rates of another run.
+
+    `word` labels the rates of the other run.
     """
 
     hosts: HostsOverTime | None = None
@@ -275,7 +275,7 @@ class Beside(Struct, frozen=True):
 
     @property
     def cell(self) -> int:
-        """Cells of a rate: a bandwidth has a unit of its own."""
+        """Width of a rate in cells; a bandwidth is wider because of its unit."""
         return CELL + 1 if self.bytes_per_op else CELL
 
     waits: str = ""  # what is waited for before the ranks are started
@@ -292,11 +292,10 @@ def live_lines(
     room: int = 99,
     beside: Beside = NOTHING,
 ) -> list[Line]:
-    """Return the phase of now, a row an operation with its rate in each iteration, and the time of
-    each iteration.
+    """Return the current phase, each operation's rate by iteration, and the time of iterations.
 
-    Where there is room, how the iterations compare, and what the hosts do over time. Estimates
-    carry "~". `room`: lines that there are at most for all of it.
+    If `room` lines allow, also iterations as bars, and the hosts over time. Estimates are marked
+    with "~".
     """
     if view is None or not view.phase:
         return [Line.of(("Operations  ", "title"), (beside.waits or "ranks are starting", LABEL))]
@@ -313,7 +312,7 @@ def live_lines(
 def rate_lines(
     view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside
 ) -> list[Line]:
-    """Return where it is, and a row an operation with its rates."""
+    """Return the current phase, and a row of rates per operation."""
     moving = {view.moved(each.operation, beside.bytes_per_op) > 0 for each in view.finished}
     cell = CELL + 1 if True in moving else beside.cell  # a bandwidth has a unit of its own
     before = cell if beside.rates else 0
@@ -338,10 +337,9 @@ def rate_lines(
 def _operation(
     view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int, int]
 ) -> Line:
-    """Return the rates of one operation, how far its iterations are apart, and that of the other
-    run.
+    """Return an operation's rates by iteration, their mean and spread, and the other run's rate.
 
-    `cells` are those of its name, of a rate, and of the rate of the other run.
+    `cells`: width of the name, of a rate, and of the other run's rate.
     """
     (wide, cell, before), other, moved = (
         cells,
@@ -377,10 +375,9 @@ def _operation(
 def bar_lines(
     view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING
 ) -> list[Line]:
-    """Return a bar an operation and iteration, each operation on a scale of its own; empty with
-    nothing to compare.
+    """Return a bar for each operation and iteration, relative to the operation's best.
 
-    The scale ends at the best, with which all others are compared.
+    Empty with a single iteration and no other run.
     """
     rates = {
         name: {each.iteration: each.rate for each in view.finished if each.operation == name}
@@ -419,7 +416,7 @@ def bar_lines(
 
 
 def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
-    """Return a bar in a cell, and how far below the best it is."""
+    """Return a rate as a bar, and how far it is below the best."""
     if rate is None or not best:
         return [(" " * cell, TEXT)]
     room = max(1, cell - 8)
@@ -434,9 +431,9 @@ def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
 def over_time_lines(
     view: MetadataView, now: float, width: int, room: int, beside: Beside
 ) -> list[Line]:
-    """Return what the hosts did over time under the phases of the benchmark.
+    """Return the phases of the benchmark over time, and below them telemetry of the hosts.
 
-    Empty without telemetry, or room.
+    Empty without telemetry or room.
     """
     columns = width - NAME - TOTAL
     if beside.hosts is None or not view.begun or room < LEAST_OVER_TIME or columns < 1:
@@ -458,7 +455,7 @@ def over_time_lines(
 
 
 def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, float, bool]]:
-    """Return (phase, seconds, whether it was seen) from the begin of the axis to now."""
+    """Return (phase, seconds, whether it has a name of its own) from the axis's start to now."""
     ends = [*(t for t, _ in view.begun[1:]), max(now, view.begun[-1][0])]
     spans = [
         (phase, end - t, phase not in ("", ALL_OVER))
@@ -470,8 +467,9 @@ def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, f
 def time_lines(
     view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES
 ) -> list[Line]:
-    """Return a lane an iteration, on one scale: how long each phase took, and what is still to be
-    expected.
+    """Return one lane per iteration, all on one scale: the time of each phase.
+
+    Includes the time expected for phases still to come.
     """
     last = view.iterations if view.over else view.iteration
     shown = range(max(1, last - lanes + 1), last + 1)
@@ -492,14 +490,14 @@ def time_lines(
 
 
 def _length(seconds: float) -> str:
-    """Return how long an iteration took; of a short one tenths matter."""
+    """Return the duration of an iteration; in tenths of a second if short."""
     return f"{seconds:.1f} s" if seconds < SHORT_S else units.duration(seconds)
 
 
 def _lane(
     view: MetadataView, number: int, now: float, phases: tuple[str, ...]
 ) -> list[tuple[str, float, bool]]:
-    """Return (phase, seconds, whether they are over) of an iteration."""
+    """Return (phase, seconds, whether it has begun) for each phase of an iteration."""
     spent = view.spans(number)
     lane = [(phase, spent[phase], True) for phase in phases if phase in spent]
     if number != view.iteration or view.over:
@@ -517,10 +515,9 @@ def _lane(
 
 
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
-    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only
-    expected.
+    """Return a lane: each phase's name, as long as the phase took; expected time is faint.
 
-    The last name has room behind it, and stands whole however short its phase is.
+    The last name is never cut, because there is room after it.
     """
     runs: list[Run] = []
     at, done = 0.0, 0
@@ -537,9 +534,9 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
 
 
 def _named(phase: str, count: int, *, whole: bool) -> str:
-    """Return a phase in so many cells.
+    """Return a phase's name filled or cut to `count` cells.
 
-    A gap parts it from the next one where its name fills them.
+    A cut name ends with a gap, unless `whole`.
     """
     if count > len(phase) or whole or count < 2:
         return (phase + " " + "━" * count)[:count]
@@ -547,7 +544,7 @@ def _named(phase: str, count: int, *, whole: bool) -> str:
 
 
 def where(view: MetadataView, now: float) -> list[Run]:
-    """Return iteration and phase, for how long that has lasted, and how long it lasted before."""
+    """Return the current iteration and phase, its time so far, and its previous time."""
     iteration: Run = (f"iteration {view.iteration} of {view.iterations}", VALUE)
     if view.result is not None:
         return [iteration, ("  done" if view.result.final else "  ended early", LABEL)]

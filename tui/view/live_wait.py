@@ -1,4 +1,7 @@
-"""What a run waits for while there is no load (hosts, layout, the barrier), and its progress."""
+"""What a run waits for while there is no load, and the progress.
+
+Such as hosts, the layout, the barrier.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,15 @@ FIRST_SAMPLES = "waiting for the first samples"
 
 
 Bar = tuple[str, float, str]
-"""Name, length from 0 to 1, figure."""
+"""Label, length from 0 to 1, and figure of a bar."""
 ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 
 
 class Waiting(Struct, frozen=True):
-    """A wait: number and unit done, the total, and a line for each further fact.
+    """What a run waits for: amount done, its unit, the total, and lines with further facts.
 
-    `bars`: the progress of each host, the slowest first."""
+    `bars`: the progress of each host, the slowest first.
+    """
 
     title: str
     number: str = ""
@@ -90,7 +94,7 @@ def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
 
 
 def _of_hosts(title: str, done: str, hosts: Collection[str], missing: Collection[str]) -> Waiting:
-    """Return how many hosts are ready, and which ones the others wait for."""
+    """Return how many hosts are ready, and which hosts are missing."""
     ready = len(hosts) - len(missing)
     said = f"{ready} of {len(hosts)} hosts {done}"
     lines = (said, f"waiting for {names_of(sorted(missing))}") if missing else (said,)
@@ -109,7 +113,7 @@ def _next(state: RunState, plan: Plan | None) -> str:
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
-    """Return how much of the layout is written, at which rate, and which host is behind."""
+    """Return how much of the layout is written, the rate, and a host that is behind."""
     progress, total, done = (
         state.progress(state.clock.now),
         state.phase_total_bytes,
@@ -141,7 +145,7 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
 
 
 def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
-    """Return what each host has written, relative to an even share."""
+    """Return the progress of each host, relative to an even share of the total."""
     written = sorted((host.total.bytes, host.name) for host in hosts)
     if not total or len(written) < 2:
         return ()
@@ -151,7 +155,7 @@ def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
 
 
 def _behind(hosts: list[HostView]) -> str:
-    """Return which host has written far less than the others, if any."""
+    """Return the host that has written far less than the others; empty if none has."""
     written = {host.name: host.total.bytes for host in hosts if host.state == "layout"}
     if len(written) < LEAST_HOSTS:
         return ""

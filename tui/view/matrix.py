@@ -29,15 +29,20 @@ LARGEST = 100_000  # of figures in a common unit; more cannot be compared at a g
 
 
 class FigureScale(Struct, frozen=True):
-    """How the figures of a table are written: the unit in its heading (may be empty), and each
-    figure."""
+    """How the figures of a table are written.
+
+    With the unit for the heading, which may be empty.
+    """
 
     unit: str
     text: Callable[[float | None], str]
 
 
 def scale_of(cells: Sequence[Cell]) -> FigureScale:
-    """Return a common scale for figures: one unit for all bandwidths, so that columns compare."""
+    """Return one scale for all figures of a table, so that they are easy to compare.
+
+    All bandwidths have one unit.
+    """
     found = {cell.unit for cell in cells}
     if len(found) != 1:
         return FigureScale("", METRICS["iops"].text)
@@ -97,8 +102,10 @@ PLAIN_LOOK = MatrixStyle()
 
 
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
-    """Return the title of a table: ``read bandwidth, MiB/s``, after its profile if there are
-    several."""
+    """Return the title of a table: ``read bandwidth, MiB/s``.
+
+    `profile`: with the name of its profile in front.
+    """
     what = {cell.what for cell in table.cells}
     name = what.pop() if len(what) == 1 else "Headlines"
     unit = scale_of(table.cells).unit
@@ -107,7 +114,7 @@ def title_of(table: MatrixTable, *, profile: bool = False) -> str:
 
 
 def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) -> list[Line]:
-    """Return the heading and the rows of a table, in `width` cells if they fit."""
+    """Return the heading and the rows of a table, no wider than `width` cells if possible."""
     return list(
         _grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look)
     )
@@ -117,7 +124,7 @@ def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) 
 
 
 def series_role(cell: Cell) -> str:
-    """Return the role of a cell's figure: its direction, or the latency role."""
+    """Return the role of a cell's figure: that of its direction, or of latency."""
     direction = cell.what.partition(" ")[0]
     return (
         "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"
@@ -134,7 +141,7 @@ def role_of(cell: Cell) -> str:
 
 
 def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) -> list[Run]:
-    """Return a padded figure; selected and shaded ones are preceded by a blank."""
+    """Return a padded figure; a blank precedes it if it is selected or shaded."""
     role = FAINT if cell is None else role_of(cell)
     if cell is not None and cell.key == look.cursor:
         role = CURSOR
@@ -155,7 +162,7 @@ def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) 
 
 
 def _value_text(cell: Cell, scale: FigureScale) -> str:
-    """Return the mark of a cell's state and its figure."""
+    """Return a cell's figure, after the mark of its state."""
     if cell.value is None:
         return MARKS[cell.state] or units.UNKNOWN
     return mark_of(cell) + scale.text(cell.value)
@@ -174,7 +181,7 @@ def _ci(cell: Cell) -> str:
 
 
 def _spread(cell: Cell, scale: FigureScale) -> str:
-    """Return the lowest and the highest figure of repetitions."""
+    """Return the lowest and the highest figure of the repetitions."""
     return (
         f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
         if len(cell.values) > 1
@@ -188,7 +195,7 @@ def _efficiency(table: MatrixTable, cell: Cell) -> str:
 
 
 def _count(cell: Cell) -> str:
-    """Return how many repetitions were measured and planned; empty for a single one."""
+    """Return the number of repetitions measured and planned; empty if one is planned."""
     if cell.planned <= 1:
         return ""
     return (
@@ -199,7 +206,7 @@ def _count(cell: Cell) -> str:
 
 
 def _note(table: MatrixTable, cell: Cell) -> Run:
-    """Return the note at the end of a row: its state, or that it is the knee."""
+    """Return the note at the end of a row: the cell's state, or that it is the knee."""
     if cell.state == "missing" and cell.values:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
@@ -212,7 +219,7 @@ def _note(table: MatrixTable, cell: Cell) -> Run:
 
 
 def _tops(cells: Sequence[Cell]) -> dict[str, float]:
-    """Return the highest figure by unit."""
+    """Return the highest figure of each unit."""
     found = {cell.unit: 0.0 for cell in cells}
     for cell in cells:
         found[cell.unit] = max(cell.value or 0.0, found[cell.unit])
@@ -220,7 +227,7 @@ def _tops(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
-    """Return a figure as a share of the largest of its kind."""
+    """Return a cell's figure as a share of the highest one with its unit."""
     top = tops.get(cell.unit, 0.0) if cell is not None else 0.0
     return (cell.value or 0.0) / top if cell is not None and top else 0.0
 
@@ -229,7 +236,10 @@ def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
 
 
 class _Grid(Struct, frozen=True):
-    """Texts and widths of a grid: `heads` of the row axes, `lead` their total, `cell` a figure."""
+    """Texts and widths of a grid.
+
+    `heads`: widths of the row axes; `lead`: their total; `cell`: width of a figure.
+    """
 
     main: Sequence[Sequence[str]]
     below: Sequence[Sequence[str]]
@@ -268,7 +278,10 @@ def _grid_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
 
 
 def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
-    """Return the widths of the row axes. Without details the names of all axes are above them."""
+    """Return the widths of the row axes.
+
+    Without details, the names of both axes share the corner.
+    """
     found = [
         max(len(name), *(len(row.labels[place]) for row in table.rows))
         for place, name in enumerate(table.down)
@@ -280,14 +293,17 @@ def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
 
 
 def _corner(table: MatrixTable) -> str:
-    """Return the names of both axes in one text: ``bs\\numjobs``."""
+    """Return the names of the row and column axes as one text: ``bs\numjobs``."""
     return f"{' '.join(table.down)}\\{table.across}" if table.down else table.across
 
 
 def _grid_heads(
     table: MatrixTable, grid: _Grid, columns: Sequence[str], look: MatrixStyle
 ) -> Iterator[Line]:
-    """Yield the names of the axes and the column values, in one line without details."""
+    """Yield the heading of a grid: axis names and column values.
+
+    One line without details.
+    """
     names = _corner(table).ljust(grid.lead)
     if look.details:
         yield Line.of((" " * grid.lead + f"{table.across:>{grid.cell}}", LABEL))
@@ -329,7 +345,7 @@ def _main_text(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str
 
 
 def _below(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
-    """Return the second line of a cell: lowest and highest, scaling efficiency."""
+    """Return the second line of a cell: lowest and highest figure, scaling efficiency."""
     if cell is None:
         return ""
     marks = (cell.short and f"in {cell.short}", INVALID if cell.invalid else "")
@@ -359,7 +375,7 @@ def _list_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
 
 
 def _only(row: TableRow) -> Cell:
-    """Return the one cell of a row of a list."""
+    """Return the single cell of a row."""
     return next(cell for cell in row.cells if cell is not None)
 
 
@@ -426,7 +442,7 @@ def _short(value_ns: float | None) -> str:
 
 
 def knee_texts(table: MatrixTable) -> list[str]:
-    """Return a sentence for each of the first knees, and how many follow."""
+    """Return a sentence for each of the first knees, and the number of further ones."""
     scale = scale_of(table.cells)
     told = [knee_text(found, scale) for found in table.knees[:KNEES_TOLD]]
     more = len(table.knees) - len(told)
@@ -434,8 +450,10 @@ def knee_texts(table: MatrixTable) -> list[str]:
 
 
 def knee_text(found: KneeAt, scale: FigureScale) -> str:
-    """Return the knee: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms. 16 gives +5.4
-    %``."""
+    """Return a knee as text.
+
+    ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms. 16 gives +5.4 %``
+    """
     cell = found.cell
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
@@ -446,7 +464,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
-    """Return how to read the tables: the legend, and what figures of repetitions are."""
+    """Return notes on the tables: legend, meaning of repetitions, points within noise."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
     return [
         text
@@ -456,7 +474,7 @@ def remarks(tables: Sequence[MatrixTable]) -> list[str]:
 
 
 def _equals(table: MatrixTable) -> str:
-    """Return which points of a sweep are within noise of its best; empty if none is."""
+    """Return which points of a sweep are within noise of the best; empty if none is."""
     # otherwise listed with the best of each block size
     single = table.axes and len(compared(table.cells)) == 1
     best, equal = best_of(table.cells) if single else (None, [])
@@ -468,9 +486,10 @@ def _equals(table: MatrixTable) -> str:
 
 
 def legend(tables: Sequence[MatrixTable]) -> str:
-    """Return the legend of the marks used in these grids.
+    """Return the legend of the marks in grids.
 
-    Lists say it in words; knees have a line each."""
+    Lists show states in words, and each knee has its own line.
+    """
     cells = [cell for table in tables if table.is_grid for cell in table.cells]
     states = [state for state in SAID if any(cell.state == state for cell in cells)]
     some = any(cell.state == "missing" and cell.values for cell in cells)
@@ -483,7 +502,7 @@ def legend(tables: Sequence[MatrixTable]) -> str:
 
 
 def _repetitions(tables: Sequence[MatrixTable]) -> str:
-    """Return how to read figures of repetitions; empty if there are none."""
+    """Return how to read figures of several repetitions; empty if there are none."""
     if not any(table.repeated for table in tables):
         return ""
     saved = sum(cell.skipped for table in tables for cell in table.cells)
@@ -492,7 +511,7 @@ def _repetitions(tables: Sequence[MatrixTable]) -> str:
 
 
 def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:
-    """Return the tables of a run as blocks of lines; none for a run of one step."""
+    """Return the tables of a run as blocks of lines; empty for a run of one step."""
     tables = tables_of(cells_of_record(record, running=running))
     blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
     return [*blocks, said] if (said := remarks(tables)) else blocks

@@ -36,7 +36,7 @@ LOG_SPAN = 8.0  # an axis with uneven values over more than this factor is logar
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: the fixed values of the other axes, and its cells by ascending value."""
+    """One curve of a sweep: fixed values of the other axes, and cells by ascending value."""
 
     name: str
     cells: Sequence[Cell]
@@ -45,9 +45,10 @@ class Series:
 def table_chart(
     table: MatrixTable, width: int, height: int, *, named: bool = False, coloured: bool = False
 ) -> list[Line]:
-    """Return the chart of one table with its legend; empty if there is nothing to draw.
+    """Return one table as a chart with a legend; empty if there is nothing to draw.
 
-    Curves differ in colour, or in their marks without colours; invalid points are marked."""
+    Curves differ in colour or, without `coloured`, in their marks. Invalid points are marked.
+    """
     axis = main_axis(table.cells, table.axes)
     found = series_of(table, axis) if axis is not None else []
     if axis is None or not found:
@@ -65,7 +66,7 @@ def table_chart(
 
 
 def series_of(table: MatrixTable, axis: str) -> list[Series]:
-    """Return the series over an axis that have at least two points."""
+    """Return the curves over an axis; those with a single point are left out."""
     series = series_over(table.cells, table.axes, axis)
     named = {
         " ".join(f"{name}={text}" for name, text in others): cells
@@ -75,7 +76,7 @@ def series_of(table: MatrixTable, axis: str) -> list[Series]:
 
 
 def _remarks(series: Sequence[Series], width: int) -> list[Line]:
-    """Return what the marks mean, and how many curves are left out."""
+    """Return the meaning of the marks, and the number of curves left out."""
     lines = [
         Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves are not drawn", LABEL))
     ]
@@ -87,7 +88,10 @@ def _remarks(series: Sequence[Series], width: int) -> list[Line]:
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
-    """Tell whether an axis is logarithmic: powers of two, or values over a wide range."""
+    """Return whether to draw an axis logarithmically.
+
+    For powers of two, or values over a wide range.
+    """
     if min(values) <= 0:
         return False
     doublings = [log2(value) for value in values]
@@ -135,7 +139,7 @@ def _draw(
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:
-    """Return a mark at every value, leaving out labels that would touch."""
+    """Return a tick at every value; labels that would touch are left out."""
     return Ticks(*map(list, zip(*_apart(values, width), strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""All objections to a result, and where the record has evidence about each."""
+"""All objections to a result, and the evidence in the record about each."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ SHOWN = 99.0  # the percentile recomputed from the hosts
 
 
 def one_host(record: RunRecord) -> str:
-    """Return why hosts cannot differ, or nothing."""
+    """Return why hosts cannot differ: there was one. Empty for several hosts."""
     return "" if len(record.hosts) > 1 else "there was one host"
 
 
 def no_reads(record: RunRecord) -> str:
-    """Return that nothing was read, or nothing."""
+    """Return that nothing was read; empty if something was."""
     return "" if "read" in directions(record) or not directions(record) else "nothing was read"
 
 
 def no_writes(record: RunRecord) -> str:
-    """Return that nothing was written, or nothing."""
+    """Return that nothing was written; empty if something was."""
     return "" if "write" in directions(record) or not directions(record) else "nothing was written"
 
 
 def no_latencies(record: RunRecord) -> str:
-    """Return that no latencies were measured, or nothing."""
+    """Return that no latencies were measured; empty if some were."""
     return "" if directions(record) else "no latencies of single I/Os"
 
 
@@ -90,7 +90,7 @@ def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEviden
 
 
 def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield whether the run laid out the files itself."""
+    """Yield whether benchtui laid out the files before the load."""
     phases = [
         phase for phase in (step.phases if step is not None else []) if phase.name == "layout"
     ]
@@ -102,7 +102,7 @@ def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
 
 
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield what a person attested."""
+    """Yield the conditions that a person attested."""
     weights = {"yes": "refutes", "no": "partly", "unknown": "unknown"}
     for each, text in zip(
         sorted(record.attested, key=_by_answer), attest_texts(record), strict=True
@@ -115,7 +115,7 @@ def _by_answer(each: object) -> int:
 
 
 def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how long the run measured, and how many I/Os are behind the percentiles."""
+    """Yield the measured time, and the number of I/Os behind the percentiles."""
     if step is None:
         return
     text = length_text(step.measured_s, step.runtime_s)
@@ -132,7 +132,7 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how much five equal windows of the load differ."""
+    """Yield by how much five equal windows of the load differ."""
     from tui.judge.proof import cluster_rates
     from tui.judge.severity import UnknownError
     from tui.metrics.steady import window_across
@@ -151,7 +151,7 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
 
 
 def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield what repetitions say about the headline."""
+    """Yield how much the headline differs between repetitions."""
     from tui.view.step_notes import repeated_text
 
     if text := repeated_text(record):
@@ -159,7 +159,7 @@ def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvide
 
 
 def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield the bottleneck, whether an experiment confirmed it, and the load of the clients."""
+    """Yield the bottleneck, the counter-experiment on it, and the load of the clients."""
     bottleneck = step.limiter if step is not None else None
     if step is None or bottleneck is None:
         return
@@ -182,7 +182,7 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 
 
 def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how far hosts are from the median, and which hosts dropped out."""
+    """Yield how far hosts are from the median host, and which hosts dropped out."""
     if step is None:
         return
     for name in each_io_once(step.results.aggregate):
@@ -211,8 +211,9 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 
 
 def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield whether the hosts' histograms give the percentile again, and what averaging would have
-    given.
+    """Yield whether merging the hosts' histograms reproduces the percentile.
+
+    And what averaging the hosts' percentiles would have given.
     """
     if step is None:
         return
@@ -279,7 +280,7 @@ def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator
 
 
 def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield which latency is shown, and what it leaves out."""
+    """Yield which latency is shown, and which waiting time it excludes."""
     if step is None or not step.results.aggregate:
         return
     kind = record.latency_kind_of(step)
@@ -304,7 +305,7 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
 
 
 def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield the largest clock offset, which times in the record are corrected for."""
+    """Yield the largest clock offset of a host. Times in the record are corrected for it."""
     known = ((host.name, host.clock) for host in record.hosts)
     clocks = {
         name: clock for name, clock in known if clock is not None and clock.method == "exchange"
@@ -318,7 +319,7 @@ def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[Objection
 
 
 def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how the run ended."""
+    """Yield how the run ended, and the first problems of hosts."""
     if record.state == "complete":
         yield ObjectionEvidence("refutes", "all hosts reported in every step, without errors")
     elif record.state not in ("imported", "baseline"):
@@ -330,7 +331,7 @@ def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidenc
 
 
 def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield what the figures can be recomputed from."""
+    """Yield whether there is raw output to recompute the figures from."""
     found = record.provenance
     if record.state == "baseline":
         yield ObjectionEvidence("unknown", "published result: no raw output to recompute it from")
@@ -349,7 +350,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield which hosts are one machine, and how hosts differ in ways that affect figures."""
+    """Yield which hosts are the same machine, and performance-relevant differences of hosts."""
     from tui.record.host_facts import facts_together
     from tui.text.facts import differing_lines, machine_lines
 

@@ -1,4 +1,4 @@
-"""Objections to a figure: answer them from the record, and print them as lines."""
+"""Objections to a figure: answers from the record, and lines to print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
-"""What a piece of evidence does to an objection; `fact`: it is context."""
+"""What a piece of evidence does to an objection; `fact` is context only."""
 
 Standing = Literal["stands", "partly-stands", "unknown", "refuted", "n/a"]
 """The answer to an objection, worst for the run first."""
@@ -28,10 +28,9 @@ WEIGHT_OF: dict[str, Weight] = {"error": "confirms", "warning": "partly", "info"
 
 
 class ObjectionEvidence(Struct, frozen=True):
-    """One piece of evidence, and the check it comes from; without a check it is from the record
-    itself.
+    """One piece of evidence, and the check it comes from; without one, from the record itself.
 
-    `passed`: the check ran and found nothing; `words` follow its rule.
+    `passed`: the check ran and found nothing; `words` are appended to its rule.
     """
 
     weight: Weight
@@ -43,7 +42,7 @@ class ObjectionEvidence(Struct, frozen=True):
     def text(self) -> str:
         """Return the evidence as text.
 
-        The catalogue of checks has the rules; it is loaded only here.
+        The catalogue of checks, which has the rules, is loaded only here.
         """
         if not self.passed:
             return self.words
@@ -58,9 +57,9 @@ Look = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
 class Objection(Struct, frozen=True):
     """An argument against a figure.
 
-    `checks` bear on it; if one of the `decisive` ones could not run, the answer is unknown.
-    `not_applicable` returns why it does not apply to a run, or nothing; `look` yields further
-    evidence about the step of the headline.
+    `checks` are relevant to it. If a `decisive` check could not run, the answer is unknown.
+    `not_applicable` returns why the objection does not apply to a run, empty if it does; `look`
+    yields further evidence about the step of the headline.
     """
 
     id: str
@@ -104,7 +103,10 @@ def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
 def standing_of(
     objection: Objection, record: RunRecord, evidence: Sequence[ObjectionEvidence], *, open_: bool
 ) -> Standing:
-    """Weigh the evidence about an objection; `open_`: the record itself leaves something open."""
+    """Return the answer that the evidence gives.
+
+    `open_`: the record itself leaves something open.
+    """
     weights = {each.weight for each in evidence}
     if "confirms" in weights:
         return "stands"
@@ -127,7 +129,7 @@ def _of_findings(objection: Objection, record: RunRecord) -> Iterator[ObjectionE
 
 
 def _where(record: RunRecord, finding: Finding) -> str:
-    """Return which of several steps a finding is about."""
+    """Return which step of several a finding is about, in brackets; empty for a single step."""
     if len(record.steps) < 2:
         return ""
     step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
@@ -141,9 +143,7 @@ def _where(record: RunRecord, finding: Finding) -> str:
 
 
 def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
-    """Yield the rules of checks that passed, then the checks that could not run, with the
-    reason.
-    """
+    """Yield the checks that found nothing, then the checks that could not run and why."""
     if record.checks is None:
         return
     found = {finding.id for finding in record.findings}
@@ -161,7 +161,7 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
 
 
 def _changed(record: RunRecord, check: str) -> str:
-    """Return which thresholds of a check the profile changed."""
+    """Return the thresholds of a check that the profile changed, as text."""
     changed = [
         f"{name} {value:g}"
         for name, value in record.thresholds.items()
@@ -171,7 +171,7 @@ def _changed(record: RunRecord, check: str) -> str:
 
 
 def headline_step(record: RunRecord) -> StepRecord | None:
-    """Return the step that the headline comes from, else the first one that measured something."""
+    """Return the step of the headline, otherwise the first step that measured something."""
     index = record.headline.step if record.headline is not None else None
     measured = [
         step
@@ -184,7 +184,7 @@ def headline_step(record: RunRecord) -> StepRecord | None:
 
 
 def counts(found: Sequence[ObjectionAnswer]) -> dict[Standing, int]:
-    """Count the answers by standing, worst first."""
+    """Return the number of objections by answer, worst first."""
     return {
         each: count
         for each in STANDINGS
@@ -223,7 +223,10 @@ OLD = (
 
 
 def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
-    """Count the answers: ``20 objections: 1 stands, 3 unknown, 12 refuted``."""
+    """Return the number of objections by answer.
+
+    ``20 objections: 1 stands, 3 unknown, 12 refuted``
+    """
     found = counts(answers)
     runs: list[Run] = [(f"{plural(len(answers), 'objection')}: ", TEXT)]
     for place, (standing, count) in enumerate(found.items()):
@@ -235,10 +238,9 @@ def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
 def objection_lines(
     answers: Sequence[ObjectionAnswer], width: int, *, judged: bool = True
 ) -> list[Line]:
-    """Return all objections with their evidence, worst first; those that do not apply are listed at
-    the end.
+    """Return all objections with their evidence, worst first.
 
-    `judged`: the record says which checks ran.
+    Objections that do not apply are listed at the end. `judged`: the record says which checks ran.
     """
     if not answers:
         return [Line.of(("nothing was measured: no figure to object to", LABEL))]
@@ -300,7 +302,7 @@ def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
 
 
 def evidence_lines(evidence: ObjectionEvidence, width: int) -> list[Line]:
-    """Return one piece of evidence with its sign and the check it comes from."""
+    """Return a piece of evidence, with its sign and the check it comes from."""
     sign, role = SIGNS[evidence.weight]
     text = " ".join(printable(evidence.text).split())
     weak = evidence.weight in ("fact", "unknown")

@@ -1,4 +1,4 @@
-"""Operations of a metadata benchmark: live rates as tiles, and the tables of finished ones."""
+"""Operations of a metadata benchmark: live rates as tiles, final figures as tables."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ GAP = 4
 def operation_tiles(
     view: MetadataView | None, step: Step, hosts: int, now: float
 ) -> list[FigureTile]:
-    """Return a tile an operation; none before the first phase.
+    """Return one tile per operation; empty before the first phase.
 
-    mdtest prints nothing within a phase: the current phase shows an upper bound, which falls until
-    the phase ends."""
+    mdtest prints nothing during a phase, so the current phase shows an upper bound of its rate,
+    which falls until the phase ends.
+    """
     if view is None or not view.phase or step.mpi is None:
         return []
     usual = step.mpi.bytes_per_op
@@ -55,14 +56,18 @@ def operation_tiles(
 
 
 def colour_of(phase: str, otherwise: str = VALUE) -> str:
-    """Return the role of an operation's colour, by the last word of its name: mdtest-easy-stat is a
-    stat.
+    """Return the role for an operation, by the last word of its name.
+
+    mdtest-easy-stat has the colour of stat.
     """
     return COLOURS.get(phase.rpartition("-")[2], otherwise)
 
 
 def newest(view: MetadataView, phase: str, before: int | None = None) -> Finished | None:
-    """Return the latest iteration of an operation that is known, of those `before` one."""
+    """Return the latest finished iteration of an operation; None if there is none.
+
+    `before`: only earlier iterations count.
+    """
     known = (
         each
         for each in view.finished
@@ -95,8 +100,10 @@ def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile
 
 
 def mean_of(view: MetadataView, phase: str) -> float | None:
-    """Return the mean rate of an operation: the tool's own if printed, else that of the iterations
-    so far."""
+    """Return the mean rate of an operation.
+
+    The tool's own mean if it was printed, otherwise that of the iterations so far.
+    """
     told = view.result.operations.get(phase) if view.result is not None else None
     if told is not None and told.mean is not None:
         return told.mean
@@ -105,14 +112,17 @@ def mean_of(view: MetadataView, phase: str) -> float | None:
 
 
 def _figure(rate: float | None, moved: int) -> tuple[str, str]:
-    """Return a rate as number and unit: a bandwidth when each operation moves bytes."""
+    """Return a rate as number and unit.
+
+    A bandwidth if each operation moves bytes (`moved`).
+    """
     if rate is None:
         return UNKNOWN, ""
     return metric_of_operation(moved).split(rate_of_operation(rate, moved))
 
 
 def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
-    """Return figures, notes and iterations, the latter next to the figures if two of them fit."""
+    """Return figures, notes and iterations; iterations beside the figures if two of them fit."""
     wide = name_width(metadata)
     iterations_at = wide + 4 * FIGURE_WIDTH + GAP
     has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH

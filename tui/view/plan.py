@@ -26,8 +26,10 @@ STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure
 
 
 class PlanPart(Struct, frozen=True):
-    """One profile of a plan: its steps, their seconds (None: not limited by time), its swept
-    values."""
+    """One profile of a plan: its steps, their seconds, and its swept values.
+
+    Seconds are None if a step is not limited by time.
+    """
 
     profile: str
     points: int
@@ -37,8 +39,10 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def share_text(self) -> str:
-        """How many combinations of the values are measured: ``23 of the 60 combinations``; empty
-        for all."""
+        """How many combinations of values are measured: ``23 of the 60 combinations``.
+
+        Empty if all are.
+        """
         combinations = prod(map(len, self.axes.values()))
         known = len(self.axes) < 2 or combinations == self.points
         return "" if known else f"{self.points} of the {combinations} combinations"
@@ -47,7 +51,8 @@ class PlanPart(Struct, frozen=True):
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
     """Return the title of a profile, marked if changed parameters may contradict its figures.
 
-    A changed `target` contradicts no figure, and a title without figures is never marked."""
+    Only a title with figures is marked, and a changed `target` contradicts none.
+    """
     other = [name for name, value in changed.items() if value != target]
     return f"changed from: {title}" if other and STATED.search(title) else title
 
@@ -58,13 +63,15 @@ def changed_text(changed: Mapping[str, str]) -> str:
 
 
 def added_text(plan: Plan) -> str:
-    """Return the names of the options that benchtui adds to the profile's jobs; may be empty."""
+    """Return the names of options that benchtui adds to the profile's jobs; empty if none."""
     return ", ".join(dict.fromkeys(name for step in plan.steps for name in step.added_options))
 
 
 def after_text(plan: Plan) -> str:
-    """Return what happens to test files after the run; an MPI program may remove its own in its
-    last phase."""
+    """Return what happens to test files after the run.
+
+    An MPI program may remove its own files in its last phase.
+    """
     if objects := plan.objects:
         if not any({"put", "delete"} & set(each.does) for each in objects):
             return "objects stay as they are"
@@ -91,26 +98,26 @@ def after_text(plan: Plan) -> str:
 
 
 def _removes(step: Step) -> bool:
-    """Tell whether the program of a step removes its own files."""
+    """Return whether a step's program removes its own files."""
     return any(name.rpartition("-")[2] in ("remove", "delete") for name in step.directions)
 
 
 def has_files(plan: Plan) -> bool:
-    """Tell whether a plan may create files; devices are neither created nor removed."""
+    """Return whether a plan may create files; on devices it does not."""
     tasks = [task for step in plan.steps for task in step.tasks]
     paths = [spec.path for task in tasks for spec in task.files]
     return not paths or not all(map(is_device, paths)) or any(task.directories for task in tasks)
 
 
 def targets_of(plan: Plan) -> list[str]:
-    """Return the devices and object stores a plan uses, or its target directory."""
+    """Return the devices and object stores of a plan, otherwise its target directory."""
     files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
     devices = list(dict.fromkeys(path for path in files if is_device(path)))
     return [*stores_of(plan.objects), *devices] or ([plan.target] if plan.target else [])
 
 
 def time_note(plan: Plan) -> str:
-    """Return what the planned time does not include. `search_texts` has the time of a search."""
+    """Return what the planned time excludes: layout and fill."""
     extra = [
         name
         for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))
@@ -127,9 +134,10 @@ SOUGHT = {
 
 
 def search_texts(plan: Plan) -> list[tuple[str, str]]:
-    """Return what a search looks for, over which values and at which cost, each with its name.
+    """Return name and text of each fact about a search: goal, values, cost.
 
-    Empty for plans without a search."""
+    Empty for plans without a search.
+    """
     search = plan.search
     if search is None:
         return []
@@ -172,10 +180,11 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
-    """Return the least and the most seconds of load and pauses; None: not limited by time.
+    """Return the least and the most seconds of load and pauses; None if not limited by time.
 
-    A search takes the least with its shortest points, the most with its longest, within its budget.
-    The least excludes repeated points."""
+    For a search, the least has the shortest points without repeats, the most has the longest points
+    within the budget.
+    """
     planned, search = plan.expected_s, plan.search
     if planned is None or search is None:
         return None if planned is None else (planned, planned)
@@ -193,9 +202,10 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 
 
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
-    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`.
+    """Return how long a plan takes: ``20:00``, a search ``about 20:00 to 1h 02m``.
 
-    Empty if it is not limited by time."""
+    Empty if it is not limited by time.
+    """
     bounds = time_bounds(plan)
     if bounds is None:
         return ""
@@ -204,12 +214,12 @@ def time_told(plan: Plan, text: Callable[[float], str]) -> str:
 
 
 def has_fill(plan: Plan) -> bool:
-    """Tell whether anything is filled before it is measured."""
+    """Return whether a plan fills storage before it measures."""
     return any(step.is_fill for step in plan.steps)
 
 
 def layout_bytes(plan: Plan) -> dict[str, int]:
-    """Return by host the bytes of test files that must exist before the measurement."""
+    """Return the bytes of test files that must exist before the measurement, by host."""
     files: dict[tuple[str, str], int] = {}
     for step in plan.steps:
         for task in step.tasks:
@@ -223,9 +233,10 @@ def layout_bytes(plan: Plan) -> dict[str, int]:
 
 
 def written_bytes(plan: Plan) -> dict[str, int | None]:
-    """Return by host the most bytes that the measurement overwrites or creates; None: no limit.
+    """Return the most bytes that the measurement may write on each host; None: no limit.
 
-    Files that several steps write to count once."""
+    Overwritten and created ones; files that several steps write to count once.
+    """
     written: dict[tuple[str, frozenset[str]], int | None] = {}
     for step in plan.steps:
         for task in step.tasks if writes_at_all(step) and not step.is_fill else ():
@@ -242,12 +253,12 @@ def written_bytes(plan: Plan) -> dict[str, int | None]:
 
 
 def writes_at_all(step: Step) -> bool:
-    """Tell whether a step's load writes, trims or mixes."""
+    """Return whether a step's load writes or trims, alone or mixed with reads."""
     return any(direction != "read" for direction in step.directions)
 
 
 def steps_text(plan: Plan) -> str:
-    """Return how many steps there are and why: points, repetitions, warm-ups."""
+    """Return the number of steps and what they consist of: points, repetitions, warm-ups."""
     cells = len({step.cell_key for step in plan.steps if not step.warmup})
     warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
     count = "" if cells == len(plan.steps) else f"{len(plan.steps)}: "
@@ -285,7 +296,7 @@ def _part(profile: str, steps: list[Step]) -> PlanPart:
 
 
 def precondition_texts(plan: Plan) -> list[str]:
-    """Return the preconditioning of the storage, and what of it was left out."""
+    """Return how storage is preconditioned, and which preconditioning is left out."""
     found = [_fill_text(step) for step in plan.steps if step.is_fill]
     rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
     cells = list(dict.fromkeys(step.cell_key for step in rounds))
@@ -300,7 +311,7 @@ def precondition_texts(plan: Plan) -> list[str]:
 
 
 def _fill_text(step: Step) -> str:
-    """Return what a fill writes: how often, how much on each host and in total."""
+    """Return what a fill writes: number of passes, bytes on each host and in total."""
     times = step.precondition.times if step.precondition is not None else 1
     if objects := [each for task in step.tasks for each in task.objects]:
         return (
@@ -319,8 +330,10 @@ def _fill_text(step: Step) -> str:
 
 
 def steps_in_full(plan: Plan) -> list[Step]:
-    """Return the steps that are shown in full: up to a few all, otherwise the first fill and
-    measurement."""
+    """Return the steps to show in full.
+
+    All if there are few, otherwise the first fill and the first measurement.
+    """
     if len(plan.steps) <= STEPS_IN_FULL:
         return plan.steps
     measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
@@ -328,7 +341,7 @@ def steps_in_full(plan: Plan) -> list[Step]:
 
 
 def values_text(values: list[str]) -> str:
-    """Return the values of an axis; of many values the middle is left out."""
+    """Return the values of an axis as text; of many values the middle is left out."""
     shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
     return " ".join(shown)
 
@@ -343,7 +356,10 @@ CACHES = {
 
 
 class PlanFact(Struct, frozen=True):
-    """One fact: label, main text, `names` that may be shortened to fit, secondary text."""
+    """One fact of a plan: label, main text, and secondary text (`more`).
+
+    `names` is a list that may be shortened to fit.
+    """
 
     label: str
     text: str
@@ -446,7 +462,7 @@ def warnings(plan: Plan) -> list[str]:
 
 
 def _points(plan: Plan) -> tuple[int, int]:
-    """Return how many points a plan measures, and the fewest repetitions of any."""
+    """Return the number of points of a plan, and the fewest repetitions of a point."""
     times: dict[str, int] = {}
     for step in plan.steps:
         if not step.warmup:
@@ -456,9 +472,10 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_text(plan: Plan) -> str:
-    """Return how many repetitions `compare` needs for the points of a plan.
+    """Return how many repetitions of each point `compare` needs.
 
-    Empty for a search, which has criteria of its own."""
+    Empty for a search, which has its own criteria.
+    """
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ""
@@ -468,8 +485,10 @@ def compare_text(plan: Plan) -> str:
 
 
 def too_few_to_compare(plan: Plan) -> str:
-    """Return a warning if a plan has repetitions, but too few for `compare`; otherwise an empty
-    string."""
+    """Return a warning if a plan has repetitions, but too few for `compare`.
+
+    Empty otherwise.
+    """
     points, planned = _points(plan)
     if (
         plan.search is not None
@@ -486,8 +505,10 @@ def too_few_to_compare(plan: Plan) -> str:
 
 
 def nothing_written(plan: Plan) -> str:
-    """Return what a measurement does that writes no bytes; metadata benchmarks still create
-    files."""
+    """Return what a measurement that writes no bytes does: ``reads only``.
+
+    Metadata benchmarks still create files.
+    """
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):
         return f"deletes {deleted} objects"
@@ -501,12 +522,15 @@ def nothing_written(plan: Plan) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """Return the planned time of something."""
+    """Return a planned time; ``not limited by time`` without one."""
     return "not limited by time" if seconds is None else units.duration(seconds)
 
 
 def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
-    """Return the bytes per host and in total, as main and secondary text."""
+    """Return the bytes of each host as main text, the total as secondary text.
+
+    `none`: text if there are none; `when`: appended to the secondary text.
+    """
     values = list(by_host.values())
     if any(value is None for value in values):
         return "unlimited", f" {when}"

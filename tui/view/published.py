@@ -1,4 +1,4 @@
-"""Published results beside a run: rows and notes for terminals and screens, and as JSON."""
+"""Published results next to a run: tables and notes for terminals and screens, and JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
 class PublishedRow(Struct, frozen=True):
-    """One figure of one baseline. Only the first row of a baseline has its `number`."""
+    """One figure of a published result next to ours.
+
+    Only the first row of a result has its `number`.
+    """
 
     number: int | None
     label: str
@@ -47,7 +50,7 @@ class PublishedRow(Struct, frozen=True):
 
 
 class PublishedNote(Struct, frozen=True):
-    """A note on some of the baselines; `numbers` is empty if it applies to all."""
+    """A note on some of the published results; `numbers` is empty if it applies to all."""
 
     kind: str
     numbers: str
@@ -55,7 +58,7 @@ class PublishedNote(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The word in front of it: ``differs 1-3``."""
+        """The label before the note: ``differs 1-3``."""
         return (
             self.numbers or "all"
             if self.kind == "badge"
@@ -64,7 +67,7 @@ class PublishedNote(Struct, frozen=True):
 
 
 class PublishedView(Struct, frozen=True):
-    """A run and its published results, as shown."""
+    """A run and its published results, ready to be shown."""
 
     tag: str
     available: int
@@ -73,17 +76,16 @@ class PublishedView(Struct, frozen=True):
 
     @property
     def badges(self) -> list[PublishedNote]:
-        """Whether the figures can be compared; shown above them."""
+        """Notes on whether the figures can be compared; shown above the table."""
         return [note for note in self.notes if note.kind == "badge"]
 
     @property
     def remarks(self) -> list[PublishedNote]:
-        """All other notes: what differs, is unknown or doubtful, and the published setup."""
+        """All other notes: differences, unknown facts, doubts, published setups."""
         return [note for note in self.notes if note.kind != "badge"]
 
     def table(self, width: int | None = None) -> list[Line]:
-        """Return the figures under their headings, with names shortened only to fit `width`
-        cells."""
+        """Return the figures as a table; names are shortened only to fit `width` cells."""
         digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
         columns: tuple[Column[PublishedRow], ...] = (
             Column(
@@ -100,7 +102,7 @@ class PublishedView(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The number of published results."""
+        """The number of published results, as text."""
         count = sum(row.number is not None for row in self.rows)
         if not count:
             return f"none for what was measured; {self.available} for other points of {self.tag}"
@@ -110,10 +112,11 @@ class PublishedView(Struct, frozen=True):
 def published(
     record: RunRecord, user_dir: Path | None
 ) -> tuple[PublishedView | None, tuple[Problem, ...]]:
-    """Return a run and the published results of its profile (None without any), and unreadable
-    files.
+    """Return a run next to the published results of its profile, and unreadable files.
 
-    A counter-experiment changes its load on purpose, so it is compared with its own run only."""
+    The view is None without published results. A counter-experiment changes its load on purpose, so
+    it has none.
+    """
     if record.proves is not None:
         return None, ()
     tags = tags_of(record)
@@ -125,9 +128,10 @@ def published(
 def view_of(
     record: RunRecord, found: Sequence[PublishedComparison], available: int
 ) -> PublishedView:
-    """Return rows and notes.
+    """Return the rows and notes for a run.
 
-    `available` is the number of the profile's baselines, measured or not."""
+    `available`: number of published results of the profile, at any point.
+    """
     full = len(found) <= IN_FULL
     rows = [
         row
@@ -140,7 +144,7 @@ def view_of(
 def rows_of(
     record: RunRecord, number: int, found: PublishedComparison, *, full: bool
 ) -> Iterator[PublishedRow]:
-    """Yield the rows of one baseline, its headline first."""
+    """Yield the rows of one published result, its headline first."""
     figures = [each for each in found.figures if is_shown(each.figure, record.latency_kind)]
     figures.sort(key=lambda each: (not is_headline(record, each.figure), order_of(each.figure)))
     several = len(record.steps) > 1
@@ -161,13 +165,13 @@ def rows_of(
 
 
 def ours_text(found: PublishedComparison, each: Compared) -> str:
-    """Return our figure, marked if the run is doubtful or invalid."""
+    """Return our figure, marked if our run is doubtful or invalid."""
     mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
     return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
 
 
 def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> str:
-    """Return what distinguishes a baseline from the others, including the step in a suite."""
+    """Return the label of a published result; in a suite with the profile it belongs to."""
     name = found.baseline.label or found.baseline.collection
     member = found.baseline.profile.partition("/")[2]
     own = record.profile.tag in (found.baseline.profile, *found.baseline.variants)
@@ -175,19 +179,19 @@ def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> st
 
 
 def is_shown(figure: PublishedFigure, latency_kind: str) -> bool:
-    """Tell whether a figure is shown; `baselines show` and the JSON have all of them."""
+    """Return whether tables show a figure. `baselines show` and JSON have all figures."""
     if figure.metric == "latency":
         return figure.kind in ("", latency_kind) and figure.statistic in LATENCIES
     return figure.statistic in ("", "mean")
 
 
 def order_of(figure: PublishedFigure) -> int:
-    """Return the position of a latency in tables; rates come first."""
+    """Return the position of a figure in tables: rates first, then latencies."""
     return LATENCIES.index(figure.statistic) if figure.metric == "latency" else -1
 
 
 def is_headline(record: RunRecord, figure: PublishedFigure) -> bool:
-    """Tell whether a figure is the headline of its profile."""
+    """Return whether a published figure is the headline of its profile."""
     about = record.headline
     if about is None or about.direction != figure.of or about.metric != figure.metric:
         return False
@@ -225,7 +229,7 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
 
 
 def ratio_text(found: Compared) -> str:
-    """Return ours as a multiple of theirs: ``0.98x``, and both ends when theirs is a range."""
+    """Return our figure as a multiple of theirs: ``0.98x``; both ends if theirs is a range."""
     if found.ratio_low is None or found.ratio_high is None:
         return units.UNKNOWN
     low, high = ratio_number(found.ratio_low), ratio_number(found.ratio_high)
@@ -233,7 +237,7 @@ def ratio_text(found: Compared) -> str:
 
 
 def ratio_number(value: float) -> str:
-    """Return a ratio with two decimals, less for large and more for small ones."""
+    """Return a ratio with two decimals, fewer if large and more if small."""
     if value >= 9.995:
         return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
     return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}" if value >= 0.0005 else "<0.001"
@@ -243,20 +247,20 @@ def ratio_number(value: float) -> str:
 
 
 def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
-    """Return the notes on the comparisons, each text once with the numbers it applies to."""
+    """Return the notes on comparisons, each text once with the numbers it applies to."""
     said = [[*judged(each), *told(each.baseline)] for each in found]
     return grouped(said, [each.baseline.setup for each in found])
 
 
 def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text): whether it can be compared, what differs, what is unknown."""
+    """Yield (kind, text) about a comparison: whether it is fair, differences, unknown facts."""
     yield "badge", found.badge
     yield from (("differs", each.text) for each in found.differs)
     yield from (("unknown", text) for text in found.unknown)
 
 
 def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text): errors and doubts, then the published setup and the source."""
+    """Yield (kind, text) about a published result: errors, doubts, setup, source."""
     if baseline.error:
         yield "error", f"the published run ended with error {baseline.error}"
     yield from (("doubt", text) for text in baseline.doubts)
@@ -270,7 +274,7 @@ def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
 def grouped(
     said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]
 ) -> list[PublishedNote]:
-    """Return each text once, kind by kind, with the numbers (from 1) it applies to."""
+    """Return each text once, ordered by kind, with the numbers (from 1) it applies to."""
     held: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(said, 1):
         for key in dict.fromkeys(each):
@@ -289,21 +293,21 @@ def grouped(
 
 
 def named_by(numbers: Sequence[int], setups: Sequence[str]) -> str:
-    """Return ``1-3, 5``, or the setup's name if that is long and they share one."""
+    """Return the numbers as ``1-3, 5``, or in place of a long list the setup they share."""
     text, names = spans(numbers), {setups[number - 1] for number in numbers}
     whole = len(names) == 1 and len(numbers) == sum(setup in names for setup in setups)
     return names.pop() if whole and text.count(",") > 2 else text
 
 
 def source_text(baseline: Baseline) -> str:
-    """Return the source of the figures."""
+    """Return the source of a published result."""
     source = baseline.source
     parts = (source.document, source.section, baseline.date or source.date)
     return " ".join(", ".join(part for part in parts if part).split())
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Return ``1-3, 5`` for 1, 2, 3, 5."""
+    """Return numbers in short: ``1-3, 5`` for 1, 2, 3, 5."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -317,10 +321,10 @@ def spans(numbers: Iterable[int]) -> str:
 
 
 def published_text(view: PublishedView, width: int | None = None) -> str:
-    """Return the published results for terminals; whether they can be compared is above the
-    figures.
+    """Return published results for terminals; first whether they can be compared.
 
-    Figures take at most `width` columns (default: as many as they need), notes 80."""
+    Figures take at most `width` columns (default: as many as they need), notes 80.
+    """
     lines = [
         f"published figures: {view.title}",
         *notes_text(view.badges),
@@ -330,7 +334,7 @@ def published_text(view: PublishedView, width: int | None = None) -> str:
 
 
 def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
-    """Yield notes in lines of 80 columns."""
+    """Yield notes as lines of 80 columns."""
     for note in notes:
         text = f"{note.label}: {note.text}"
         yield from textwrap.wrap(
@@ -347,8 +351,9 @@ def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
 
 
 def baseline_json(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline as plain data: figures as printed and in SI units, facts, unknowns,
-    doubts.
+    """Return a published result as plain data.
+
+    Figures as printed and in SI units, facts, unknowns, doubts.
     """
     return {
         "collection": baseline.collection,
@@ -377,13 +382,13 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
 
 
 def figure_json(figure: PublishedFigure) -> dict[str, Any]:
-    """Return one figure as plain data."""
+    """Return one published figure as plain data."""
     kept = ("of", "metric", "kind", "statistic")
     return {**{name: getattr(figure, name) for name in kept}, **asdict(figure.quantity)}
 
 
 def comparison_json(found: PublishedComparison) -> dict[str, Any]:
-    """Return a comparison as plain data."""
+    """Return a comparison with a published result as plain data."""
     return {
         "badge": found.badge,
         "verdict": found.verdict,

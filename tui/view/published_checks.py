@@ -1,4 +1,4 @@
-"""Checks of published results: the findings of each, as text and as JSON."""
+"""Checks of published results: the findings about each, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ ORDER = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict:
-    """The verdict on a published result, or on the total of a source's single clients.
+    """The verdict on a published result, or on the sum of results for single clients.
 
-    `number` is its place in its profile."""
+    `number` is its position in its profile.
+    """
 
     number: int
     baseline: Baseline
@@ -34,14 +35,15 @@ class PublishedVerdict:
 
     @property
     def unmarked(self) -> bool:
-        """Whether the checks found doubts that its file does not mention."""
+        """Whether the checks found doubts that the result's file does not mention."""
         return self.verdict != "valid" and self.baseline.validity == "ok"
 
 
 def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdict]:
-    """Run every check on baselines; results of single clients are checked together.
+    """Run every check on published results.
 
-    `plan_of` returns the plan on these clients."""
+    Results for single clients are checked together. `plan_of` returns the plan on these clients.
+    """
     found: list[PublishedVerdict] = []
     counts: Counter[tuple[str, str]] = Counter()
     for each in baselines:
@@ -63,9 +65,10 @@ def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdi
 
 
 def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
-    """Return the report: findings and checks without data by profile, the totals at the end.
+    """Return findings and checks without data by profile, then the totals.
 
-    Checks without data in all of them are listed once, at the end."""
+    Checks that had data for no result are listed once, at the end.
+    """
     common = _not_made(found)
     lines: list[str] = []
     for key in dict.fromkeys((each.baseline.profile, each.baseline.collection) for each in found):
@@ -104,14 +107,14 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
 
 
 def _not_made(members: Sequence[PublishedVerdict]) -> dict[str, str]:
-    """Return why checks had no data in any of these, by check; of several reasons the shortest."""
+    """Return the checks that had no data for any of the results, with the shortest reason."""
     made = {name for each in members for name in each.seen.made}
     missed = [check.id for check in CHECKS if check.id not in made]
     return {name: min((each.seen.not_made[name] for each in members), key=len) for name in missed}
 
 
 def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
-    """Yield each reason with its checks, without those listed elsewhere."""
+    """Yield each reason with its checks; checks in `told` are left out."""
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
         if name not in told:
@@ -121,7 +124,7 @@ def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[s
 
 
 def _numbers(those: Sequence[PublishedVerdict], of: Sequence[PublishedVerdict]) -> str:
-    """Return which of a profile's figures are meant; empty for all of them."""
+    """Return which results of a profile are meant, as numbers; empty if all are."""
     return "" if len(those) == len(of) else f" {spans(each.number for each in those)}"
 
 
@@ -137,7 +140,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def judged_json(found: PublishedVerdict) -> dict[str, Any]:
-    """Return the findings of one baseline as plain data."""
+    """Return the findings about one published result as plain data."""
     baseline = found.baseline
     return {
         "collection": baseline.collection,

@@ -1,4 +1,4 @@
-"""A record as text for terminals: plain, aligned, 80 columns."""
+"""A run's record as plain text for terminals: aligned, 80 columns."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def summary_text(
 ) -> str:
     """Return the summary of a run.
 
-    `path` is where its run.json is; `running`: the run has not ended. A matrix comes first; `steps`
-    adds the figures of every step. Tables of matrices take `width` columns, the rest 80."""
+    `path`: location of its run.json; `running`: the run has not ended. A matrix comes first;
+    `steps` adds the figures of every step. Tables of matrices take `width` columns, everything else
+    80.
+    """
     blocks = [
         _top(record, running=running),
         _about(record),
@@ -92,7 +94,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
 
 
 def _objections(record: RunRecord) -> list[str]:
-    """Return how many objections stand, and the command that lists them."""
+    """Return the numbers of objections by answer, and the command that lists them."""
     from tui.view.objection_catalogue import objections_to
     from tui.view.objections import counts_runs
 
@@ -106,7 +108,7 @@ def _objections(record: RunRecord) -> list[str]:
 
 
 def _shown_step(record: RunRecord) -> StepRecord | None:
-    """Return the step of the headline, or the only step."""
+    """Return the step of the headline, or the single step of the run."""
     step = record.headline.step if record.headline is not None else None
     if step is None:
         return record.steps[0] if len(record.steps) == 1 else None
@@ -125,7 +127,7 @@ def _bottleneck(step: StepRecord) -> list[str]:
 
 
 def _about(record: RunRecord) -> list[str]:
-    """Return when, where and with what the run was started."""
+    """Return when, where, and with which options a run was started."""
     profile = record.profile
     began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
     target = f", target {record.target}" if record.target else ""
@@ -162,7 +164,7 @@ def _headline(record: RunRecord) -> list[str]:
 
 
 def _where(record: RunRecord) -> str:
-    """Return which of several steps the headline is from."""
+    """Return which step of several the headline is from."""
     step = record.headline.step if record.headline is not None else None
     several = len(record.steps) > 1 and record.search is None
     return f" (step {record.steps[step].name})" if step is not None and several else ""
@@ -229,8 +231,10 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
-    """Return the operation of a step that was no I/O, though the tool reports it as such; None for
-    I/O."""
+    """Return the operation of a step that did no I/O but was reported as I/O.
+
+    None for a step that did I/O.
+    """
     cells = record.matrix.cells if record.matrix is not None else []
     headline = (
         next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
@@ -241,7 +245,7 @@ def _operation(record: RunRecord, step: StepRecord) -> str | None:
 
 
 def _rows(step: StepRecord, direction: str) -> list[Row]:
-    """Return the row of all hosts and, if there are several, one a host."""
+    """Return a row for all hosts together, then one per host; a single host has one row."""
     aggregate = step.results.aggregate[direction]
     hosts = [
         (host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs
@@ -252,7 +256,7 @@ def _rows(step: StepRecord, direction: str) -> list[Row]:
 
 
 def _job_rows(step: StepRecord, direction: str) -> list[Row]:
-    """Return the figures of each job over all hosts, if several did this direction."""
+    """Return the figures of each job over all hosts, if several jobs did this direction."""
     jobs = (step.results.jobs or {}).items()
     found: list[Row] = [(f"job {job}", dirs[direction]) for job, dirs in jobs if direction in dirs]
     return found if len(found) > 1 else []
@@ -317,7 +321,7 @@ def _remarks(step: StepRecord, kind: str) -> list[str]:
 
 
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
-    """Return one line a step: its swept parameters and its figures."""
+    """Return one line per step: swept parameters and figures."""
     steps = list(steps)
     varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
     kinds = "/".join(dict.fromkeys(record.latency_kind_of(step) for step in steps))
@@ -359,7 +363,7 @@ def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _conditions(record: RunRecord) -> list[str]:
-    """Return the preconditioning and the attested conditions."""
+    """Return how the storage was preconditioned, and the attested conditions."""
     parts = (("preconditioning", precondition_texts(record)), ("conditions", attest_texts(record)))
     return [line for label, texts in parts if texts for line in _listed(label, texts)]
 
@@ -369,7 +373,7 @@ def _listed(label: str, texts: Sequence[str]) -> list[str]:
 
 
 def _findings(record: RunRecord) -> list[str]:
-    """Return each finding; empty if the run was not judged."""
+    """Return the findings of a run; empty if it was not judged."""
     if record.verdict is None:
         return []
     found = [line for each in by_weight(record.findings) for line in _finding(record, each)]
@@ -396,9 +400,10 @@ def _problems(record: RunRecord) -> list[str]:
 
 
 def _facts(record: RunRecord) -> list[str]:
-    """Return the facts that all hosts share, and which hosts differ in what.
+    """Return the facts that all hosts share, and the facts that differ.
 
-    A run that measured nothing shows differences only; the record has the rest."""
+    For a run that measured nothing only the differences; the record has everything.
+    """
     servers = compare({server.name: server.facts for server in record.servers if server.facts})
     brief = measured_nothing(record)
     same = () if brief else machine_lines({host.name: host.facts for host in record.hosts})
@@ -446,7 +451,7 @@ def _notes(record: RunRecord) -> list[str]:
 
 
 def _wrapped(label: str, text: str, indent: str = "") -> list[str]:
-    """Return "label: text" in lines of 80 characters, or the label alone when there is no text."""
+    """Return "label: text" wrapped to 80 columns; only the label if there is no text."""
     if not text:
         return [f"{indent}{label}"]
     return _wrapped_text(f"{label}: {text}", indent)

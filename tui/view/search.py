@@ -1,4 +1,4 @@
-"""The result of a search as lines of the summary: answer, evidence, points not measured."""
+"""The result of a search as lines: answer, evidence, and points that were not measured."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the answer with its interval, bottleneck, headroom, knee, cost and skipped points."""
+    """Return the answer with its interval, limit, headroom, knee, cost, and skipped points."""
     facts = answer_facts(search)
     return [
         line
@@ -67,7 +67,7 @@ def answer_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield the results: name, text, role."""
+    """Yield the name, text and role of each fact about the result."""
     told = headline_text(search) or "no points yet"
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
@@ -143,20 +143,22 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
 
 
 class PointRow(Struct, frozen=True):
-    """A row of the evidence: a point and its number."""
+    """A row of the evidence: a point of the search, and its number."""
 
     place: int
     point: SearchPointRecord
 
 
 def point_rows(search: SearchRecord) -> list[PointRow]:
-    """Return the rows of the evidence in the order of measurement."""
+    """Return the points of a search as rows, in the order of measurement."""
     return [PointRow(place, point) for place, point in enumerate(search.points)]
 
 
 def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
-    """Return the columns of the evidence: the figure of each limit, or p50 and p99 without
-    limits."""
+    """Return the columns of the table of points.
+
+    The figure of each limit, or without limits p50 and p99.
+    """
     unit = rate_unit(search)
     columns: list[Column[PointRow]] = [
         Column("#", lambda row: (str(row.place + 1), LABEL), right=True)
@@ -214,7 +216,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
 
 
 def intended_percentile(search: SearchRecord) -> str:
-    """Return the percentile shown for latency from intended start; empty: unknown."""
+    """Return the percentile shown for latency from intended start; empty if unknown."""
     known_ = dict.fromkeys(
         name for point in search.points for name in point.intended_ns if name != "mean"
     )
@@ -225,7 +227,7 @@ def intended_percentile(search: SearchRecord) -> str:
 def _limit_columns(
     search: SearchRecord, limit: str, direction: str, named: bool
 ) -> list[Column[PointRow]]:
-    """Return a limit's figure at each point, and its interval."""
+    """Return columns with the figure of a limit at each point, and its interval."""
     asked = next((each for each in search.limits if each.text == limit), None)
     kind = limit if asked is None else limit_kind(asked)
     title = f"{direction} {kind}" if named and direction and direction not in kind else kind
@@ -283,7 +285,7 @@ def _verdict(point: SearchPointRecord) -> list[Run]:
 
 
 def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the table of the points with notes on its columns; empty without points."""
+    """Return the table of points, and notes on its columns; empty without points."""
     if not search.points:
         return []
     lines = text_table(point_columns(search), point_rows(search), width)
@@ -300,7 +302,7 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def start_texts(search: SearchRecord) -> list[str]:
-    """Return what latencies from intended start are counted from, or why they are unknown."""
+    """Return how latency from intended start is shown, or why it is unknown."""
     name = intended_percentile(search)
     reasons = list(
         dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns)
@@ -317,8 +319,10 @@ def start_texts(search: SearchRecord) -> list[str]:
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the lines below the headline of a page: a chart `height` lines high, the rest of the
-    answer, the evidence."""
+    """Return the lines of a page below its headline: chart, rest of the answer, evidence.
+
+    The chart is `height` lines high.
+    """
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:
@@ -333,21 +337,21 @@ def capacity_lines(
 
 
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
-    """Return the blocks of a run's summary: answer and evidence."""
+    """Return a search as blocks of a run's summary: answer and evidence."""
     wide = max(width, 80)
     blocks = [answer_lines(search, 80), scaling_lines(search, wide), evidence_lines(search, wide)]
     return [plain_lines(block) for block in blocks if block]
 
 
 def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return throughput over hosts as a table; empty for other searches."""
+    """Return throughput over hosts as a table; empty for other kinds of searches."""
     if search.scaling is None or not search.scaling.points:
         return []
     return text_table(scaling_columns(), search.scaling.points, width)
 
 
 def scaling_columns() -> list[Column[ScalingPointRecord]]:
-    """Return the columns of throughput over hosts."""
+    """Return the columns of the table of throughput over hosts."""
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
         Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),

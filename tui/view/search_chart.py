@@ -1,4 +1,4 @@
-"""Load curve and scaling over hosts of a search, as charts in cells."""
+"""Charts of a search as text: load curve, and scaling over hosts."""
 
 from __future__ import annotations
 
@@ -44,9 +44,11 @@ def curve_chart(
     now: float | None = None,
     reached: PointNow | None = None,
 ) -> list[Line]:
-    """Return the curve: latencies over achieved rate, limits, capacity, knee; empty without points.
+    """Return the load curve: latencies over achieved rate; empty without points.
 
-    `now` is the offered rate in I/Os per second; `reached` the rate achieved so far."""
+    With limits, capacity and knee. `now`: offered rate of the current point in I/Os per second;
+    `reached`: its figures so far.
+    """
     found = traces(search)
     if not found:
         return []
@@ -67,8 +69,10 @@ def curve_chart(
 def overlay_chart(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the curves of two searches in one chart, each with its capacity; empty unless both
-    have one."""
+    """Return the load curves of two searches in one chart, with their capacities.
+
+    Empty unless both have a curve.
+    """
     pair = same_traces(a, b)
     if pair is None:
         return []
@@ -87,16 +91,17 @@ def overlay_chart(
 
 
 def capacity_of(search: SearchRecord) -> float | None:
-    """Return the capacity that a search found, or None."""
+    """Return the capacity that a search found; None if it found none."""
     answer = search.answer
     known = answer is not None and answer.state in ("found", "met-at-full-load")
     return answer.capacity.value or None if answer is not None and known else None
 
 
 def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
-    """Return a trace.
+    """Return a trace as a curve.
 
-    Points stand out by their verdicts, or if `marked` where there is no limit."""
+    Its points are marked by their verdict or, with `marked`, also without a limit.
+    """
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
         kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
@@ -110,14 +115,14 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
 
 
 def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
-    """Return the point that is being measured, if the curve has it."""
+    """Return the current point so far as a mark; empty if it has no latency of this curve."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     found = [each.value_ns for each in now.latencies if each.name == main.name]
     return [Curve([], NOW, plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
-    """Return the line of each limit that is drawn."""
+    """Return each limit as a line, if it is within the chart."""
     drawn = {trace.most_ns for trace in found if trace.most_ns is not None}
     texts = {
         each.most: limit_text(each)
@@ -132,7 +137,7 @@ def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> l
 
 
 def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list[Curve]:
-    """Return the positions of capacity, knee and offered rate."""
+    """Return capacity, knee and offered rate as vertical lines."""
     found = []
     knee = search.knee
     if (most := capacity_of(search)) is not None:
@@ -149,7 +154,10 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
 
 
 def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
-    """Return a logarithmic axis of latencies. Outliers far above all limits do not widen it."""
+    """Return a logarithmic axis of latencies.
+
+    Outliers far above all limits do not extend it.
+    """
     values = [
         each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0
     ] or [1e6]
@@ -160,7 +168,10 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
 
 
 def _log_ticks(low: float, high: float, rows: int) -> Ticks:
-    """Return marks at 1, 2, 5, at 1, 3, or at powers of ten: the first that look even in rows."""
+    """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
+
+    The first set that is evenly spaced in rows.
+    """
     powers = range(floor(low), ceil(high) + 1)
     choices = [
         [factor * 10.0**power for power in powers for factor in each]
@@ -177,7 +188,7 @@ def _log_ticks(low: float, high: float, rows: int) -> Ticks:
 
 
 def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
-    """Tell whether at least two marks have rows between them and about equal distances."""
+    """Return whether there are two or more ticks, not adjacent and about equally spaced."""
     found = [row_of(mark, low, high, rows) for mark in marks]
     gaps = [b - a for a, b in pairwise(found)]
     return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
@@ -196,9 +207,10 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
 def scaling_chart(
     scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput over hosts: measured, linear, model (extrapolation dashed).
+    """Return throughput over hosts: measured, linear growth, scaling law.
 
-    Empty for a single number of hosts."""
+    The law's extrapolation is dashed. Empty for a single number of hosts.
+    """
     known = _measured(scaling)
     if len(known) < 2:
         return []
@@ -226,9 +238,10 @@ def scaling_chart(
 def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return measured throughput over hosts of two searches, and A's linear growth.
+    """Return throughput over hosts of two searches, with A's linear growth.
 
-    Empty unless both have it."""
+    Empty unless both measured it.
+    """
     pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
     if not all(pair) or max(map(len, pair)) < 2:
         return []
@@ -247,7 +260,7 @@ def scaling_overlay(
 
 
 def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:
-    """Return throughput by number of hosts, ascending."""
+    """Return the measured throughput by number of hosts, ascending."""
     found = measured_scales(scaling)
     return [(float(hosts), rate) for hosts in sorted(found) if (rate := found[hosts].iops.value)]
 
@@ -257,7 +270,7 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 
 def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
-    """Return the model's throughput from one host to the most; empty without a model."""
+    """Return the scaling law's throughput from one host to the most; empty without a law."""
     if (
         scaling.rate is None
         or scaling.contention is None

@@ -1,6 +1,4 @@
-"""Notes on a measurement beside its figures: preconditioning, length, checks, host load, host
-problems.
-"""
+"""Notes next to the figures of a step: preconditioning, length, checks, host load, problems."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ OFTEN = {1: "once", 2: "twice"}
 
 
 def precondition_texts(record: RunRecord) -> list[str]:
-    """Return what was filled and the result of the rounds of each point, unsteady points first."""
+    """Return what was filled, and the rounds of each point, unsteady points first."""
     found = record.precondition
     if found is None:
         return []
@@ -67,7 +65,7 @@ def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> s
 
 
 def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) -> str:
-    """Return the last figures, the latest last: ``write IOPS 402, 400, 401``."""
+    """Return the last figures of the rounds, oldest first: ``write IOPS 402, 400, 401``."""
     if headline is None or not values:
         return ""
     shown = [METRICS[headline.metric].text(value) for value in values[-FIGURES_SHOWN:]]
@@ -86,8 +84,10 @@ def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | No
 
 
 def step_label(record: RunRecord, step: StepRecord) -> str:
-    """Return what a step is within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``; may be
-    empty."""
+    """Return what a step is within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
+
+    Empty for the only step of a point.
+    """
     found = record.precondition
     if found is not None and any(step.index == fill.step for fill in found.fills):
         return "fill"
@@ -100,8 +100,10 @@ def step_label(record: RunRecord, step: StepRecord) -> str:
 
 
 def attest_texts(record: RunRecord) -> list[str]:
-    """Return each attested condition with its answer and author, those not answered with yes
-    first."""
+    """Return each attested condition with its answer and author.
+
+    Conditions not answered with yes come first.
+    """
     order = ("no", "unknown", "yes")
     return [
         _attest_text(each)
@@ -172,9 +174,10 @@ def found_text(severities: Sequence[str]) -> str:
 
 
 def repeated_text(record: RunRecord) -> str:
-    """Return the repeatability of the headline: the number of repetitions and their spread.
+    """Return the number of repetitions of the headline, and their spread.
 
-    Empty for a single run."""
+    Empty for a single run.
+    """
     found, matrix = record.headline, record.matrix
     if found is None or found.step is None or matrix is None:
         return ""
@@ -195,7 +198,7 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 
 def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
-    """Yield the measured time, what latencies exclude, lost hosts, and skew."""
+    """Yield notes: measured time, what latencies exclude, lost hosts, skew."""
     yield from filter(None, (submission_text(step, kind),))
     if any(
         result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
@@ -219,7 +222,7 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
-    """Return by direction the bucket error of percentiles of tools with their own buckets."""
+    """Return the bucket error of percentiles by direction, for tools with their own buckets."""
     widths: dict[float, list[str]] = {}
     for name, latency in found.items():
         if latency is not None and latency.bucket_width is not None:
@@ -232,12 +235,12 @@ def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
 
 
 def length_texts(step: StepRecord) -> Iterator[str]:
-    """Yield the measured time of the step, if known."""
+    """Yield the measured time of a step, if known."""
     yield from filter(None, (length_text(step.measured_s, step.runtime_s),))
 
 
 def timing_texts(step: StepRecord) -> Iterator[str]:
-    """Yield start skew, end skew and common window; empty for one host."""
+    """Yield start skew, end skew and common window of the hosts; nothing for one host."""
     timing = step.timing
     if timing is None or timing.start_skew_s is None:
         return
@@ -261,7 +264,10 @@ NOT_MERGEABLE = "printed by the tool each second; not mergeable over hosts"
 
 
 def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
-    """Return the printed percentiles by host and direction, as (name, text); may be empty."""
+    """Return the percentiles that the tool itself printed, as (host and direction, text).
+
+    Empty if it printed none.
+    """
     found = {}
     for column in step.series.columns if step.series is not None else ():
         if column.host is not None and (text := _told(column.printed_ns)):
@@ -288,8 +294,10 @@ def _told(printed: Mapping[str, list[int | None]]) -> str:
 
 
 def now_text(printed_ns: Mapping[str, int]) -> str:
-    """Return the printed percentiles of one interval: ``p99 1.20 ms, p99.9 3.10 ms``; may be
-    empty."""
+    """Return the percentiles printed for one interval: ``p99 1.20 ms, p99.9 3.10 ms``.
+
+    Empty if there are none.
+    """
     return ", ".join(
         f"p{name} {units.latency(printed_ns[name])}" for name in sorted(printed_ns, key=float)
     )
@@ -306,7 +314,7 @@ class SharedProblem(Struct, frozen=True):
 
 
 def shared_problems(record: RunRecord) -> list[SharedProblem]:
-    """Return the problems of hosts, each once, in the order of the record."""
+    """Return each problem of hosts once, with its hosts, in the order of the record."""
     found: dict[tuple[str, str, str, bool], list[str]] = {}
     for host in record.hosts:
         for each in host.problems:
@@ -317,7 +325,7 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
-    """Return problems of hosts, each with the names of a few or of all its hosts."""
+    """Return the problems of hosts, each with the names of a few hosts, or of all with `every`."""
     lines: list[Line] = []
     for each in shared_problems(record):
         mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
@@ -329,7 +337,7 @@ def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list
 
 
 def measured_nothing(record: RunRecord) -> bool:
-    """Tell whether a run failed before any load: host facts explain no figures then."""
+    """Return whether a run failed before any load. Host facts would then explain no figures."""
     return record.state == "failed" and not any(
         step.results.aggregate or step.metadata for step in record.steps
     )
@@ -346,17 +354,18 @@ Columns = Sequence[tuple[str, str, int]]
 
 
 def load_lines(step: StepRecord) -> list[str]:
-    """Return the tables of a step as plain text; empty without telemetry."""
+    """Return the load on the hosts of a step as plain text; empty without telemetry."""
     return plain_lines(load_table(step))
 
 
 def load_table(
     step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
 ) -> list[Line]:
-    """Return the tables of a step, mean and maximum in the measured window; empty without
-    telemetry.
+    """Return mean and maximum load on each host in the measured window.
 
-    `thresholds` are those that the profile changed. Only the last run of a line may be too long."""
+    Empty without telemetry. `thresholds` are those that the profile changed. Only the last run of a
+    line may exceed the width.
+    """
     clients = [
         each for each in step.telemetry if each.role == "client" and each.start_s is not None
     ]
@@ -371,7 +380,7 @@ def load_table(
 
 
 def load_sums(step: StepRecord) -> list[str]:
-    """Return the CPU of process groups over all hosts, and of the load per process."""
+    """Return the CPU of process groups over all hosts, and the load's CPU per process."""
     looked = [each for each in step.telemetry if each.start_s is not None]
     clients = [each for each in looked if each.role == "client"]
     return [
@@ -404,7 +413,7 @@ def load_cell(
     width: int = 0,
     thresholds: Mapping[str, float] | None = None,
 ) -> Run:
-    """Return mean and maximum of a share, marked if it limits the load."""
+    """Return mean and maximum of a percentage, marked if that resource limits the load."""
     full = metric_of(name).is_full(host.mean_of(name), thresholds)
     return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
@@ -443,7 +452,7 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the load's CPU per process, on hosts whose storage nodes are observed as well."""
+    """Yield the load's CPU over all hosts, and per client process."""
     known = [
         (_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None
     ]
@@ -458,21 +467,21 @@ def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 
 def _workers(host: HostTelemetryRecord) -> int:
-    """Return the working processes: if there are several, the first one only waits."""
+    """Return the number of processes that do I/O: of several, the first one only waits."""
     column = host.column("gen.procs")
     count = round(column.max) if column is not None and column.max is not None else 0
     return max(count - 1, 1) if count else 0
 
 
 def disks_in_use(host: HostTelemetryRecord) -> list[str]:
-    """Return the names of the disks with a share of the traffic."""
+    """Return the names of the disks with a notable share of the traffic."""
     traffic = {name: _traffic(host, "dev", name, ("rd", "wr")) for name in _subjects(host, "dev")}
     most = max(traffic.values(), default=0.0)
     return [name for name, value in traffic.items() if value > CARRIES * most]
 
 
 def nic_and_disk(host: HostTelemetryRecord) -> str:
-    """Return the link with the most traffic and the disk with the highest utilisation."""
+    """Return the link with the most traffic, and the disk with the highest utilisation."""
     nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
     nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
     nic = max(nics, key=lambda name: nics[name], default="")
@@ -484,7 +493,7 @@ def nic_and_disk(host: HostTelemetryRecord) -> str:
 
 
 def _both(host: HostTelemetryRecord, name: str) -> str:
-    """Return mean and maximum of a share; a dash if unknown."""
+    """Return mean and maximum of a percentage; a dash if unknown."""
     column = host.column(name)
     if column is None or column.mean is None or column.max is None:
         return units.UNKNOWN

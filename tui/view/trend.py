@@ -1,4 +1,4 @@
-"""The history of a profile on a target as lines and a chart."""
+"""The history of a profile on a target, as lines and as a chart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNBOUNDED = 10_000  # columns of text in a pipe
 
 
 def trend_lines(found: Trend, width: int | None) -> list[Line]:
-    """Return the table of a history with its changes."""
+    """Return the table of a history: its runs and changes."""
     where = f" on {found.target}" if found.target else ""
     more = f", {found.left_out} left out (incomplete or invalid)" if found.left_out else ""
     head: list[Run] = [
@@ -48,8 +48,7 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
 
 
 def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
-    """Return the points of a sweep or suite on one target, each with its latest headline and last
-    change."""
+    """Return the points of a sweep or suite on a target: latest headline, last change."""
     first = found[0]
     where = f" on {first.target}" if first.target else ""
     columns: list[Column[Trend]] = [
@@ -79,7 +78,7 @@ def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
 
 
 def setup_lines(found: Trend, width: int | None) -> list[Line]:
-    """Return how the runs of a history were measured."""
+    """Return how the runs of a history were measured: parameters, hosts, tool."""
     parts = [f"{name} {value}" for name, value in found.setup.parts if name != PROFILE_TEXT]
     said = "; ".join(parts) or "not recorded"
     return [Line(), *labelled([("measured with: ", LABEL)], [(said, TEXT)], width or UNBOUNDED)]
@@ -104,13 +103,13 @@ def last_change_runs(found: Trend) -> list[Run]:
 
 
 def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
-    """Return whether a change is better or worse, and the role of that word."""
+    """Return the word for a change, better or worse, and its role."""
     better = (change.ratio > 1) == (BY_UNIT[found.unit].better == "higher")
     return ("better", GOOD) if better else ("worse", BAD)
 
 
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
-    """Return a change: ``from here on -12.3 % (p 0.001)``."""
+    """Return a change as text: ``worse from here on: -12.3 % (p 0.001)``."""
     if change is None:
         return []
     word, role = change_word(found, change)
@@ -120,7 +119,7 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
 def trend_chart(
     found: Trend, width: int, height: int = 16, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the headlines over the runs, with a curve for each span between changes."""
+    """Return a chart of the headline by run, with a curve for each span between changes."""
     values, metric = found.values, BY_UNIT[found.unit]
     curves = [
         Curve(

@@ -1,1 +1,1 @@
-"""Shared by verbs: arguments, questions, launching, following, printing."""
+"""Code that several verbs share: arguments, questions, launching, following, printing."""

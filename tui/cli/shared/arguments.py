@@ -1,4 +1,4 @@
-"""Command lines: the list of verbs, their parsers, usage errors, output that may be closed."""
+"""Command lines: the list of verbs, their parsers, usage errors, filtered output."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ HIDDEN = ("engine",)  # not for people
 
 
 class Arguments(argparse.ArgumentParser):
-    """The arguments of a verb.
+    """The parser of a verb's arguments.
 
-    Options must be spelled out: an abbreviation is an error naming the option."""
+    Options must be spelled out; an abbreviation is an error that names the option.
+    """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **more})
@@ -63,7 +64,7 @@ class Arguments(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and where to find help, and exit with 2."""
+        """Print the error and where to find help; exit with 2."""
         verb = self.prog.removeprefix("benchtui").strip()
         self.exit(
             2,
@@ -72,7 +73,10 @@ class Arguments(argparse.ArgumentParser):
         )
 
     def _own(self, words: list[str]) -> Iterable[str]:
-        """Yield the words up to `--` or a nested verb, whose own parser checks the rest."""
+        """Yield the words that belong to this verb.
+
+        They end at `--` or at a nested verb, whose own parser checks the rest.
+        """
         verbs = [each for each in self._actions if isinstance(each, argparse._SubParsersAction)]
         below = {name for each in verbs for name in each.choices}
         for word in words:
@@ -81,7 +85,7 @@ class Arguments(argparse.ArgumentParser):
             yield word
 
     def _check_option(self, word: str) -> None:
-        """Exit with an error for a word that looks like an option but is unknown."""
+        """Exit with an error if a word looks like an option but is unknown."""
         name = word.partition("=")[0]
         known = self._option_string_actions
         if name.startswith("--"):
@@ -117,16 +121,17 @@ class VerbModule(Protocol):
 
 
 Load = Callable[[str], VerbModule]
-"""Imports the module of a verb: parsers know names alone."""
+"""Imports the module of a verb, by the verb's name; parsers know names only."""
 
 
 def parser_with(
     load: Load, wanted: Container[str], *, screens: bool = False
 ) -> argparse.ArgumentParser:
-    """Return a parser of all verbs; only the wanted ones have their arguments.
+    """Return a parser of all verbs; only the wanted verbs have their arguments.
 
-    The other modules are not loaded. `screens`: also accept the options of the screens, as without
-    a verb."""
+    The modules of the other verbs are not loaded. `screens`: also accept the options of the
+    screens, as without a verb.
+    """
     parser = Arguments(prog="benchtui", description=ABOUT)
     verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
     for name, text in VERBS.items():
@@ -139,7 +144,7 @@ def parser_with(
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the nested parsers of a parser by name, each once; empty if there are none."""
+    """Return the nested parsers of a parser by name, aliases left out; empty if there are none."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -158,36 +163,41 @@ SAFE = bytes((*b"\t\n", *range(32, 127)))
 
 
 class PlainOutput:
-    """A text stream that replaces terminal control characters by spaces.
+    """A text stream that replaces terminal control characters with spaces.
 
-    Text from files is printable already; this covers paths and typed words."""
+    Text from files is already printable; this covers paths and typed words.
+    """
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write text with its colours."""
+        """Write a text; colours are kept."""
         if not is_plain(text):
             text = CONTROLS.sub(lambda found: " " if len(found[0]) == 1 else found[0], text)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        """Delegate everything else to the stream."""
+        """Return an attribute of the underlying stream."""
         return getattr(self._stream, name)
 
 
 def is_plain(text: str) -> bool:
-    """Tell quickly whether a text has nothing to filter, for documents of many MB."""
+    """Return whether a text has no control characters.
+
+    Fast enough for documents of many MB.
+    """
     if text.isascii():
         return not text.encode().translate(None, SAFE)
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def guard() -> None:
-    """Print through `PlainOutput` from now on.
+    """Print to stdout and stderr through `PlainOutput` from now on.
 
-    Characters that the encoding lacks become `?`: no file name ends a verb. The screens are drawn
-    on `sys.__stderr__`, which is not filtered."""
+    Characters that the encoding cannot represent become `?`: no file name stops a verb. The screens
+    are drawn on `sys.__stderr__`, which is not filtered.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
@@ -197,12 +207,12 @@ def guard() -> None:
 
 
 def is_utf8(stream: io.TextIOWrapper) -> bool:
-    """Tell whether every character can be printed; other locales may refuse some."""
+    """Return whether a stream can print every character; other encodings may refuse some."""
     return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def wants_colour() -> bool:
-    """Tell whether standard output is a terminal with colours and the user wants them."""
+    """Return whether standard output is a terminal with colours that the user has not disabled."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -211,13 +221,15 @@ def wants_colour() -> bool:
 
 
 def columns() -> int:
-    """Return the width of the terminal, 80 without one."""
+    """Return the width of the terminal in columns, 80 without a terminal."""
     import shutil
 
     return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
 
 
 def text_width() -> int | None:
-    """Return the most columns for text on standard output: terminal width but at least 80;
-    unlimited for pipes."""
+    """Return the maximum width of text on standard output; None (unlimited) for pipes.
+
+    On a terminal its width, but at least 80.
+    """
     return max(80, columns()) if sys.stdout.isatty() else None

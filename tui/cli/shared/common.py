@@ -1,4 +1,4 @@
-"""Shared by verbs: paths, settings, hosts, the run store, runs as sides of a comparison."""
+"""Code that several verbs share: paths, settings, hosts, the run store, sides to compare."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def paths() -> Paths:
 
 
 def has_settings() -> bool:
-    """Tell whether there is a settings file; without one its reader need not be loaded."""
+    """Return whether a settings file exists. Without one its reader need not be loaded."""
     try:
         paths_without_settings().settings.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -44,7 +44,10 @@ def has_settings() -> bool:
 
 
 def paths_without_settings() -> Paths:
-    """Return the locations from the environment only, for what must work with broken settings."""
+    """Return the locations from the environment only.
+
+    For code that must work with broken settings.
+    """
     return Paths.from_environ(os.environ)
 
 
@@ -56,7 +59,7 @@ def user_settings() -> Settings:
 
 
 def run_store(shared: Sequence[Path] = ()) -> RunStore:
-    """Return the store of this user's runs and of those in `shared` and configured directories."""
+    """Return the store of runs: this user's, and those in `shared` and configured directories."""
     from tui.library.runs import RunStore, shared_directories
 
     kept = user_settings().shared if has_settings() else ()
@@ -64,7 +67,7 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
 
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:
-    """Add the options for inventory and SSH configuration."""
+    """Add the options --inventory and --ssh-config."""
     parser.add_argument(
         "--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)"
     )
@@ -90,14 +93,14 @@ def say(text: str) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json: one document on stdout, messages on stderr."""
+    """Add --json: one document on stdout; messages go to stderr."""
     parser.add_argument(
         "--json", action="store_true", help="print the result as one JSON document on stdout"
     )
 
 
 def report(args: argparse.Namespace, document: object, text: str = "") -> None:
-    """Print the result of a verb: as JSON if asked for, otherwise as text, if any."""
+    """Print the result of a verb: JSON with --json, otherwise `text`, unless empty."""
     if args.json:
         import json
 
@@ -107,7 +110,7 @@ def report(args: argparse.Namespace, document: object, text: str = "") -> None:
 
 
 def ask(question: str) -> bool:
-    """Ask a yes/no question on the terminal; no terminal means no."""
+    """Ask a yes/no question on the terminal; without a terminal the answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(f"{printable_lines(question)} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -115,9 +118,10 @@ def ask(question: str) -> bool:
 
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
-    """Return the hosts the options describe.
+    """Return the hosts that the options describe.
 
-    A named inventory must exist; the default one need not."""
+    An inventory named by an option must exist; the default one need not.
+    """
     from tui.engine.inputs.hosts import Fleet, read_inventory
 
     take_host_files(args)
@@ -128,9 +132,10 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
 
 
 def take_host_files(args: argparse.Namespace) -> None:
-    """Use inventory and SSH configuration of the settings where no option is given.
+    """Set inventory and SSH configuration from the settings where no option is given.
 
-    Raises UsageError."""
+    Raises UsageError.
+    """
     for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
         by = f"--{name.replace('_', '-')}"
         if getattr(args, name) is None and has_settings():
@@ -173,9 +178,10 @@ ACROSS_HELP = "a parameter that may differ; hosts: the number of hosts"
 
 
 def side_of(store: RunStore, text: str) -> list[Path]:
-    """Return the directories of one side.
+    """Return the run directories of one side of a comparison.
 
-    Raises UsageError for unknown runs and runs named twice."""
+    Raises UsageError for unknown runs, and for a run named twice.
+    """
     refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
@@ -186,7 +192,10 @@ def side_of(store: RunStore, text: str) -> list[Path]:
 
 
 def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
-    """Return the directories of each side. Raises UsageError for a run on two of them."""
+    """Return the run directories of each side.
+
+    Raises UsageError for a run that is on two sides.
+    """
     sides = [side_of(store, text) for text in texts]
     known = [directory for side in sides for directory in side]
     if twice := {each.name for each in known if known.count(each) > 1}:
@@ -195,7 +204,7 @@ def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
 
 
 def write_texts(run_dir: Path, record: RunRecord) -> None:
-    """Write command.txt, summary.txt, and report.html if the settings ask for it."""
+    """Write command.txt, summary.txt and, if the settings ask for it, report.html."""
     from tui.export.run_files import write_run_files
 
     try:

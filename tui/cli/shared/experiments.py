@@ -1,4 +1,4 @@
-"""Arguments of a search, and the counter-experiment that confirms a bottleneck."""
+"""Arguments of searches, and the counter-experiment that confirms a bottleneck."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OVER_HELP = (
 
 
 def add_bounds(parser: argparse.ArgumentParser) -> None:
-    """Add the bounds of a search."""
+    """Add the options that bound a search."""
     add = parser.add_argument
     add(
         "--slo",
@@ -53,7 +53,7 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
 
 
 def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
-    """Return the search the arguments describe. Raises UsageError."""
+    """Return the search that the arguments describe. Raises UsageError."""
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of, parse_limit
 
@@ -78,7 +78,7 @@ def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
 
 
 def span_of(name: str, text: str | None) -> float | None:
-    """Return the seconds of an option, None if it is absent. Raises UsageError."""
+    """Return a duration option in seconds; None if it is absent. Raises UsageError."""
     if text is None:
         return None
     try:
@@ -91,7 +91,7 @@ def span_of(name: str, text: str | None) -> float | None:
 
 
 def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that follow RUN."""
+    """Add the arguments of a counter-experiment, which follow RUN."""
     add = parser.add_argument
     add(
         "--step",
@@ -121,7 +121,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
-    """Make a counter-experiment about a run and return its exit code."""
+    """Run the counter-experiment for a run and return its exit code."""
     import msgspec
 
     from tui.cli.shared.progress import print_result
@@ -141,7 +141,7 @@ def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Return the length of a measurement. Raises UsageError."""
+    """Return the length of a measurement in seconds. Raises UsageError."""
     try:
         seconds = parse_duration(text) if text is not None else None
     except ValueError as error:
@@ -152,7 +152,10 @@ def seconds_of(text: str | None) -> float | None:
 
 
 def planned(run_dir: Path, step: int | None = None, seconds: float | None = None) -> Plan:
-    """Return the plan of the counter-experiment. Raises UsageError if there is none for the run."""
+    """Return the plan of the counter-experiment.
+
+    Raises UsageError if there is none for this run.
+    """
     from tui.engine.plan.search import proof_plan
     from tui.library.additions import question_of
 
@@ -161,7 +164,7 @@ def planned(run_dir: Path, step: int | None = None, seconds: float | None = None
 
 
 def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, int]:
-    """Run a counter-experiment to its end, and return its directory and exit code."""
+    """Run a counter-experiment to its end; return its directory and exit code."""
     from tui.cli.shared.launching import agreed, start
     from tui.cli.shared.progress import followed
     from tui.model.search import SAID
@@ -180,9 +183,10 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
 
 
 def prove_after(run_dir: Path) -> int:
-    """Make the counter-experiment of a run that has just ended, or say why there is none.
+    """Run the counter-experiment for a run that has just ended, or say why there is none.
 
-    Consent to overwrite carries over from the run: the targets are the same."""
+    Consent to overwrite carries over from the run, because the targets are the same.
+    """
     from tui.cli.shared.progress import INTERRUPTED
     from tui.engine.preflight.preview import targets_named
     from tui.journal.rundir import load_plan
@@ -202,7 +206,7 @@ def prove_after(run_dir: Path) -> int:
 
 
 def check_whole(run_dir: Path) -> None:
-    """Raise UsageError for an incomplete run: whoever stopped it wants no more load."""
+    """Raise UsageError for an incomplete run: the user who stopped it wants no more load."""
     from tui.library.load import load_record
 
     if (state := load_record(run_dir).state) != "complete":
@@ -210,7 +214,10 @@ def check_whole(run_dir: Path) -> None:
 
 
 def left_open(run_dir: Path) -> str:
-    """Return how to complete an incomplete counter-experiment; empty if it is complete."""
+    """Return how to complete an incomplete counter-experiment, as text.
+
+    Empty if it is complete.
+    """
     from tui.library.additions import is_whole
     from tui.library.load import load_record
 

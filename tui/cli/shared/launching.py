@@ -1,4 +1,4 @@
-"""Start a run from the command line: passwords, consent to overwrite, launch of the engine."""
+"""Start a run from the command line: passwords, consent to overwrite, the engine."""
 
 from __future__ import annotations
 
@@ -30,20 +30,23 @@ LONGEST = 4096  # length of a typed line: the terminal's limit
 
 
 def terminal_asker() -> Asker | None:
-    """Return who answers questions: the person at the terminal, None without one (cron)."""
+    """Return an asker for questions to the user; None without a terminal (cron)."""
     return person() if has_terminal() else None
 
 
 @functools.cache
 def person() -> Asker:
-    """Return the person at the terminal, asked for each thing once by one command."""
+    """Return an asker for the terminal.
+
+    It remembers answers, so that a command asks each question once.
+    """
     from tui.remote.vault import Remembering
 
     return Remembering(ask)
 
 
 def has_terminal() -> bool:
-    """Tell whether this process has a terminal, with stdin or stderr on one."""
+    """Return whether stdin or stderr is a terminal that this process can ask on."""
     if not (sys.stdin.isatty() or sys.stderr.isatty()):
         return False
     try:
@@ -54,7 +57,7 @@ def has_terminal() -> bool:
 
 
 async def ask(question: Question) -> Sequence[str] | None:
-    """Ask on the terminal; None when the person ends the input (Ctrl+D)."""
+    """Ask a question on the terminal; return None if the user ends the input (Ctrl+D)."""
     terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
     try:
         note = f" ({question.note})" if question.note else ""
@@ -71,7 +74,10 @@ async def ask(question: Question) -> Sequence[str] | None:
 
 
 async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
-    """Read one line, without echo unless `visible`. The terminal is restored even if cancelled."""
+    """Read one line, without echo unless `visible`.
+
+    The terminal is restored even if the read is cancelled.
+    """
     with echo(terminal, on=visible):
         os.write(terminal, f"{prompt.rstrip(': ')}: ".encode())
         async with readable(terminal) as ready:
@@ -84,7 +90,7 @@ async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
 
 @contextlib.contextmanager
 def echo(terminal: int, *, on: bool) -> Iterator[None]:
-    """Turn echo on or off; typed-ahead input is dropped."""
+    """Turn echo on or off, and drop input typed ahead."""
     before = termios.tcgetattr(terminal)
     during = termios.tcgetattr(terminal)
     during[3] = during[3] | termios.ECHO if on else during[3] & ~termios.ECHO
@@ -97,7 +103,10 @@ def echo(terminal: int, *, on: bool) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
-    """Yield an event that is set once a line can be read, without a thread that survives Ctrl+C."""
+    """Yield an event that is set when a line can be read.
+
+    Uses no thread, which would survive Ctrl+C.
+    """
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(terminal, ready.set)
     try:
@@ -107,11 +116,12 @@ async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
 
 
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
-    """Return the plan with the targets the user agreed to destroy.
+    """Return the plan with the targets that the user agreed to destroy.
 
-    On a terminal, unless `sure`, asks for the names of devices. Files are judged by the engine.
-    Raises UsageError for a name that is no target of the run, PreflightError (3) without
-    consent."""
+    On a terminal the user types the names of devices, unless `sure`. Files are left to the engine's
+    checks. Raises UsageError for a name that is no target of the run, PreflightError (3) without
+    consent.
+    """
     from msgspec.structs import replace
 
     from tui.engine.preflight.destroy import unnamed_devices
@@ -128,7 +138,7 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
 
 
 def look(plan: Plan) -> Preview:
-    """Inspect the targets on all hosts."""
+    """Return what is on the targets of a plan, on all hosts."""
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
@@ -141,9 +151,10 @@ def look(plan: Plan) -> Preview:
 
 
 def ask_for_names(found: Preview) -> tuple[str, ...]:
-    """Show the targets and have each name typed.
+    """Show the targets, and ask the user to type the name of each.
 
-    Raises PreflightError if one is refused or not typed."""
+    Raises PreflightError if a name is wrong or missing.
+    """
     from tui.text.objects import changed_texts
 
     say("\n".join([*found.lines, *changed_texts(found.objects)]))
@@ -160,7 +171,7 @@ QUIET_S = 2.0
 
 
 def start(plan: Plan) -> Path:
-    """Start a run, log in to its hosts, and return its directory."""
+    """Start a run and log in to its hosts; return its directory."""
     from tui.engine.launch import launch, launch_asking
 
     if note := sharing_note(plan):
@@ -175,7 +186,10 @@ def start(plan: Plan) -> Path:
 
 
 def leave_out_missing(plan: Plan) -> Plan:
-    """Check the hosts; return the plan without the steps whose load generator is not installed."""
+    """Return the plan without the steps whose load generator is not installed.
+
+    Checks the hosts for it.
+    """
     import asyncio
 
     from tui.engine.preflight.missing_tools import (
@@ -204,7 +218,7 @@ def check_secrets(plan: Plan) -> None:
 
 
 def restart(run_dir: Path, mode: EngineMode) -> None:
-    """Start another engine for a run, and log in to its hosts again."""
+    """Start a new engine for an existing run, and log in to its hosts again."""
     from tui.engine.launch import await_resumed, journal_end, spawn_asking, spawn_engine
     from tui.journal.rundir import load_plan
 
@@ -218,7 +232,7 @@ def restart(run_dir: Path, mode: EngineMode) -> None:
 
 
 def warn(hosts: Sequence[HostAddress]) -> None:
-    """Print what a logout would end of a run on these hosts."""
+    """Warn if logging out would end a run on these hosts, or the SSH agent it needs."""
     from tui.engine.preflight.logout import agent_may_go, logout_warning
 
     if text := logout_warning(os.environ):
@@ -241,7 +255,10 @@ def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
 
 
 def answer_all(run_dir: Path, questions: Questions) -> None:
-    """Answer the engine's questions until all hosts are logged in. Ctrl+C stops the run."""
+    """Answer the engine's questions until it is logged in to all hosts.
+
+    Ctrl+C stops the run.
+    """
     import asyncio
 
     from tui.engine.control import NotRunning, request

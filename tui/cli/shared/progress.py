@@ -66,9 +66,10 @@ BETWEEN = ("barrier", "measure", "collect")
 
 
 class ProgressDisplay:
-    """Prints a run on `out` (stderr) from its journal.
+    """Prints the progress of a run to `out` (stderr), from its journal.
 
-    With several steps it names the current one."""
+    Of several steps, names the current one.
+    """
 
     def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:
         self.out = out or sys.stderr
@@ -81,7 +82,7 @@ class ProgressDisplay:
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
-        """Skip finished steps of a run with many: print only the current one."""
+        """Print how many steps were done before, instead of a line for each."""
         begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
             self.begin_t = begun[-1].t
@@ -97,7 +98,7 @@ class ProgressDisplay:
             )
 
     def events(self, events: list[JournalEvent]) -> None:
-        """Print events that get a line of their own."""
+        """Print the events that deserve a line."""
         for event in events:
             if event.t < self.begin_t and isinstance(event, StepStarted | StepEnded | PhaseStarted):
                 continue  # before watching began: repeat only errors
@@ -115,7 +116,7 @@ class ProgressDisplay:
                 self.line(f"{clock(event.t)} {event.host + ': ' if event.host else ''}{event.text}")
 
     def point(self, event: PointOffered | PointDecided) -> None:
-        """Print the next point of a search, and the result of the last one."""
+        """Print the next point of a search, or the result of a point."""
         search = self.plan.search if self.plan is not None else None
         if search is None:
             return
@@ -134,11 +135,11 @@ class ProgressDisplay:
 
     @staticmethod
     def _place(search: Search, number: int) -> str:
-        """Return the number of a point and the total, which grows if points are repeated."""
+        """Return a point's number and the total, which grows if points are repeated."""
         return f"{number}/{max(number, points_planned(search))}"
 
     def step(self, event: StepStarted | StepEnded) -> None:
-        """Print the step that begins, and steps that were skipped or failed."""
+        """Print a step that starts, was skipped, or failed."""
         if self.plan is None or event.step >= len(self.plan.steps):
             return
         place = f"step {event.step + 1}/{len(self.plan.steps)}"
@@ -158,7 +159,7 @@ class ProgressDisplay:
             self.line(f"{clock(event.t)} {place}  {name}: {why}")
 
     def finding(self, t: float, found: LiveFinding) -> None:
-        """Print a finding once; notes wait for the end."""
+        """Print a finding once; notes are only in the final result."""
         if found.severity != "info":
             from tui.view.live_health import of_role  # few runs have findings
 
@@ -196,12 +197,12 @@ class ProgressDisplay:
 
 
 def clock(t: float) -> str:
-    """Return seconds since the start as a fixed-width clock."""
+    """Return seconds since the start of a run as a fixed-width time."""
     return f"{int(t) // 60:3d}:{int(t) % 60:02d}"
 
 
 def phase_text(event: PhaseStarted) -> str:
-    """Return a phase with its size, if known."""
+    """Return the name of a phase, with its size if known."""
     if event.total_bytes:
         more = "to write" if event.phase == "layout" else "in all"
         return f"{event.phase}: {units.size(event.total_bytes)} {more}"
@@ -209,8 +210,7 @@ def phase_text(event: PhaseStarted) -> str:
 
 
 def _latencies(view: DirectionView) -> str:
-    """Return the percentiles of the last interval, or its mean if the load generator prints no
-    more."""
+    """Return percentiles of the last interval, or the mean if there are no percentiles."""
     found, mean = view.interval_percentiles, view.lat_mean_ns
     if all(found.get(p) is None for p in PERCENTILES) and mean is not None:
         return f"mean {units.latency(mean)}"
@@ -237,9 +237,10 @@ def status_text(
     conditioning: str = "",
     roles: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
-    """Return the current figures of all hosts in one line.
+    """Return the current figures over all hosts in one line.
 
-    `conditioning`: progress of preconditioning; `roles`: names of parallel steps, by step."""
+    `conditioning`: progress of preconditioning. `roles`: names of parallel steps, by step.
+    """
     progress = state.progress(now_t)
     far = [
         cells_text(matrix) if matrix is not None else "",
@@ -271,7 +272,7 @@ def status_text(
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None if it cannot be read: following needs only the journal."""
+    """Return the plan of a run, None if it cannot be read: the journal is enough to follow."""
     from tui.journal.rundir import load_plan
 
     try:
@@ -281,7 +282,7 @@ def plan_of(run_dir: Path) -> Plan | None:
 
 
 class Checks:
-    """The checks of a followed run, loaded when first needed."""
+    """The checks of a run that is being followed; their modules are loaded on first use."""
 
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
@@ -289,7 +290,7 @@ class Checks:
         self.possible = True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
-        """Return new findings."""
+        """Return findings that are new since the last call."""
         if self.possible and self.findings is None and can_be_judged(state, now_t):
             self._load()
         return self.findings.look(state, now_t) if self.findings is not None else []
@@ -303,7 +304,10 @@ class Checks:
 
 
 def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
-    """Apply the existing journal and return it without samples, which would fill the memory."""
+    """Fold the existing journal into `state`; return its events without samples.
+
+    Samples would fill the memory.
+    """
     told = list[JournalEvent]()
     for event in tail:
         fold(state, event)
@@ -313,7 +317,7 @@ def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
 
 
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
-    """Print a run until it has ended or its engine is gone; return its state."""
+    """Print a run until it ends or its engine is gone; return its final state."""
     tail = JournalTail(run_dir / "journal.jsonl")
     state, checks = RunState(), Checks(run_dir)
     started = silent_since = time.monotonic()
@@ -353,7 +357,8 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
 def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int:
     """Follow a run like `watch`, and stream it.
 
-    With a stream on standard output the summary goes to stderr."""
+    If a stream goes to standard output, the summary goes to stderr.
+    """
     from tui.export.stream import parse_spec, streaming
 
     taken = any(parse_spec(spec)[1] == "-" for spec in specs)
@@ -365,7 +370,10 @@ def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int
 
 
 def followed(run_dir: Path) -> int:
-    """Follow a run to its end and return its exit code. Ctrl+C stops the run, twice aborts it."""
+    """Follow a run to its end; return its exit code.
+
+    Ctrl+C stops the run, a second Ctrl+C aborts it.
+    """
     with interrupts_stop(run_dir) as interrupts:
         state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     if state.exit_code is None:
@@ -389,8 +397,10 @@ _heads = msgspec.json.Decoder(_RecordFindings)
 
 
 def exit_code_of(state: RunState, run_dir: Path) -> int:
-    """Return the exit code of `run`: the engine's, 4 if it died, 1 if a finding invalidates the
-    run."""
+    """Return the exit code of `run`.
+
+    The engine's, 4 if the engine died, 1 if a finding invalidates the run.
+    """
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code
     try:
@@ -402,9 +412,10 @@ def exit_code_of(state: RunState, run_dir: Path) -> int:
 
 @contextmanager
 def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
-    """Turn SIGINT into stop, then abort, of the run; yields a list that counts them.
+    """Turn the first SIGINT into a stop of the run, the next into an abort.
 
-    SIGTERM leaves the run running."""
+    Yields a list that grows with each SIGINT. SIGTERM leaves the run running.
+    """
     seen: list[int] = []
 
     def on_interrupt(number: int, _frame: object) -> None:
@@ -426,7 +437,10 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record; after a crash `runs recover` writes it."""
+    """Wait until the engine has written the record.
+
+    After a crash of the engine, `runs recover` writes it.
+    """
     deadline = time.monotonic() + RECORD_PATIENCE_S
     while is_running(run_dir) and time.monotonic() < deadline:
         time.sleep(0.05)

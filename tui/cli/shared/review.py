@@ -25,7 +25,7 @@ FILES_SHOWN = 4
 
 
 def review_text(plan: Plan) -> str:
-    """Return everything that a run of this plan will do."""
+    """Return everything that a run of this plan will do, as text."""
     return "\n".join(_lines(plan))
 
 

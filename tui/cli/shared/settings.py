@@ -1,4 +1,4 @@
-"""The user's `config.yaml`: read, created with its comments, changed in place."""
+"""The user's `config.yaml`: read, create with comments, change in place."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from tui.model.settings import Settings, key_named, new_file, parse_settings
 
 
 def read_settings(path: Path) -> Settings:
-    """Return the settings of a file, defaults without one. Raises UsageError."""
+    """Return the settings in a file, or the defaults if it does not exist.
+
+    Raises UsageError.
+    """
     return parse_settings(text_of(path), str(path))
 
 
 def text_of(path: Path) -> str:
-    """Return the text of the file, empty without one. Raises UsageError."""
+    """Return the text of the file, empty if it does not exist. Raises UsageError."""
     try:
         return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -28,9 +31,10 @@ def text_of(path: Path) -> str:
 
 
 def make_file(path: Path) -> bool:
-    """Create the file with every key commented out, unless it exists; tell whether it was created.
+    """Create the file with every key commented out, unless it exists.
 
-    Raises UsageError."""
+    Returns whether it was created. Raises UsageError.
+    """
     if path.exists():
         return False
     save(path, new_file())
@@ -38,9 +42,10 @@ def make_file(path: Path) -> bool:
 
 
 def change(path: Path, name: str, value: str) -> None:
-    """Set one key to a YAML text; comments and order stay.
+    """Set a key to a value, given as YAML; comments and order of the file are kept.
 
-    Raises UsageError before writing: for a broken file, an unknown key, an invalid value."""
+    Raises UsageError, before writing, for a broken file, an unknown key or an invalid value.
+    """
     key_named(name)
     line = f"{name}: {value}"
     parse_settings(line, "config set")
@@ -65,7 +70,7 @@ def forget(path: Path, name: str) -> None:
 
 
 def _lines_of(text: str, name: str) -> range:
-    """Return the line numbers of a key: its own, and the indented ones below."""
+    """Return the line numbers of a key: its own line, and the indented lines below it."""
     lines = text.splitlines()
     begin = next((at for at, line in enumerate(lines) if line.startswith(f"{name}:")), None)
     if begin is None:
@@ -77,7 +82,10 @@ def _lines_of(text: str, name: str) -> range:
 
 
 def _uncommented(text: str, name: str, line: str) -> str:
-    """Insert the line of a key where a new file has it commented out, otherwise at the end."""
+    """Return the text with the line of a key inserted.
+
+    Where a new file has the key commented out, otherwise at the end.
+    """
     lines = text.splitlines()
     at = next(
         (place for place, found in enumerate(lines) if found.startswith(f"#{name}:")), len(lines)

@@ -1,4 +1,7 @@
-"""A report as a document. The last section has all that is needed to repeat the run."""
+"""The document of a report.
+
+Its last section has everything needed to repeat the run.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ SECONDS_NAMES = ("runtime", "ramp_time", "startdelay")
 
 
 def disclosure(record: RunRecord) -> Iterator[Block]:
-    """Yield the load, the target, and the tools of a run."""
+    """Yield the load, the target and the tools of a run, in full."""
     yield Facts([(name, texts) for name, texts in _facts(record) if texts])
     if record.profile.params:
         yield _params(record)
@@ -154,7 +157,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
 
 
 def _told(found: FactsTogether, what: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the facts that all hosts share, by subject, and which hosts differ in what."""
+    """Yield the facts that all hosts share, and the facts that differ, under the name `what`."""
     if not found.hosts:
         return
     lines = [*common_lines(found), *differing_lines(found)]
@@ -195,7 +198,10 @@ def _files_left(record: RunRecord) -> list[str]:
 
 
 def _params(record: RunRecord) -> DocumentTable:
-    """Return the resolved parameters, changed ones marked. Swept parameters are in the steps."""
+    """Return a table of the resolved parameters, changed ones marked.
+
+    Swept parameters are in the table of steps.
+    """
     profile = record.profile
     axes = record.matrix.axes if record.matrix is not None else []
     rows: list[list[TableCell]] = []
@@ -265,7 +271,7 @@ def _host(record: RunRecord, host: HostRecord) -> list[TableCell]:
 
 
 def _job_files(record: RunRecord) -> Iterator[Code]:
-    """Yield the first job file in full, and of the others the lines that differ from it."""
+    """Yield the first job file in full, and of the others only the lines that differ."""
     files = [each for each in record.profile.job_files if each.text.strip()]
     if not files:
         return
@@ -313,7 +319,7 @@ MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class ReportedRun:
-    """A run to report: record, directory if there is one, published results and history."""
+    """A run to report: record, run directory if any, published results, history."""
 
     record: RunRecord
     run_dir: Path | None = None
@@ -330,9 +336,10 @@ def report_of(
     drawn: bool = True,
     versus: Versus = ALONE,
 ) -> Report:
-    """Return the document of one run, or of several side by side, with charts if `drawn`.
+    """Return the report of one run, or of several side by side.
 
-    Raises UsageError for unreadable criteria of a profile."""
+    `drawn`: with charts. Raises UsageError for unreadable thresholds of a profile.
+    """
     sides = versus.parted([source.record for source in sources])
     names = names_of(sides) if len(sources) > 1 else [""]
     parts = [
@@ -530,7 +537,7 @@ def _history(source: ReportedRun, *, drawn: bool) -> Iterator[Block]:
 
 
 def _published(view: PublishedView | None) -> Iterator[Block]:
-    """Yield the run next to published results; whether they can be compared comes first."""
+    """Yield the run next to published results, after the note on whether they can be compared."""
     if view is None:
         return
     yield from (Paragraph(f"{note.label}: {note.text}") for note in view.badges)

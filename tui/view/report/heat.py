@@ -1,4 +1,4 @@
-"""Latency over time for a report: the histograms of the seconds, merged exactly into columns."""
+"""Latency heat maps of a report: per-second histograms, merged exactly into columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_COLUMNS = 120
 
 @dataclass(slots=True)
 class HeatMap:
-    """Counts by column and bucket of one direction. Column `k` starts at `k * width_s` seconds."""
+    """I/O counts of one direction by column and bucket. Column `k` starts at `k * width_s` s."""
 
     width_s: int
     columns: list[list[int]] = field(default_factory=list)
@@ -31,13 +31,14 @@ class HeatMap:
 
 
 Heat = dict[tuple[int, str], HeatMap]
-"""By index of the step and direction."""
+"""Heat maps by index of the step and direction."""
 
 
 def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
     """Return the heat maps of steps, all hosts merged; empty without a journal.
 
-    An interval counts in the column of its middle, by the corrected clock of its host."""
+    An interval counts in the column that contains its middle, by the host's corrected clock.
+    """
     path = run_dir / JOURNAL_FILE if run_dir is not None else None
     spans = {step.index: _Span.of(step) for step in steps if step.series is not None}
     if path is None or not path.is_file() or not spans:
@@ -62,7 +63,7 @@ def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The measured time of a step in run time, and the seconds per column."""
+    """The measured time of a step on the clock of the run, and the seconds per column."""
 
     start_s: float
     seconds: int
@@ -95,7 +96,10 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Adjacent columns of equal weight, `column` to `end` (exclusive), and their latency range."""
+    """A rectangle of a heat map: adjacent columns of equal weight, and a latency range.
+
+    From `column` up to `end`, exclusive.
+    """
 
     column: int
     end: int

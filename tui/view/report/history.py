@@ -1,4 +1,4 @@
-"""The history of a run's profile on its target: the headline of each run, and where it changed."""
+"""The history of a run's profile on its target: each run's headline, and lasting changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 
 
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
-    """Yield the history of the run's profile on its target; of a sweep, one a point."""
+    """Yield the history of the run's profile on its target; for a sweep, of each point."""
     for found in trends:
         yield Paragraph(*_said(found))
     if trends:
@@ -35,7 +35,7 @@ def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -
 
 
 def _said(found: Trend) -> tuple[str, str]:
-    """Return the last change in words, and its role."""
+    """Return the last change of a history as text, and its role."""
     runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
         few = (
@@ -59,7 +59,7 @@ def _percent(ratio: float) -> str:
 
 
 def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
-    """Return the spans between changes: first run, number of runs, median, change."""
+    """Return a table of the spans between changes: first run, number of runs, median, change."""
     rows: list[list[Cell]] = []
     for found in trends:
         metric, changes = BY_UNIT.get(found.unit), {each.at: each for each in found.changes}
@@ -97,7 +97,7 @@ def _left_out(count: int) -> str:
 
 
 def _apart(trends: Sequence[Trend]) -> str:
-    """Return how many runs are left out because they were measured differently."""
+    """Return how many runs were left out because they were measured differently, as text."""
     count = sum(each.runs for each in others_of(trends))
     return (
         f"{plural(count, 'more run')} left out: other parameters, hosts or tools." if count else ""
@@ -110,7 +110,10 @@ def _role(found: Trend, begin: int) -> str:
 
 
 def _chart(record: RunRecord, found: Trend) -> Chart:
-    """Return the headline by run: a line at the median of each span, this run filled."""
+    """Return a chart of the headline by run.
+
+    With a line at the median of each span; this run's point is filled.
+    """
     metric = BY_UNIT[found.unit]
     rows: list[dict[str, Any]] = []
     for number, run in enumerate(found.runs, 1):

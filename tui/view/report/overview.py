@@ -1,4 +1,4 @@
-"""The first screen of a report, and which steps it shows in detail."""
+"""The first screen of a report, and the choice of steps to show in detail."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEMBERS = 6
 
 
 def measured_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that measured something and count as results."""
+    """Return the steps that measured something and are results, not warm-ups or fills."""
     return [
         step
         for step in record.steps
@@ -33,9 +33,10 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 
 
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps shown with charts and hosts.
+    """Return the steps to show with charts and hosts.
 
-    All if there are few; of a matrix those of the headlines."""
+    All if there are few; of a matrix, the steps of its headlines.
+    """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:
         return measured
@@ -49,7 +50,7 @@ def detailed_steps(record: RunRecord) -> list[StepRecord]:
 
 
 def name_of(record: RunRecord, step: StepRecord) -> str:
-    """Return the name of a step among the others; empty for the only one."""
+    """Return the name of a step among several; empty for a single step."""
     if len(record.steps) == 1:
         return ""
     name = step.name.removeprefix(record.profile.tag).strip() or step.name
@@ -59,7 +60,8 @@ def name_of(record: RunRecord, step: StepRecord) -> str:
 def directions_of(step: StepRecord) -> list[str]:
     """Return the directions of a step to show.
 
-    `mixed` next to reads and writes is in tables only."""
+    `mixed` is only in tables if reads and writes are shown.
+    """
     found = in_order(step.results.aggregate)
     return [name for name in found if name != "mixed" or len(found) == 1]
 
@@ -72,7 +74,10 @@ STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
 
 
 def card_of(record: RunRecord, view: PublishedView | None, place: str, called: str = "") -> Card:
-    """Return the summary card of a run. `place` is the id of its part, `called` its letter."""
+    """Return the summary card of a run.
+
+    `place` is the id of the run's part, `called` its letter.
+    """
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)
     profile = record.profile
@@ -92,7 +97,7 @@ def card_of(record: RunRecord, view: PublishedView | None, place: str, called: s
 
 
 def headline_parts(record: RunRecord) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the headline; for a suite, how much was measured."""
+    """Return number, unit and name of the headline; for a suite, how much was measured."""
     found = record.headline
     if found is None:
         points = record.matrix.cells if record.matrix is not None else measured_steps(record)
@@ -127,7 +132,7 @@ def _point(record: RunRecord) -> str:
 
 
 def judged(record: RunRecord) -> tuple[str, str]:
-    """Return the verdict in a word or two, with its role."""
+    """Return the verdict in a few words, and its role."""
     if record.verdict is None and record.state == "running":
         return "still running, not judged yet", WARN
     if record.verdict is None:
@@ -144,7 +149,7 @@ def judged(record: RunRecord) -> tuple[str, str]:
 
 
 def said_of(record: RunRecord) -> Iterator[str]:
-    """Yield the reasons for the verdict: how the run ended, checks, the worst findings."""
+    """Yield the reasons for the verdict: end of the run, checks, worst findings."""
     if record.state == "imported":
         yield (
             "imported: figures as the load generator printed them; checks without data did not run"
@@ -207,7 +212,7 @@ def _names(names: list[str]) -> str:
 
 
 def _published(view: PublishedView | None) -> Iterator[str]:
-    """Yield the first figures next to published ones, and whether they can be compared."""
+    """Yield the first figures next to published ones, then whether they can be compared."""
     if view is None:
         yield "no published results for this profile"
         return

@@ -1,4 +1,7 @@
-"""Redact records: replace hosts, addresses, users, paths and free text consistently."""
+"""Redact records: replace hosts, addresses, users, paths; remove free text.
+
+A name has the same replacement in the whole report.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ WORDS_OF_OURS = _words(
     " figure outcome method id code role transport ended created_utc ended_utc utc start_utc"
     " end_utc sha256 benchtui_version answer"
 )
-"""Keys whose values are words of the schema: never replaced, even if a host is called `read`."""
+"""Keys whose values are words of the schema.
+
+They are never replaced, even if a host is called `read`.
+"""
 
 PLAIN_PARTS = _words(
     "bin boot data dev disk etc export exports fs home lib lib64 local log media mnt mount nfs opt"
@@ -112,8 +118,10 @@ TAG_OF_OURS = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{4}")
 
 @dataclass
 class Names:
-    """Names and their replacements: ``host-1`` for the first host of a report, in every run of
-    it."""
+    """Names and their replacements, shared by all runs of a report.
+
+    ``host-1`` is the first host.
+    """
 
     known: dict[str, str] = field(default_factory=dict)
     # too short to distinguish from other words
@@ -127,7 +135,7 @@ class Names:
     _pattern: re.Pattern[str] | None = None
 
     def give(self, name: str, kind: str) -> str:
-        """Return the replacement of a name, a new one for a new name."""
+        """Return the replacement of a name; a name seen first gets a new one."""
         key = name.casefold()
         if key not in self.known:
             self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -137,17 +145,17 @@ class Names:
         return self.known[key]
 
     def stands(self, word: str) -> bool:
-        """Tell whether a word has a replacement already, or identifies nothing."""
+        """Return whether a word may stay: it is a replacement, or identifies nothing."""
         return word in self.kept or word.casefold() in self.given
 
     def give_part(self, part: str) -> str:
-        """Return the replacement of a part of a path."""
+        """Return the replacement of one component of a path."""
         if len(part) >= LEAST_WORD or part.casefold() in self.known:
             return self.give(part, "dir")
         return self.in_paths.setdefault(part, f"d{len(self.in_paths) + 1}")
 
     def alias(self, name: str, other: str) -> None:
-        """Give a name the same replacement as another one, which has one."""
+        """Give `name` the replacement that `other` has."""
         if name and name.casefold() not in self.known:
             self.known[name.casefold()] = self.known[other.casefold()]
             self._pattern = None
@@ -167,7 +175,10 @@ class Names:
 
 
 def redacted(sources: Sequence[ReportedRun], words: Sequence[str] = ()) -> list[ReportedRun]:
-    """Return runs without names; `words` are further names. The runs on disk are unchanged."""
+    """Return the runs with all names replaced; `words` are further names to replace.
+
+    The runs on disk are unchanged.
+    """
     names = Names()
     for word in filter(None, (word.strip() for word in words)):
         names.give(word, "name")
@@ -177,7 +188,7 @@ def redacted(sources: Sequence[ReportedRun], words: Sequence[str] = ()) -> list[
 
 
 def _learn(names: Names, record: RunRecord) -> None:
-    """Collect every known name before any text is replaced."""
+    """Collect every name in a record, before any text is replaced."""
     for kind, hosts in (("host", record.hosts), ("server", record.servers)):
         for host in hosts:
             _learn_host(names, host.name, kind, str(host.facts.get("hostname") or ""))
@@ -203,9 +214,10 @@ def _learn(names: Names, record: RunRecord) -> None:
 
 
 def _learn_host(names: Names, name: str, kind: str, *others: str) -> None:
-    """Add a host: its other names and first label get the same replacement.
+    """Add a host. Its other names, and its first label, get the same replacement.
 
-    Its domains get their own."""
+    Its domains get their own.
+    """
     names.give(name, kind)
     first, *domains = name.split(".")
     for alias in (*others, first):
@@ -220,7 +232,7 @@ def _learn_domains(names: Names, labels: Sequence[str]) -> None:
 
 
 def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
-    """Add the source of a mount, and users, domains and file systems in its options."""
+    """Add the source of a mount, and the users, domains and file systems in its options."""
     own = str(facts.get("target_fstype") or "").casefold().split(".")
     _learn_source(names, str(facts.get("target_source") or ""), own)
     for value in NAMING.findall(str(facts.get("target_mount_options") or "")):
@@ -228,10 +240,11 @@ def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
 
 
 def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
-    """Add servers, pools and file systems of a mount source.
+    """Add the servers, pools and file systems named in a mount source.
 
-    Includes paths below ``:/`` and ``//SERVER``. `own`: words for the type of file system, which
-    stay."""
+    Also the paths after ``:/`` and ``//SERVER``. `own`: words that belong to the type of file
+    system, which stay.
+    """
     share = source.startswith("//")
     if "://" in source or (source.startswith("/") and not share):
         return
@@ -244,7 +257,7 @@ def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
 
 
 def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
-    """Tell whether a word in a mount source identifies nothing."""
+    """Return whether a word of a mount source identifies nothing."""
     low = word.casefold()
     plain = low in PLAIN_PARTS or low in NO_NAMES or low in FILE_SYSTEMS or low in own
     return (
@@ -256,7 +269,7 @@ def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
 
 
 def _sites(profile: ProfileRecord) -> Iterator[str]:
-    """Yield the sites that a preset names; they are public."""
+    """Yield the sites that a preset names. They are public and stay."""
     sources: list[ProfileRecord | MemberRecord] = [profile, *profile.members]
     for text in (text for each in sources for text in (each.text or "", *each.source.values())):
         yield from (found[3].casefold() for found in URL.finditer(text))
@@ -269,7 +282,10 @@ def _learn_user(names: Names, user: object) -> None:
 
 
 def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
-    """Return one run without names. Its journal is only read for histograms, merged over hosts."""
+    """Return one run with all names replaced.
+
+    Its journal is read only for histograms, which are merged over hosts.
+    """
     record = source.record
     kept = (
         record.run_id
@@ -294,7 +310,10 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
 
 
 def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
-    """Return a history without names: runs by number, `own` as in the rest of the report."""
+    """Return a history with run ids replaced by numbers.
+
+    The run `own` is called as in the rest of the report.
+    """
     runs = [
         msgspec.structs.replace(
             run, run_id=kept if run.run_id == own else f"run {place} of {len(found.runs)}"
@@ -306,7 +325,7 @@ def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
 
 
 def _without_names(view: PublishedView, names: Names) -> PublishedView:
-    """Return published results without names: the user's own baselines may contain some."""
+    """Return published results with names replaced: the user's own may contain some."""
     rows = [msgspec.structs.replace(row, label=names.in_text(row.label)) for row in view.rows]
     notes = [msgspec.structs.replace(note, text=names.in_text(note.text)) for note in view.notes]
     return msgspec.structs.replace(
@@ -315,7 +334,7 @@ def _without_names(view: PublishedView, names: Names) -> PublishedView:
 
 
 def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
-    """Return a record without free text, and without facts that are only a name."""
+    """Return a record's data without comments and notes, and without facts that are names."""
     profile = data["profile"]
     for each in (*data["hosts"], *data["servers"]):
         each["facts"] = {
@@ -336,12 +355,12 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
 
 @dataclass
 class Replacer:
-    """Replaces known names in texts, and names it recognises there."""
+    """Replaces known names in texts, and anything there that looks like a name."""
 
     names: Names
 
     def text(self, text: str) -> str:
-        """Return a text without names."""
+        """Return a text with names replaced."""
         found = WORLDWIDE.sub(self._as("id"), UUID.sub(self._as("id"), text))
         found = IPV4.sub(self._address, found)
         found = URL.sub(self._url, found)
@@ -372,7 +391,10 @@ class Replacer:
         return self.names.give(name, "server")
 
     def _url(self, match: re.Match[str]) -> str:
-        """Return a URL without names, password and query. Sites of presets stay."""
+        """Return a URL with names replaced, without password and query.
+
+        Sites of presets stay.
+        """
         scheme, user, host, port, path = match.groups(default="")
         if host.casefold() in self.names.public:
             return match[0]
@@ -380,7 +402,10 @@ class Replacer:
         return f"{scheme}{login}{self._host(host)}{port}{self._below(path)}"
 
     def _address(self, match: re.Match[str]) -> str:
-        """Return the replacement of an IP address; versions and times of day only look like one."""
+        """Return the replacement of an IP address.
+
+        Versions and times of day, which only look like one, stay.
+        """
         text = match[0] if match[0].endswith("::") else match[0].rstrip(":")
         try:
             known = ip_address(text)
@@ -393,7 +418,10 @@ class Replacer:
         )
 
     def _domain(self, match: re.Match[str]) -> str:
-        """Return the replacement of a host name; columns, files and options stay."""
+        """Return the replacement of a host name.
+
+        Names of columns, files and options, which only look like one, stay.
+        """
         first, last = match[0].partition(".")[0], match[1].lower()
         known = first.lower() in COLUMNS or last in {*KINDS, *self.names.tools} or first in CHECKS
         if match[0].casefold() in self.names.public or (known and last not in ENDINGS):
@@ -403,7 +431,7 @@ class Replacer:
         return self.names.give(match[0], "server")
 
     def _below(self, path: str) -> str:
-        """Return a path without names; system paths have none."""
+        """Return a path with its components replaced; system paths stay."""
         return path if SYSTEM.match(path) else PART.sub(self._part, path)
 
     def _part(self, match: re.Match[str]) -> str:
@@ -416,7 +444,10 @@ class Replacer:
 
 
 def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
-    """Return a document with its texts replaced, and host keys of maps. Schema words stay."""
+    """Return a document with its texts and the host names among its keys replaced.
+
+    Words of the schema stay.
+    """
     if isinstance(value, str):
         return value if key in WORDS_OF_OURS else replacer.text(value)
     if isinstance(value, list):
@@ -433,7 +464,10 @@ def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
 
 
 def _has_text(values: Sequence[Any]) -> bool:
-    """Tell whether a list may contain a text: long series of numbers are left as they are."""
+    """Return whether a list may contain text.
+
+    Long series of numbers need not be searched.
+    """
     return (
         not values
         or not isinstance(values[0], int | float | None)

@@ -47,7 +47,10 @@ def sweep_charts(record: RunRecord) -> Iterator[Chart]:
 def sweep_chart(
     table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int
 ) -> Chart:
-    """Return a table of the matrix over one of its axes, a curve for each value of the others."""
+    """Return a chart of a matrix table over one axis, a curve per value of the other axes.
+
+    `left_out`: number of curves not drawn.
+    """
     cells = [cell for each in found for cell in each.cells]
     numbers = sorted({(cell.numbers[axis], cell.texts[axis]) for cell in cells})
     logarithmic = is_logarithmic([number for number, _ in numbers])
@@ -152,9 +155,10 @@ def _sweep_spec(
 
 
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
-    """Yield the operations of an MPI benchmark: those that move bytes, then the others.
+    """Yield charts of an MPI benchmark's operations.
 
-    Each iteration is a point."""
+    First those that move bytes, then the others. Each iteration is a point.
+    """
     found = step.metadata.operations if step.metadata is not None else {}
     for moving in (True, False):
         known = {
@@ -223,7 +227,7 @@ def telemetry_charts(step: StepRecord) -> Iterator[Chart]:
 
 
 def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
-    """Yield CPU over all hosts: mean, lowest and highest, and the busiest core of any."""
+    """Yield the CPU over all hosts: mean, lowest, highest, and the busiest core."""
     curves = {
         "all cores": [by_second(each, "cpu.busy") for each in hosts],
         "busiest core": [by_second(each, "core.busy") for each in hosts],
@@ -308,7 +312,10 @@ def _telemetry_spec(
 
 
 def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
-    """Return a column by second of the measured window; without a name only unknown seconds."""
+    """Return a telemetry column by second of the measured window.
+
+    All seconds are unknown if there is no such column.
+    """
     start, end = host.start_s or 0.0, host.end_s if host.end_s is not None else host.t_s[-1]
     found: Seconds = [None] * max(1, round(end - start))
     for t, value in zip(host.t_s, host.values_of(name) if name else (), strict=False):
@@ -319,7 +326,7 @@ def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
 
 
 def _summed(hosts: Sequence[HostTelemetryRecord], families: Sequence[str], field: str) -> Seconds:
-    """Return the sum over hosts and subjects by second; unknown if a host has no sample."""
+    """Return the sum over hosts and devices by second; unknown if a host has no sample."""
     columns = [_of_host(each, families, field) for each in hosts]
     columns = [column for column in columns if column]
     length = max(map(len, columns), default=0)
@@ -346,9 +353,10 @@ def _is(name: str, families: Sequence[str], field: str) -> bool:
 
 
 def _counts(host: HostTelemetryRecord, name: str) -> bool:
-    """Tell whether a device's traffic counts.
+    """Return whether a device's traffic counts.
 
-    Devices below the target carry the same bytes again."""
+    Devices below the target's carry the same bytes again.
+    """
     parts = parse_column(name)
     return (
         parts.family != "dev"

@@ -1,4 +1,4 @@
-"""Searches in a report: answer, curve, throughput over hosts; several side by side."""
+"""Searches in a report: answer, load curve, throughput over hosts; also side by side."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPEN = 8.0  # latencies this far over all limits do not widen the axis
 
 
 def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
-    """Yield the result of a search: in words, as charts if `drawn`, as tables."""
+    """Yield the result of a search: text, tables and, if `drawn`, charts."""
     yield Facts([(name, [text]) for name, text, _ in answer_facts(search)])
     if drawn:
         yield from curve_chart(search)
@@ -54,7 +54,7 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
 
 
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> DocumentTable:
-    """Return a terminal table as a report table."""
+    """Return a report table with the columns of a terminal table."""
     heads = [Heading(column.title, right=column.right) for column in columns]
     told: list[list[Cell]] = [[_cell(column.runs(row)) for column in columns] for row in rows]
     return DocumentTable(title, heads, told)
@@ -68,7 +68,10 @@ def _cell(runs: Sequence[Run]) -> Cell:
 
 
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
-    """Yield latencies over achieved rate with limits, capacity and knee; none without points."""
+    """Yield a chart of latencies over achieved rate; nothing without points.
+
+    With limits, capacity and knee.
+    """
     found = traces(search)
     if not found:
         return
@@ -119,7 +122,7 @@ def _point(trace: Trace, each: CurvePoint, unit: str) -> dict[str, Any]:
 
 
 def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
-    """Return the limits of these traces as dashed lines with labels."""
+    """Return the limits of these traces as dashed, labelled lines."""
     drawn = {trace.most_ns for trace in found if trace.most_ns}
     texts = {
         each.most: limit_text(each)
@@ -139,7 +142,7 @@ def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec)
 
 
 def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
-    """Yield capacity and knee as vertical lines with interval bands."""
+    """Return vertical lines for capacity and knee, with bands for their intervals."""
     found = []
     answer, knee = search.answer, search.knee
     if (
@@ -160,7 +163,7 @@ def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
 
 
 def upright(figure: ConfidenceInterval, text: str, x: Spec, color: str, text_y: int) -> list[Spec]:
-    """Return the layers of a vertical line: label, and band if its interval is known."""
+    """Return the layers of a vertical line: label, and a band if the interval is known."""
     data = {"values": [{"x": figure.value, "lo": figure.low, "hi": figure.high, "t": text}]}
     band = {"data": data, "mark": {"type": "rect", "opacity": 0.13, "fill": color},
             "encoding": {"x": {**x, "field": "lo"}, "x2": {"field": "hi"}}}  # fmt: skip
@@ -188,7 +191,10 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 
 
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
-    """Yield throughput over hosts, linear growth, and the scaling law (extrapolation dashed)."""
+    """Yield throughput over hosts, with linear growth and the scaling law.
+
+    Its extrapolation is dashed.
+    """
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:
         return
@@ -274,7 +280,8 @@ ChartRow = dict[str, Any]
 def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Block]:
     """Yield the comparison of a search with the first one.
 
-    Figures with intervals, and throughput at the numbers of hosts that both have."""
+    Figures with intervals, and throughput at the numbers of hosts that both measured.
+    """
     yield Paragraph(f"Capacity, {name} compared with {first}:", LABEL)
     yield Facts(
         [(each.strip(), ["".join(text for text, _ in runs)]) for each, runs in search_facts(found)]
@@ -286,9 +293,10 @@ def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Bloc
 
 
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
-    """Yield the searches in one chart, if two are of the same kind.
+    """Yield the searches in one chart, if at least two are of the same kind.
 
-    Latency over load, or throughput over hosts."""
+    Latency over load, or throughput over hosts.
+    """
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)
 

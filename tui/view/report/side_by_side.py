@@ -38,27 +38,28 @@ COLORS = {"better": GOOD, "worse": "var(--bad)", "inconclusive": WARN}
 
 Sides = Sequence[Sequence[RunRecord]]
 Found = dict[str, Comparison]
-"""A side compared with A, by its name."""
+"""The comparison with A of each other side, by the side's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versus:
     """How the runs of a report are compared.
 
-    `sides`: the number of runs of each side, in order; empty: each run is a side. `across`:
-    parameters that may differ. `floors`: measured noise floors."""
+    `sides`: number of runs on each side, in order; if empty, each run is a side. `across`:
+    parameters that may differ. `floors`: measured noise floors.
+    """
 
     sides: tuple[int, ...] = ()
     across: tuple[str, ...] = ()
     floors: NoiseFloors | None = None
 
     def parted(self, records: Sequence[RunRecord]) -> list[list[RunRecord]]:
-        """Return the records by side."""
+        """Return the records grouped by side."""
         left = iter(records)
         return [list(islice(left, count)) for count in self.sides or [1] * len(records)]
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> Versus:
-        """Return the same for records without names (the second of each pair)."""
+        """Return the same for redacted records, which are the second of each pair."""
         return self if self.floors is None else replace(self, floors=self.floors.renamed(records))
 
 
@@ -66,7 +67,7 @@ ALONE = Versus()
 
 
 def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
-    """Return the names of the runs of each side: A, B, C; with several runs A1, A2."""
+    """Return the names of each side's runs: A, B, C; if a side has several runs, A1, A2."""
     names = [
         chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(sides))
     ]
@@ -78,7 +79,7 @@ def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
 
 
 def compared(sides: Sides, versus: Versus) -> Found:
-    """Return every side compared with the first."""
+    """Return the comparison of every other side with the first."""
     names = names_of([[side] for side in sides])
     return {
         name: compare(sides[0], side, versus.floors, versus.across)
@@ -87,13 +88,13 @@ def compared(sides: Sides, versus: Versus) -> Found:
 
 
 def answers(found: Found) -> Iterator[Paragraph]:
-    """Yield the sentence at the top of each comparison, as `compare` prints it."""
+    """Yield the result of each comparison, in the sentence that `compare` prints."""
     for name, each in found.items():
         yield Paragraph(sentence(each, name=name), ROLES.get(each.word, TEXT))
 
 
 def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
-    """Yield the evidence: runs, differences, figures, criteria, searches or tails."""
+    """Yield the evidence: runs, differences in setup, figures, thresholds, searches or tails."""
     yield _runs(sides)
     for name, each in found.items():
         yield from _gate(each, name)
@@ -141,7 +142,7 @@ def _runs(sides: Sides) -> DocumentTable:
 
 
 def _gate(found: Comparison, name: str) -> Iterator[Block]:
-    """Yield the differences, those that prevent a comparison first."""
+    """Yield the differences in setup, first those that prevent a comparison."""
     rows: list[list[TableCell]] = []
     for each in found.gate:
         weight: TableCell = "may matter" if each.matters else ("beside it", LABEL)
@@ -159,9 +160,10 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
 
 
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
-    """Yield the figures with their changes, and the changes as a chart.
+    """Yield the figures with their changes, as table and as chart.
 
-    Of a matrix only the headlines."""
+    For a matrix only the headlines.
+    """
     table = compared_figures_table(found, name)
     if table is not None:
         yield table
@@ -171,7 +173,10 @@ def _figures(found: Comparison, name: str) -> Iterator[Block]:
 
 
 def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
-    """Return the figures with their points; of a matrix only the headlines unless `every`."""
+    """Return the changes with the names of their points.
+
+    For a matrix only the headlines, unless `every`.
+    """
     several = len(found.points) > 1 and not every
     return [
         (point.name, each)
@@ -184,9 +189,10 @@ def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Chang
 def compared_figures_table(
     found: Comparison, name: str, *, every: bool = False
 ) -> DocumentTable | None:
-    """Return the figures with their changes; of a matrix only the headlines unless `every`.
+    """Return a table of figures with their changes; None without figures.
 
-    None without figures."""
+    For a matrix only the headlines, unless `every`.
+    """
     changes = _changes(found, every=every)
     if not changes:
         return None
@@ -224,7 +230,7 @@ def _row(point: str, each: Change, *, counted: bool) -> list[TableCell]:
 def changes_chart(
     changes: Sequence[tuple[str, Change]], title: str, *, several: bool = False
 ) -> Iterator[Chart]:
-    """Yield the changes as points with their intervals, better and worse ones in colour."""
+    """Yield a chart of the changes with their intervals, better and worse ones in colour."""
     rows: list[dict[str, Any]] = []
     for point, each in changes:
         if each.change is None or each.effect is None:
@@ -295,9 +301,10 @@ def _percent(ratio: float) -> float:
 
 
 def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
-    """Yield the latency distributions at the point of A's headline, a chart a direction.
+    """Yield the latency distributions of all sides at the point of A's headline.
 
-    All I/Os of the repetitions of a side are merged."""
+    One chart per direction. The I/Os of all repetitions of a side are merged.
+    """
     points = [points_of(side) for side in sides]
     shown = next(iter(detailed_steps(sides[0][0])), None)
     if (

@@ -1,4 +1,4 @@
-"""The charts of one step in a report; long series shortened without losing extremes."""
+"""Charts of one step in a report. Long series are shortened without losing extremes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class SeriesSpan:
-    """Some seconds of a series: mean, lowest and highest value. `t_s` is their middle."""
+    """Several seconds of a series: mean, lowest and highest value. `t_s` is their middle."""
 
     t_s: float
     mean: float | None
@@ -49,17 +49,18 @@ class SeriesSpan:
 
 
 def seconds_a_point(seconds: float, most: int = MOST_POINTS) -> int:
-    """Return the seconds per point of a chart."""
+    """Return how many seconds each point of a chart covers."""
     return max(1, ceil(seconds / most))
 
 
 def points_of(
     values: Values, step_s: float = 1.0, most: int = MOST_POINTS, weights: Values = ()
 ) -> list[SeriesSpan]:
-    """Return a series in at most `most` points: the mean of known values, and their extremes.
+    """Return a series in at most `most` points: mean of the known values, and extremes.
 
-    Points without known values are unknown. Means of latencies are weighted by the I/Os of their
-    seconds (`weights`)."""
+    A point without known values is unknown. Mean latencies are weighted by the I/Os of each second
+    (`weights`).
+    """
     width = seconds_a_point(len(values), most)
     return [
         _point(values[at : at + width], weights[at : at + width], (at + width / 2) * step_s)
@@ -75,7 +76,7 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
 
 
 def reading_note(seconds: int, what: str = "the seconds in it") -> str:
-    """Return how to read a down-sampled series; empty if nothing was left out."""
+    """Return how to read a down-sampled series; empty if each point is one second."""
     width = seconds_a_point(seconds)
     return (
         f"Each point is {width} s: the line is their mean, the band spans all {what}."
@@ -87,7 +88,7 @@ def reading_note(seconds: int, what: str = "the seconds in it") -> str:
 def rows_over(
     columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_POINTS
 ) -> list[SeriesSpan]:
-    """Return several series of equal length as one: mean, lowest and highest of all."""
+    """Return several series of equal length as one: mean, lowest and highest of all values."""
     length = max(map(len, columns), default=0)
     width = seconds_a_point(length, most)
     found = []
@@ -109,7 +110,7 @@ T = {"field": "t", "type": "quantitative"}
 
 
 def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart]:
-    """Yield the charts of a step; unknown figures have none."""
+    """Yield the charts of a step; figures that are unknown have none."""
     yield from _throughput(step)
     yield from _percentiles_over_time(step, heat)
     for name in directions_of(step):
@@ -132,7 +133,7 @@ def time_axis(seconds: float) -> Spec:
 
 
 def rate_axis(metric: ChartMetric, highest: float, title: str = "") -> Spec:
-    """Return the encoding of a rate from 0, in the units of the screens."""
+    """Return the encoding of a rate, from 0, in the units that screens use."""
     ticks = value_ticks(metric, highest, 4)
     name = title or METRICS[metric].title
     scale = {"domain": [0, ticks.positions[-1]], "nice": False}
@@ -143,7 +144,7 @@ def rate_axis(metric: ChartMetric, highest: float, title: str = "") -> Spec:
 
 
 def _throughput(step: StepRecord) -> Iterator[Chart]:
-    """Yield IOPS, and bandwidth if varying block sizes make its curve differ."""
+    """Yield charts of IOPS and, if varying block sizes give it another shape, of bandwidth."""
     series = step.series
     if series is None:
         return
@@ -161,7 +162,7 @@ def _throughput(step: StepRecord) -> Iterator[Chart]:
 
 
 def _known(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
-    """Return the rate of all hosts together by direction, where known."""
+    """Return the values of all hosts together by direction, where known."""
     columns = [column for column in series.columns if column.host is None]
     found = {
         each.direction: each.iops if metric == "iops" else each.bw_bytes_per_s for each in columns
@@ -178,7 +179,7 @@ def _seconds(series: SeriesRecord) -> float:
 def band_chart(
     metric: ChartMetric, curves: Mapping[str, Sequence[SeriesSpan]], seconds: float, title: str
 ) -> Chart:
-    """Return curves of a rate: lines are means, bands span the extremes."""
+    """Return a chart of rates: lines are means, bands span the extremes."""
     rows: Rows = [
         {"t": point.t_s, "v": point.mean, "lo": point.low, "hi": point.high, "d": name}
         for name, points in curves.items()
@@ -206,7 +207,7 @@ def band_chart(
 
 
 def band_layer(y: Spec, color: Spec, points: int) -> Spec:
-    """Return the layer from the lowest to the highest of each point, as wide as a point."""
+    """Return the layer of bands, from the lowest to the highest value of each point."""
     mark = {"type": "rule", "opacity": 0.3, "strokeWidth": round(max(1.5, 450 / max(points, 1)), 1)}
     return {
         "mark": mark,
@@ -215,7 +216,7 @@ def band_layer(y: Spec, color: Spec, points: int) -> Spec:
 
 
 def _single(curves: Mapping[str, Sequence[SeriesSpan]]) -> Any:
-    """Return how points are drawn where a line alone would be invisible."""
+    """Return how to mark points if curves have so few that a line would be invisible."""
     return (
         {"size": 24, "filled": True}
         if all(len(points) < 3 for points in curves.values())
@@ -232,9 +233,10 @@ def _range_text(metric: str, points: Sequence[SeriesSpan]) -> str:
 
 
 def _percentiles_over_time(step: StepRecord, heat: Heat) -> Iterator[Chart]:
-    """Yield a chart a direction: percentiles of all I/Os of a span, merged over hosts.
+    """Yield one chart per direction: percentiles over time, merged over hosts.
 
-    Without histograms: p99 and mean."""
+    Without histograms, p99 and mean.
+    """
     series = step.series
     if series is None:
         return
@@ -389,7 +391,7 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
 
 
 def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
-    """Yield latency by share of I/Os, the tail stretched by number of nines."""
+    """Yield latency by share of I/Os, with an axis by number of nines."""
     curves = {
         name: tail_curve(step.results.aggregate[name], name, kind) for name in directions_of(step)
     }
@@ -398,9 +400,10 @@ def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
 
 
 def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
-    """Return (1 / share of slower I/Os, latency in ns) of a histogram.
+    """Return (1 / share of slower I/Os, latency in ns) for a step's histogram.
 
-    It ends where too few I/Os are slower."""
+    The curve ends where too few I/Os are slower.
+    """
     latency = latency_of(result, name, kind)
     histogram = latency.buckets if latency is not None else None
     if latency is None or histogram is None:
@@ -409,7 +412,10 @@ def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
 
 
 def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
-    """Return the same from `total` I/Os by bucket."""
+    """Return (1 / share of slower I/Os, latency in ns) for counts by bucket.
+
+    `total`: number of all I/Os. The curve ends where too few I/Os are slower.
+    """
     found, reached = [], 0
     for index, count in counts:
         reached += count
@@ -420,7 +426,7 @@ def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
 
 
 def _thinned(points: list[tuple[float, float]]) -> Curve:
-    """Return distinguishable points only: 40 a nine."""
+    """Return only points far enough apart to be told apart: 40 per nine."""
     kept: Curve = []
     for x, y in points:
         if not kept or log10(x) - log10(kept[-1][0]) >= 0.025:
@@ -441,7 +447,7 @@ NINES = {
 
 
 def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution") -> Chart | None:
-    """Return latency by percentile, one curve a name."""
+    """Return a chart of latency by percentile, with a curve per name; None without curves."""
     rows: Rows = [{"x": x, "v": y, "d": name} for name, points in curves.items() for x, y in points]
     if not rows:
         return None
@@ -489,7 +495,7 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
 
 
 def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
-    """Yield a bar a host, hosts far below the median in another colour."""
+    """Yield a chart with a bar per host; hosts far below the median have another colour."""
     rates = rates_of(step, name)
     if len(rates) < 2:
         return

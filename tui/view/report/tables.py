@@ -38,9 +38,10 @@ def _right(*titles: str) -> list[DocumentColumn]:
 
 
 def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTable | None:
-    """Return the figures of a step over all hosts, a row a direction.
+    """Return the figures of a step over all hosts, one row per direction.
 
-    Also a row a job if there are several."""
+    If there are several jobs, also one row per job.
+    """
     kind = record.latency_kind_of(step)
     rows = []
     for name, result in step.results.aggregate.items():
@@ -85,7 +86,7 @@ def _latencies(
 
 
 def percentiles_table(step: StepRecord) -> DocumentTable | None:
-    """Return every percentile of every latency kind, with a column per direction and kind."""
+    """Return all percentiles of a step, one column per direction and latency kind."""
     found: list[tuple[str, LatencyRecord]] = []
     for name, result in step.results.aggregate.items():
         kinds = (("slat", result.slat), ("clat", result.clat), ("lat", result.lat))
@@ -130,7 +131,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
 
 
 def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
-    """Return the figures of each host; stragglers are marked."""
+    """Return the figures of each host, with stragglers marked."""
     rows = [row for name in step.results.aggregate for row in _host_rows(record, step, name)]
     if len(step.results.per_host) < 2 or not rows:
         return None
@@ -195,7 +196,7 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
 
 
 def operations_table(found: MetadataRecord) -> DocumentTable:
-    """Return what an MPI benchmark printed, and each iteration."""
+    """Return an MPI benchmark's operations: the printed statistics, and each iteration."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
     made = any(each.from_iterations for each in found.operations.values())
     whose = "" if made else rank_0_text(found)  # the tool reports the sum of all ranks
@@ -230,14 +231,15 @@ def _operation(name: str, each: OperationRecord, shown: int) -> list[TableCell]:
 
 
 def matrix_tables(record: RunRecord) -> list[MatrixTable]:
-    """Return the tables of a sweep, suite or repetitions."""
+    """Return the matrix tables of a run: its sweep, suite or repetitions."""
     return tables_of(cells_of_record(record))
 
 
 def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
-    """Return a table of the matrix.
+    """Return a table of the matrix for the report.
 
-    A grid if there is a column axis, otherwise a row a point with its latencies."""
+    A grid if there is a column axis, otherwise one row per point with its latencies.
+    """
     scale = scale_of(table.cells)
     title = title_of(table, profile=named)
     title = title[:1].upper() + title[1:]
@@ -309,7 +311,7 @@ OUTCOMES = {
 
 
 def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTable:
-    """Return a run, or a side, judged by its criteria."""
+    """Return the outcome of each threshold."""
     rows: list[list[TableCell]] = [
         [
             each.criterion,
@@ -335,7 +337,10 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
 
 
 def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[DocumentTable]:
-    """Yield telemetry of clients and servers while they measured: mean and maximum, in per cent."""
+    """Yield the telemetry of clients and of servers: mean and maximum in per cent.
+
+    Over the measured window.
+    """
     for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
         hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
         columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]
@@ -359,7 +364,7 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[D
 
 
 def objection_blocks(record: RunRecord) -> Iterator[Block]:
-    """Yield the objections and the recorded evidence; nothing if nothing was measured."""
+    """Yield the objections with their evidence; nothing if nothing was measured."""
     found = objections_to(record)
     if not found:
         return
@@ -379,7 +384,7 @@ def objection_blocks(record: RunRecord) -> Iterator[Block]:
 
 
 def _evidence(answer: ObjectionAnswer) -> str:
-    """Return the evidence, most important first, with the checks it comes from."""
+    """Return the evidence on an objection, most important first, with the checks it is from."""
     told = sorted(
         (each for each in answer.evidence if each.weight in ORDER),
         key=lambda each: ORDER.index(each.weight),

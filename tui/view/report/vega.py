@@ -1,6 +1,6 @@
-"""Vega-Lite charts drawn to SVG by vl-convert: no browser, no script, no network.
+"""Draw Vega-Lite charts as SVG with vl-convert: no browser, no script, no network.
 
-Colours by the page's CSS.
+The colours are those of the page's CSS.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ DURATION = (
 
 
 def marked_axis(ticks: Ticks, title: str | None = None) -> Spec:
-    """Return an axis with these marks and labels."""
+    """Return an axis with these ticks and labels."""
     positions, labels = list(ticks.positions), list(ticks.labels)
     return {
         "values": positions,
@@ -80,13 +80,13 @@ def marked_axis(ticks: Ticks, title: str | None = None) -> Spec:
 
 
 def _array(texts: Sequence[str]) -> str:
-    """Return texts as an array of Vega's expressions."""
+    """Return texts as an array literal of Vega's expression language."""
     quoted = (text.replace("\\", "\\\\").replace("'", "\\'") for text in texts)
     return "[" + ", ".join(f"'{text}'" for text in quoted) + "]"
 
 
 def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spec:
-    """Return a logarithmic axis for latencies in ns: a mark at 1, 2 and 5 of each power of ten."""
+    """Return a logarithmic axis for latencies in ns, ticks at 1, 2 and 5 of each decade."""
     powers = range(2, 12)
     wide = highest / max(lowest, 1.0) > 300
     marks = [factor * 10**power for power in powers for factor in ((1,) if wide else (1, 2, 5))]
@@ -98,9 +98,10 @@ def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spe
 
 
 def colors_of(names: Sequence[str]) -> Spec:
-    """Return the scale from names to colours.
+    """Return a colour scale for names.
 
-    Directions have their own colours; others are assigned in turn."""
+    Directions have fixed colours; others get theirs in turn.
+    """
     places = {
         name: COLORS.get(name) or SERIES[place % len(SERIES)] for place, name in enumerate(names)
     }
@@ -113,15 +114,19 @@ def layers(*found: Spec, height: int = HEIGHT, **more: Any) -> Spec:
 
 
 def svg_of(spec: Spec, alt: str) -> str:
-    """Return a chart as an SVG element that scales to the width of the page. `alt` describes it."""
+    """Return a chart as an SVG element that fills the width of the page.
+
+    `alt` describes it to screen readers.
+    """
     vl_convert = load_library("vl_convert", "an HTML report with charts")
     return cleaned(vl_convert.vegalite_to_svg({"config": CONFIG, "padding": 4, **spec}), alt)
 
 
 def cleaned(text: str, alt: str) -> str:
-    """Return a drawn SVG for a page.
+    """Return a drawn SVG prepared for the page.
 
-    Makes it small, names it for screen readers, and turns descriptions into tooltips."""
+    Made smaller, named for screen readers, with tooltips instead of descriptions.
+    """
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(text)
     for name in ("width", "height", "version", "class"):
@@ -168,7 +173,7 @@ def _clean(element: ElementTree.Element) -> None:
 
 
 def _join(parent: ElementTree.Element) -> None:
-    """Join neighbours of the same look into one path: a heat map has thousands of cells."""
+    """Join neighbouring shapes of one style into a path: a heat map has thousands of cells."""
     before: ElementTree.Element | None = None
     for child in list(parent):
         if child.tag != f"{{{SVG}}}path" or len(child) or child.get("aria-label"):
@@ -189,5 +194,8 @@ def _look(path: ElementTree.Element) -> dict[str, str]:
 
 
 def _tenth(found: re.Match[str]) -> str:
-    """Return a coordinate to a tenth of a pixel: more is invisible and doubles the file size."""
+    """Return a coordinate rounded to a tenth of a pixel.
+
+    More digits are invisible and double the file size.
+    """
     return f"{float(found[0]):.1f}".removesuffix(".0")

@@ -29,7 +29,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def html_of(report: Report) -> str:
-    """Return the complete file. Drawing takes about a tenth of a second a chart."""
+    """Return the report as a complete HTML file.
+
+    Drawing takes about 0.1 s per chart.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     engine = Environment(
@@ -58,14 +61,17 @@ def _css() -> Any:
 
 
 def _svg(chart: Chart) -> Any:
-    """Return a drawing as markup, serialised from a tree with only shapes and texts."""
+    """Return a chart as markup.
+
+    It is safe: serialised from a tree that has only shapes and texts.
+    """
     from markupsafe import Markup
 
     return Markup(svg_of(chart.spec, chart.alt))
 
 
 def _marked(table: DocumentTable) -> str:
-    """Return the names of the marked rows, to be visible when the table is folded."""
+    """Return the names of the marked rows, to show them while the table is folded."""
     return ", ".join(
         dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD))
     )
@@ -81,10 +87,11 @@ Shape = Literal["html", "md"]
 
 
 def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple[Problem, ...]]:
-    """Return a run with its published results; a running one as it is now.
+    """Return a run to report with its published results; a running one as it is now.
 
-    `baselines` is the user's own directory (problems are about files in it); None: shipped results
-    only. Raises BenchtuiError."""
+    `baselines` is the directory of the user's own published results, whose problems are returned;
+    None: shipped results only. Raises BenchtuiError.
+    """
     record = load_record(run_dir)
     view, problems = published(record, baselines)
     marks = read_marks(run_dir)
@@ -94,10 +101,11 @@ def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple
 def with_histories(
     sources: Sequence[ReportedRun], store: RunStore, *, always: bool = False
 ) -> list[ReportedRun]:
-    """Return the runs with the history of their profile on their target.
+    """Return the runs, each with the history of its profile on its target.
 
-    Runs of the same history share it. Only runs measured alike count. A history of fewer than
-    SHOWN_FROM runs is left out unless `always`. Raises UsageError."""
+    Only runs measured alike are in a history; reported runs with the same history share it. A
+    history of fewer than SHOWN_FROM runs is left out unless `always`. Raises UsageError.
+    """
     from tui.analysis.setup import head_at, head_of, measured, measured_at
     from tui.analysis.trend import trends_of
 
@@ -125,10 +133,11 @@ def written(
     words: Sequence[str] = (),
     versus: Versus = ALONE,
 ) -> str:
-    """Return the report of these runs.
+    """Return the report of runs as text of a file.
 
-    `redact` removes names, addresses and notes, and `words`. Raises UsageError for unreadable
-    criteria of a profile."""
+    `redact` removes names, addresses, notes and `words`. Raises UsageError for unreadable
+    thresholds of a profile.
+    """
     remarks = []
     if redact:
         from tui.view.report.redact import REMARK, redacted
