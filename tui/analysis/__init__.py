@@ -1,1 +1,1 @@
-"""Compare runs, follow them over time, compare them with published results."""
+"""Analysis of several runs: comparison, A/B tests, history, published results."""

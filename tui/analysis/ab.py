@@ -1,4 +1,4 @@
-"""Stopping rules of A/B tests, and their interim looks on disk."""
+"""Stopping rules of A/B tests, and the files that keep their interim looks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ PRICE = 95.0
 
 @dataclass(frozen=True, slots=True)
 class InterimLook:
-    """The result after `runs` of both sides: B / A with its repeated 95 % interval, and whether it
-    decides.
+    """The result after `runs` runs of both sides: B / A with its repeated 95 % interval.
 
-    `detectable` is the smallest change (a share) that so many runs detect with a power of 90 %;
-    `most` the maximum number of runs, as estimated so far; `alpha` the error probability of this
-    look, `spent` that of all looks so far.
+    `answer`: whether this decides the test. `detectable`: the smallest change, as a share, that so
+    many runs detect with a power of 90 %. `most`: maximum number of runs, as estimated so far.
+    `alpha`: error probability of this look; `spent`: that of all looks so far.
     """
 
     runs: int
@@ -61,8 +60,9 @@ class InterimLook:
 
 @dataclass(frozen=True, slots=True)
 class PastLooks:
-    """Looks of earlier runs of this test at the existing runs, and the error spent on runs since
-    removed (`lost`).
+    """Earlier looks of a test at runs that still exist.
+
+    `lost`: the error spent on looks at runs that were removed since.
     """
 
     looks: Sequence[InterimLook] = ()
@@ -70,7 +70,7 @@ class PastLooks:
 
     @property
     def spent(self) -> float:
-        """The error spent by all of them."""
+        """The error spent by all earlier looks, lost ones included."""
         return self.lost + sum(each.alpha for each in self.looks)
 
 
@@ -78,20 +78,20 @@ NOTHING_MADE = PastLooks()
 
 
 def side_of(index: int) -> str:
-    """Return the side of the run with this number, counted from 0."""
+    """Return the side of run number `index`, counted from 0, in ABBA order."""
     return ORDER[index % len(ORDER)]
 
 
 def spent(share: float) -> float:
-    """Return how much of alpha is spent at a share of the runs."""
+    """Return how much of alpha may be spent once a share of the runs is done."""
     return ALPHA * log(1 + (e - 1) * min(max(share, 0.0), 1.0))
 
 
 def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
-    """Return the runs to plan for so that a change of `detect` is found in 9 of 10 experiments.
+    """Return the number of runs to plan for, to find a change of `detect` in 9 of 10 tests.
 
-    Both are shares; the run-to-run deviation has so many degrees of freedom. On average half as
-    many are needed if there is such a change.
+    `detect` and `deviation` (run to run) are shares; `degrees` of freedom of the deviation. If
+    there is such a change, half as many runs are needed on average.
     """
     needed = PRICE * (deviation / log(1 + detect)) ** 2 * (1 + WARY / degrees)
     return max(LEAST_MOST, 2 * ceil(needed / 2))
@@ -105,10 +105,10 @@ def after_looks(
     floor: Floor | None = None,
     made: PastLooks = NOTHING_MADE,
 ) -> tuple[InterimLook | None, list[InterimLook]]:
-    """Return the current result (None before four repetitions), and the looks made for it now.
+    """Return the current result, None below four runs, and the looks made just now.
 
     Looks are made at 4, 6, 8 ... runs. Earlier looks stay as they were, even if the request
-    changes; without error budget left, a look only estimates the number of runs.
+    changes. Once the error budget is spent, a look only estimates the number of runs.
     """
     pairs = min(len(a), len(b))
     if 2 * pairs < LEAST_RUNS:
@@ -138,11 +138,11 @@ def look(
     floor: Floor | None = None,
     before: float = 0.0,
 ) -> InterimLook:
-    """Return the result of as many repetitions of both sides; there is time for `room` runs,
-    `before` is spent.
+    """Return the result of equally many runs of both sides.
 
-    The error spent depends on the runs needed to detect a change of `detect`, not on time. The
-    deviation is that of the repetitions, pooled with a noise floor measured earlier.
+    There is time for `room` runs; `before` is the error spent so far. The error spent by this look
+    depends on the runs needed to detect a change of `detect`, not on time. The deviation is that of
+    the runs, pooled with a noise floor measured earlier.
     """
     logs = [log(each) for each in a], [log(each) for each in b]
     runs = len(a) + len(b)
@@ -174,7 +174,7 @@ LOOK_SCHEMA = "benchtui.looks/1"
 
 
 class KeptLook(Struct, frozen=True):
-    """A look, and the runs of both sides it used, in order."""
+    """A saved look, and the ids of the runs of both sides that it used, in order."""
 
     look: InterimLook
     a: list[str]
@@ -192,9 +192,9 @@ _decoder = PlainDecoder(_LooksFile)
 def keep_looks(
     looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str], runs_dir: Path
 ) -> list[KeptLook]:
-    """Save the looks at the runs of two sides, given by ids in order, and return what is saved.
+    """Save looks at the runs of two sides, and return what was saved.
 
-    Raises NotComparableError.
+    `a`, `b`: ids of the runs in order. Raises NotComparableError.
     """
     found = [KeptLook(look, list(a[: look.runs // 2]), list(b[: look.runs // 2])) for look in looks]
     for each in found:
@@ -225,9 +225,9 @@ def looks_after(run_dir: Path) -> list[KeptLook]:
 
 
 def made_at(kept: Iterable[KeptLook], a: Sequence[str], b: Sequence[str]) -> PastLooks:
-    """Return the looks valid for these runs.
+    """Return the saved looks that are valid for these runs.
 
-    Of looks at other runs only the error spent remains.
+    For looks at other runs, only the error they spent is kept.
     """
     looks, lost = list[InterimLook](), 0.0
     for each in kept:

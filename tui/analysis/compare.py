@@ -1,5 +1,6 @@
-"""Compare two sets of runs: sides of repetitions, and every figure of every point with its change,
-interval and verdict.
+"""Compare two sides, each one run or several repetitions.
+
+Every figure of every point gets its change, interval and verdict.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ HOSTS = "hosts"  # its name in --across
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of one point: A, B, and the difference."""
+    """One figure of one point: A, B, and the change."""
 
     figure: Headline
     name: str  # read.p99, as in thresholds
@@ -76,14 +77,15 @@ class Change:
 
     @property
     def counts(self) -> bool:
-        """Whether builds depend on it: for single runs only the headline, since one stall changes
-        their tails.
+        """Whether the exit code for builds depends on this figure.
+
+        For single runs only the headline counts, because one stall changes all tails.
         """
         return self.headline or (self.effect is not None and self.effect.method == "repetitions")
 
     @property
     def within_runs(self) -> bool:
-        """Whether it is of single runs with unknown run-to-run noise."""
+        """Whether single runs are compared whose run-to-run noise is unknown."""
         return self.effect is not None and self.effect.method in WITHIN_RUNS
 
     @property
@@ -95,8 +97,9 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor if that
-        is larger.
+        """Whether B may be worse by more than 5 %.
+
+        With repetitions: by more than the noise floor, if that is larger.
         """
         effect = self.effect
         if self.word != "inconclusive" or self.within_runs:
@@ -109,20 +112,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PointChange:
-    """Changes of one point: its headline first, then all other figures."""
+    """The changes of one point, the headline first."""
 
     name: str
     changes: tuple[Change, ...]
 
     @property
     def headline(self) -> Change | None:
-        """The headline, declared before the run."""
+        """The change of the headline, which was declared before the run."""
         return next((each for each in self.changes if each.headline), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of B with A."""
+    """B compared with A, point by point."""
 
     a: tuple[RunRecord, ...]
     b: tuple[RunRecord, ...]
@@ -133,17 +136,17 @@ class Comparison:
 
     @property
     def obstacles(self) -> list[SetupDifference]:
-        """Why the runs are not comparable; empty if they are."""
+        """The differences in setup that make the runs incomparable; empty if there are none."""
         return [each for each in self.gate if each.blocks]
 
     @property
     def changes(self) -> list[Change]:
-        """All figures of all points."""
+        """The changes of all figures at all points."""
         return [change for point in self.points for change in point.changes]
 
     @property
     def undecided(self) -> bool:
-        """Whether the headlines are too uncertain to say if B is worse."""
+        """Whether the headlines are too uncertain to say that B is not worse."""
         if self.search is not None:
             return self.search.word in UNKNOWN_WORDS
         headlines = [each for each in self.changes if each.headline]
@@ -173,9 +176,9 @@ def compare(
     floors: NoiseFloors | None = None,
     across: Collection[str] = (),
 ) -> Comparison:
-    """Compare B with A; each side is one run, or several repetitions.
+    """Compare B with A. Each side is one run, or several repetitions.
 
-    Searches are compared by their results.
+    Searches are compared by their results. Parameters in `across` may differ.
     """
     searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
     if all(searches) and sum(map(len, searches)) == len(a) + len(b):
@@ -206,7 +209,7 @@ def _shared(a: ComparedPoint, b: ComparedPoint) -> list[Headline]:
 def _floor(
     floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline
 ) -> Floor | None:
-    """Return the noise floor of a figure, the larger one if both sides have one."""
+    """Return the noise floor of a figure; the larger one if both sides have one."""
     records = [point.attempts[0].record for point in (a, b)]
     known = (
         [floors.floor(record, name_of(a, figure)) for record in records]
@@ -219,7 +222,10 @@ def _floor(
 
 
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
-    """Return one figure with its effect; verdicts are added when all figures are known."""
+    """Return one figure of both sides with its effect.
+
+    Verdicts need all figures and are added later.
+    """
     values = [
         [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
         for point in (a, b)
@@ -251,7 +257,10 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
 
 
 def _of_nothing(change: Change) -> Change:
-    """Return a change if a figure is 0: no test is needed for a side that did no I/O."""
+    """Return a change with its verdict if a figure is 0.
+
+    A side that did no I/O needs no test.
+    """
     a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
     always = all(
         min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b)
@@ -277,7 +286,10 @@ def effect_of(
     figure: Headline,
     values: Sequence[Sequence[float]],
 ) -> stats.Effect:
-    """Return the effect of repetitions, or of single runs as far as their own data show it."""
+    """Return the effect between repetitions, or between single runs.
+
+    For single runs, as far as their own seconds or iterations show it.
+    """
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
         if min(map(len, iterations)) >= LEAST_RANKED_REPETITIONS and all(map(all, iterations)):
@@ -292,10 +304,7 @@ def effect_of(
 
 
 def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return the uncertainty of a figure from the run itself.
-
-    None if it cannot be derived.
-    """
+    """Return the uncertainty of a figure from the run itself; None if it cannot be derived."""
     columns = attempt.series(figure)
     if columns is None:
         return None
@@ -318,8 +327,10 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return the uncertainty of a step's percentile (None: the mean), from its seconds and
-    histogram.
+    """Return a function for the uncertainty of a step's percentile, or mean if None.
+
+    It is derived from the seconds and the histogram of the step: standard error of the logarithm,
+    degrees of freedom.
     """
     steps = {step.index: step for step in record.steps}
 
@@ -335,8 +346,9 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 
 
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return the uncertainty of a percentile over a few seconds: from ranks, doubled for correlated
-    seconds.
+    """Return the uncertainty of a percentile for a run of few seconds.
+
+    From ranks, with the error doubled because seconds are correlated.
     """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:
@@ -347,8 +359,9 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
-    """Return the uncertainty of the share of I/Os beyond a percentile, from its variation over
-    time.
+    """Return the uncertainty of the share of I/Os beyond a percentile.
+
+    From the variation of that share over time.
     """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
@@ -366,8 +379,9 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
 def _judged(changes: Iterable[Change]) -> list[Change]:
     """Return the changes with their verdicts.
 
-    Headlines, declared before the run, are tested as a family of their own. Both families share the
-    error of 5 %; if all headlines differ, their part goes to the others (Wiens 2003).
+    Headlines, declared before the run, are tested as one family, all other figures as another. The
+    families share the error of 5 %; if all headlines differ, their part goes to the other figures
+    (Wiens 2003).
     """
     found = [each if _is_tested(each) else _untested(each) for each in changes]
     alpha = HEADLINE_ALPHA
@@ -390,14 +404,14 @@ def _is_tested(change: Change) -> bool:
 
 
 def _untested(change: Change) -> Change:
-    """Return a change of single runs with unknown run-to-run noise: it may be noise."""
+    """Return a change of single runs as inconclusive: it may be run-to-run noise."""
     if change.effect is None or change.effect.p is None:
         return _worded(change, 0, 0.0)
     return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
 
 
 def _worded(change: Change, family: int, alpha: float) -> Change:
-    """Return a change with its verdict and, if needed, the reason."""
+    """Return a change with its verdict and, if there is one to give, the reason."""
     effect = change.effect
     if effect is None:
         return change
@@ -439,9 +453,9 @@ def _percent(share: float) -> str:
 
 
 class Sides(Struct, frozen=True):
-    """Runs grouped side by side, by index.
+    """Runs grouped into sides, by index.
 
-    `by` is what they were grouped by, empty if each is on its own.
+    `by`: what they were grouped by; empty if each run is a side of its own.
     """
 
     places: tuple[tuple[int, ...], ...]
@@ -449,11 +463,11 @@ class Sides(Struct, frozen=True):
 
     @property
     def meant(self) -> bool:
-        """Whether the sides were declared before the runs."""
+        """Whether the sides were declared before the runs, by `ab`."""
         return self.by == BY_AB
 
     def turned(self, times: int) -> Sides:
-        """Return the sides with another one first."""
+        """Return the sides rotated by `times`, so that another one is first."""
         first = times % len(self.places)
         return structs.replace(self, places=self.places[first:] + self.places[:first])
 
@@ -462,16 +476,16 @@ BY_AB = "benchtui ab"
 
 
 def apart(records: Sequence[RunRecord]) -> Sides:
-    """Return each run as a side of its own."""
+    """Return sides of one run each."""
     return Sides(tuple((place,) for place in range(len(records))))
 
 
 def joined(records: Sequence[RunRecord]) -> Sides:
-    """Group runs that repeat each other, in order of first appearance.
+    """Group runs that repeat each other into sides, in order of first appearance.
 
-    By the sides of `ab` if declared, else by configuration (profile, parameters, target, hosts),
-    else by the first tag that gives several sides, but fewer than runs. Otherwise each run is on
-    its own.
+    By the sides of `ab` if declared, otherwise by configuration (profile, parameters, target,
+    hosts), otherwise by the first tag that gives several sides, but fewer than runs. If none
+    applies, each run is a side of its own.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),
@@ -488,15 +502,15 @@ def joined(records: Sequence[RunRecord]) -> Sides:
 
 
 def _of_ab(record: RunRecord) -> object:
-    """Return a run's side in its experiment; a run without one is on its own."""
+    """Return the side of a run in its A/B test; a run outside of tests is on its own."""
     side = record.tags.get(AB_SIDE_TAG)
     return record.run_id if side is None else (record.tags.get(AB_TAG), side)
 
 
 def _configuration(record: RunRecord) -> object:
-    """Return the configuration that repetitions share.
+    """Return the configuration that repetitions have in common.
 
-    The points that a search chose do not count.
+    Without the points that a search chose.
     """
     if record.search is None:
         return configuration(record).key
@@ -506,9 +520,9 @@ def _configuration(record: RunRecord) -> object:
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the parameters that differ and so prevent a comparison, unless intended.
+    """Return the parameters whose difference prevents a comparison, unless intended.
 
-    `hosts`: their number.
+    ``hosts`` stands for the number of hosts.
     """
     names: set[str] = set()
     for each in found:
@@ -518,7 +532,7 @@ def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def check_across(names: Iterable[str], records: Iterable[RunRecord]) -> None:
-    """Raise UsageError for an unknown parameter in --across."""
+    """Raise UsageError if --across names an unknown parameter."""
     known = [*sorted(_params(records)), HOSTS]
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Judge runs by thresholds: those of their profile, and those given on the command line."""
+"""Judge runs by thresholds: those of the profile, and those of the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JUNIT: dict[Outcome, junit.Outcome] = {
 
 
 class JudgedCriterion(Struct, frozen=True):
-    """The result of a threshold for one figure of one point.
+    """The outcome of a threshold for one figure of one point.
 
     `measured` and `why` are text.
     """
@@ -43,7 +43,7 @@ class JudgedCriterion(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As text: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
+        """The outcome as text: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
         if self.why:
             return f"criterion {self.outcome}: {self.why}"
         where = f" at {self.point}" if self.point else ""
@@ -52,14 +52,14 @@ class JudgedCriterion(Struct, frozen=True):
 
     @property
     def case(self) -> junit.Case:
-        """As a test case for build servers."""
+        """The outcome as a JUnit test case."""
         return junit.Case(
             f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds"
         )
 
 
 def named_criteria(texts: Iterable[str]) -> list[Criterion]:
-    """Return the thresholds given by the user. Raises UsageError."""
+    """Return the thresholds that the user typed. Raises UsageError."""
     try:
         return [parse_criterion(text) for text in texts]
     except ValueError as error:
@@ -69,10 +69,10 @@ def named_criteria(texts: Iterable[str]) -> list[Criterion]:
 def criteria_of(
     records: Iterable[RunRecord], named: Iterable[str] = ()
 ) -> list[Criterion | JudgedCriterion]:
-    """Return the thresholds of the records' profiles and the given ones, without duplicates.
+    """Return the thresholds of the runs' profiles and the typed ones, each once.
 
-    Raises UsageError. Thresholds in a record that this version cannot read are returned as judged;
-    the rest of the record does not depend on them.
+    Thresholds in a record that this version cannot read are returned as judged; the rest of the
+    record does not depend on them. Raises UsageError.
     """
     found: dict[str, Criterion | JudgedCriterion] = {}
     for text in dict.fromkeys(text for record in records for text in record.criteria):
@@ -84,7 +84,7 @@ def criteria_of(
 
 
 def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[JudgedCriterion]:
-    """Judge B of a comparison by its profile's thresholds and the given ones.
+    """Judge side B by the thresholds of its profile and the typed ones.
 
     Raises UsageError.
     """
@@ -100,9 +100,9 @@ def judge(
     *,
     comparable: bool = True,
 ) -> list[JudgedCriterion]:
-    """Judge B by its thresholds.
+    """Judge side B by its thresholds.
 
-    Relative ones apply to its change against A, and are left out without an A.
+    Relative thresholds apply to the change from A, and are left out without A.
     """
     ours, theirs = points_of(a), points_of(b)
     found = []
@@ -127,10 +127,9 @@ def judge(
 def _judged(
     criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint
 ) -> Iterator[JudgedCriterion]:
-    """Yield the result for each figure of a point that the threshold names; nothing if there is
-    none.
+    """Yield the outcome for each figure of a point that the threshold names.
 
-    A percentile with too few samples beyond it does not count as met.
+    A threshold is not met by a percentile with too few samples beyond it.
     """
     for figure in _figures(criterion, b):
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
@@ -161,7 +160,7 @@ def _judged(
 def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
     """Yield the figures that a threshold names.
 
-    Of reads and writes together only if that is named.
+    Reads and writes together only if they are named as such.
     """
     if criterion.metric == "ops":
         names = {
@@ -181,7 +180,10 @@ def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
 
 
 def _moving(step: StepRecord) -> list[str]:
-    """Return the operations of an MPI program that move bytes: they have IOPS and bandwidth."""
+    """Return the operations of an MPI program that move bytes.
+
+    These have IOPS and bandwidth.
+    """
     found = step.metadata.operations if step.metadata is not None else {}
     return [name for name, each in found.items() if each.bytes_per_op]
 

@@ -1,4 +1,4 @@
-"""Results of runs in the points they share, and the run-to-run noise of a profile."""
+"""Results of runs at the points that they share, and the run-to-run noise of a profile."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class PointRepetition(Struct, frozen=True):
 
     @property
     def latency_kind(self) -> str:
-        """The latency kind of its figures."""
+        """The latency kind of the figures, such as clat."""
         return self.record.latency_kind_of(self.step)
 
     def value(self, figure: Headline) -> float | None:
-        """Return a figure.
+        """Return a figure; None if it was not measured.
 
-        None if not measured, `units.Few` if too few samples are beyond it.
+        `units.Few` if too few samples are beyond a percentile.
         """
         return step_value(
             figure, self.step.results.aggregate, self.latency_kind, self.step.metadata
         )
 
     def latency(self, figure: Headline) -> figures.Latency | None:
-        """Return the latency that a figure belongs to."""
+        """Return the latency statistics that contain a figure."""
         result = self.step.results.aggregate.get(self.found_in(figure))
         return (
             None
@@ -62,13 +62,14 @@ class PointRepetition(Struct, frozen=True):
         )
 
     def found_in(self, figure: Headline) -> str:
-        """Return the direction that has a figure: reads plus writes may be `both`, or a single
-        direction.
+        """Return the direction in the record that has a figure.
+
+        Reads plus writes may be recorded as `both`, or as a single direction.
         """
         return figures.found_in(figure, self.step.results.aggregate)
 
     def series(self, figure: Headline) -> SeriesColumns | None:
-        """Return per-second values of all hosts together."""
+        """Return the per-second values of all hosts together, in the figure's direction."""
         found = self.step.series.columns if self.step.series is not None else []
         wanted = self.found_in(figure)
         return next(
@@ -76,14 +77,15 @@ class PointRepetition(Struct, frozen=True):
         )
 
     def iterations(self, figure: Headline) -> list[float]:
-        """Return the iterations of an MPI program's operation, in the unit of the figure."""
+        """Return the figure in each iteration of an MPI program's operation."""
         operations = self.step.metadata.operations if self.step.metadata is not None else {}
         return iteration_values(operations.get(figure.direction), figure.metric)
 
 
 class ComparedPoint(Struct, frozen=True):
-    """One point of a sweep, one profile of a suite, or the whole run: its repetitions and its
-    headline.
+    """A point of a sweep, a profile of a suite, or the whole run.
+
+    With its repetitions and its headline.
     """
 
     key: PointKey
@@ -99,7 +101,7 @@ class ComparedPoint(Struct, frozen=True):
         return list(dict.fromkeys([*first, *found]))
 
     def merged(self, name: str) -> Histogram:
-        """Return the latencies of a direction, merged over all repetitions.
+        """Return a direction's latencies, merged over all repetitions.
 
         Empty without histograms.
         """
@@ -112,7 +114,7 @@ class ComparedPoint(Struct, frozen=True):
 
 
 def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
-    """Return the points of runs that repeat each other, in order of first appearance."""
+    """Return the points of runs that repeat each other, by key, in order of first appearance."""
     found: dict[PointKey, ComparedPoint] = {}
     for record in records:
         for cell, steps in by_point(record.steps).items():
@@ -144,7 +146,7 @@ def _name(cell: str, step: StepRecord) -> str:
 
 
 def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
-    """Return the headline of a step: in a suite that of its member."""
+    """Return the headline of a step; in a suite, that of the step's profile."""
     cells = record.matrix.cells if record.matrix is not None else []
     own = next((cell.headline for cell in cells if step.index in cell.steps), None)
     found = own or record.headline
@@ -179,23 +181,24 @@ Key = tuple[str, int | None, str | None, tuple[str, ...], str]
 
 
 class Floor(Struct, frozen=True):
-    """Noise of a figure over `n` equal runs: `cov` is their deviation relative to the mean."""
+    """The noise of a figure over `n` identical runs.
+
+    `cov`: standard deviation relative to the mean.
+    """
 
     n: int
     cov: float
 
     @property
     def of_one_run(self) -> float:
-        """The smallest significant relative difference of two single runs (95 %): t of a difference
-        of two.
-        """
+        """The smallest significant relative difference between two single runs (95 %)."""
         return t_975(self.n - 1) * sqrt(2) * self.cov
 
 
 class Configuration(Struct):
-    """What was measured repeatedly: profile, target, hosts and parameters.
+    """What was measured repeatedly: profile, target, hosts, parameters.
 
-    With each figure's noise floor by name.
+    `figures`: the noise floor of each figure by name.
     """
 
     profile: str
@@ -208,7 +211,7 @@ class Configuration(Struct):
 
     @property
     def key(self) -> Key:
-        """Key of equal configurations."""
+        """Key that equal configurations share."""
         return self.profile, self.version, self.target, tuple(self.hosts), self.params
 
 
@@ -226,8 +229,9 @@ def name_of(point: ComparedPoint, figure: Headline) -> str:
 
 
 def figure_name(figure: Headline) -> str:
-    """Return the short name of a figure, as in thresholds: ``read.iops``, ``write.p99.9``,
-    ``read.mean``.
+    """Return the short name of a figure, as in thresholds.
+
+    ``read.iops``, ``write.p99.9``, ``read.mean``
     """
     if figure.metric == "latency":
         at = "mean" if figure.percentile is None else f"p{label(figure.percentile)}"
@@ -236,7 +240,7 @@ def figure_name(figure: Headline) -> str:
 
 
 def configuration(record: RunRecord) -> Configuration:
-    """Return the configuration of a run, without noise floors."""
+    """Return the configuration of a run, with no noise floors yet."""
     params = [(name, str(value)) for name, value in sorted(record.profile.params.items())]
     points = [step.cell or step.name for step in record.steps if not step.warmup]
     text = msgspec.json.encode([params, list(dict.fromkeys(points))]).decode()
@@ -245,7 +249,10 @@ def configuration(record: RunRecord) -> Configuration:
 
 
 def measure(records: Sequence[RunRecord]) -> Configuration:
-    """Return the noise floors of equal runs: two or more, or one with repetitions."""
+    """Return the noise floors from equal runs.
+
+    There must be two or more, or one with repetitions.
+    """
     found = configuration(records[0])
     found.runs = [record.run_id for record in records]
     for point in points_of(records).values():
@@ -259,7 +266,7 @@ def measure(records: Sequence[RunRecord]) -> Configuration:
 
 
 class NoiseFloors:
-    """Saved noise floors, in one file."""
+    """The saved noise floors of all configurations, kept in one file."""
 
     def __init__(
         self, path: Path, configurations: Mapping[Key, Configuration] | None = None
@@ -269,7 +276,7 @@ class NoiseFloors:
 
     @classmethod
     def read(cls, path: Path) -> NoiseFloors:
-        """Read the file; empty if there is none.
+        """Read the file; no floors if it does not exist.
 
         Raises BenchtuiError if it cannot be read.
         """
@@ -282,7 +289,7 @@ class NoiseFloors:
         return cls(path, {each.key: each for each in data.configurations})
 
     def keep(self, found: Configuration) -> None:
-        """Save a configuration's floors in place of older ones. Raises BenchtuiError."""
+        """Save a configuration's floors, replacing older ones. Raises BenchtuiError."""
         self._known[found.key] = found
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -296,15 +303,15 @@ class NoiseFloors:
             ) from error
 
     def floor(self, record: RunRecord, name: str) -> Floor | None:
-        """Return the floor of a figure in a run's configuration.
-
-        None if it was not measured.
-        """
+        """Return the noise floor of a figure in a run's configuration; None if never measured."""
         known = self._known.get(configuration(record).key)
         return known.figures.get(name) if known is not None else None
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
-        """Copy the floors of each pair's first record to the second one, which has other names."""
+        """Copy the floors of each pair's first record to its second record.
+
+        The second one has other names, as in a redacted report.
+        """
         pairs = [(self._known.get(configuration(record).key), other) for record, other in records]
         known = {configuration(other).key: found for found, other in pairs if found is not None}
         return NoiseFloors(self.path, known)

@@ -1,4 +1,4 @@
-"""The overlay of Live: the previous run with the same load, or published results for it."""
+"""Reference curves behind a running run: a previous run with the same load, or published."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Values = Sequence[float | None]
 
 
 class Behind(Struct, frozen=True):
-    """Reference figures for a running run. `word` is the short label, `said` names the source.
+    """Reference curves for a running run. `word` is their short label, `said` their source.
 
-    `courses`: by step, host ("": all together) and direction, by metric (iops, bandwidth, latency,
-    p99; SI, ns): one value per second of the load, or a single one for all of it. `rates`: by step,
-    operations per second.
+    `courses`: by step; then by host ("" for all together) and direction; then by metric (iops,
+    bandwidth, latency, p99; in SI units, ns): one value per second of the load, or a single one for
+    all of it. `rates`: by step, operations per second.
     """
 
     word: str
@@ -45,7 +45,7 @@ class Behind(Struct, frozen=True):
         return not (any(self.courses.values()) or any(self.rates.values()))
 
     def values(self, step: int | None, host: str, direction: str, metric: str) -> Values:
-        """Return the values to draw behind one curve; empty if there are none."""
+        """Return the values of one reference curve; empty if there are none."""
         found = (
             self.courses.get(-1 if step is None else step, {})
             .get((host, direction), {})
@@ -66,7 +66,7 @@ class _Column(Struct):
     p99_ns: list[float | None] = field(default_factory=list)
 
     def metrics(self, step_s: float) -> dict[str, Values]:
-        """Return the known curves, one value per second."""
+        """Return the curves of the metrics that are known, one value per second."""
         own = {
             "iops": self.iops,
             "bandwidth": self.bw_bytes_per_s,
@@ -106,10 +106,9 @@ _records = PlainDecoder(_RecordSeries)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
-    """Return the newest complete run with the same load on as many hosts before this one; None
-    without one.
+    """Return the newest complete run before this one with the same load on as many hosts.
 
-    Durations may differ. Raises UsageError if runs cannot be listed.
+    Durations may differ. None if there is no such run. Raises UsageError if runs cannot be listed.
     """
     runs = (
         run
@@ -127,10 +126,7 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
 
 
 def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
-    """Return a run's results in the steps that it shares with a plan.
-
-    None if it shares none.
-    """
+    """Return a run's results in the steps that it shares with a plan; None if it shares none."""
     with suppress(OSError, BenchtuiError, *NO_JSON):
         other = load_plan(run_dir)
         pairs = {} if other.proves is not None else dict(_pairs(plan, other))
@@ -147,7 +143,7 @@ def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
 
 
 def _pairs(plan: Plan, other: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the indices of steps of two plans with the same load on as many hosts."""
+    """Yield the indices of steps in two plans that have the same load on as many hosts."""
     free = {step.index: step for step in other.steps}
     for step in plan.steps:
         theirs = next((index for index, each in free.items() if is_same_load(step, each)), None)
@@ -185,9 +181,9 @@ def _rates(step: _StepSeries) -> dict[str, float]:
 
 
 def published(plan: Plan, user_dir: Path) -> Behind | None:
-    """Return published results for the loads of a plan, for the same number of clients first.
+    """Return published results for the loads of a plan; None if there are none.
 
-    None if there are none.
+    Results for the same number of clients are preferred.
     """
     from tui.analysis.published import find_baselines
 
@@ -212,7 +208,7 @@ def _tags(plan: Plan, step: Step) -> list[str]:
 
 
 def _is_about(baseline: Baseline, step: Step, tags: Sequence[str]) -> bool:
-    """Return whether a published result is for a step's load.
+    """Return whether a published result is for exactly the load of a step.
 
     Figures of another load would mislead.
     """
@@ -244,7 +240,7 @@ def _levels(baseline: Baseline, kind: str) -> dict[tuple[str, str], dict[str, Va
 
 
 def _metric_of(figure: PublishedFigure, kind: str) -> str | None:
-    """Return the curve that a figure belongs to; None if it is not drawn."""
+    """Return the metric of a published figure that is drawn as a curve; None for others."""
     if figure.metric in ("iops", "bandwidth"):
         return figure.metric if figure.statistic in ("", "mean") else None
     shown = (
@@ -264,5 +260,5 @@ def _published_rates(baseline: Baseline) -> dict[str, float]:
 
 
 def _value(figure: PublishedFigure) -> float:
-    """Return a published figure; the lower end of a range, which is the minimum claimed."""
+    """Return a published figure; of a range the lower end, which is the least claimed."""
     return figure.quantity.low

@@ -1,4 +1,4 @@
-"""Published results: find them on disk, compare a run with them."""
+"""Published results: find their files, and compare a run with them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ OUR_RUN = "this run is"
 
 
 class Compared(Struct, frozen=True):
-    """One published figure and ours.
+    """A published figure and ours.
 
-    Ratios are ours / theirs: two if theirs is a range; None if unknown.
+    `ratio_low`, `ratio_high`: ours / theirs; they differ if theirs is a range. None if unknown.
     """
 
     figure: PublishedFigure
@@ -43,7 +43,7 @@ class Compared(Struct, frozen=True):
 
 
 class PublishedDifference(Struct, frozen=True):
-    """A difference between the two set-ups, and how much it matters."""
+    """A difference between our setup and the published one, and how much it matters."""
 
     what: str
     ours: str
@@ -52,7 +52,7 @@ class PublishedDifference(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people: ``runtime 3s (published 300s)``."""
+        """The difference as text: ``runtime 3s (published 300s)``."""
         return (
             f"{self.what} {self.ours} (published {self.theirs})"
             if self.theirs
@@ -61,9 +61,9 @@ class PublishedDifference(Struct, frozen=True):
 
 
 class PublishedComparison(Struct, frozen=True):
-    """One published result next to the steps of a run that measured the same point.
+    """One published result next to our results at the same point.
 
-    Several steps are repetitions.
+    Several steps of ours are repetitions.
     """
 
     baseline: Baseline
@@ -80,19 +80,22 @@ class PublishedComparison(Struct, frozen=True):
 
 
 def tags_of(record: RunRecord) -> set[str]:
-    """Return the tags of all profiles behind a run: its own, its bases, members of a suite."""
+    """Return the tags of all profiles of a run: its own, its bases, members of a suite."""
     tags = {tag for step in record.steps for tag in step_tags(record, step)}
     return tags | {record.profile.tag}
 
 
 def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
-    """Return the tags that a step measures, the most specific first."""
+    """Return the profile tags that a step is a measurement of, the most specific first."""
     extended = record.profile.extends
     return [step.profile] if step.profile else [record.profile.tag, *extended]
 
 
 def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedComparison]:
-    """Return each published result with the run's results at the same point, in step order."""
+    """Return each published result with the run's results at the same point.
+
+    In the order of steps.
+    """
     known = [each for each in baselines if each.host is None]
     found = []
     for group in repetitions(record.steps):
@@ -103,10 +106,7 @@ def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedC
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
-    """Return the measured steps, grouped by point.
-
-    Without warm-ups.
-    """
+    """Return the steps that measured something, grouped by point, without warm-ups."""
     groups: dict[object, list[StepRecord]] = {}
     for step in steps:
         if (step.results.aggregate or step.metadata is not None) and not step.warmup:
@@ -128,7 +128,7 @@ def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
 def comparison(
     record: RunRecord, steps: Sequence[StepRecord], baseline: Baseline
 ) -> PublishedComparison:
-    """Compare a published result with the repetitions of one point."""
+    """Compare a published result with our repetitions of its point."""
     return PublishedComparison(
         baseline=baseline,
         steps=tuple(step.index for step in steps),
@@ -145,7 +145,7 @@ def comparison(
 
 
 def compared(record: RunRecord, steps: Sequence[StepRecord], figure: PublishedFigure) -> Compared:
-    """Compare a figure with ours; the median of repetitions."""
+    """Compare a published figure with ours, the median of repetitions."""
     values = [value for step in steps if (value := our_value(record, step, figure)) is not None]
     if not values:
         return Compared(figure, None)
@@ -156,7 +156,7 @@ def compared(record: RunRecord, steps: Sequence[StepRecord], figure: PublishedFi
 
 
 def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return a step's result for the same figure; None if not measured."""
+    """Return a step's value of a published figure; None if not measured."""
     if figure.metric == "ops":
         return operation_rate(step, figure)
     result = step.results.aggregate.get(figure.of)
@@ -170,8 +170,9 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 
 
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return max, min, mean or standard deviation of an MPI program's operation, per second or as
-    bandwidth.
+    """Return a statistic of an MPI program's operation: max, min, mean or deviation.
+
+    Per second, or as bandwidth.
     """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
@@ -188,7 +189,7 @@ def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
 
 
 def statistic_of(latency: Latency, name: str) -> float | None:
-    """Return min, max, mean, stddev or a percentile in ns."""
+    """Return a statistic of a latency in ns: min, max, mean, stddev or a percentile."""
     known: dict[str, float | None] = {
         "min": latency.min_ns,
         "max": latency.max_ns,
@@ -206,7 +207,7 @@ def statistic_of(latency: Latency, name: str) -> float | None:
 def differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield differences: parameters first, then profile, hosts, tool, and the runs' states."""
+    """Yield differences of setup: parameters, profile, hosts, tool; then our runs' problems."""
     yield from param_differences(record, step, baseline)
     yield from profile_differences(record, step, baseline)
     hosts = clients_of(record, step)
@@ -252,8 +253,9 @@ def param_differences(
 def profile_differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield differences of the profile: a variant, your own profile, declared deviations from the
-    source.
+    """Yield differences of the profile.
+
+    It is a variant, the user's own, or declares deviations from its source.
     """
     tag = step_tags(record, step)[0]
     if tag not in (baseline.profile, *baseline.variants):
@@ -265,7 +267,7 @@ def profile_differences(
 
 
 def profile_data(record: RunRecord) -> dict[str, Any]:
-    """Return the data of the profile's YAML; empty if it is not a mapping."""
+    """Return a profile's parsed YAML; empty if it is not a mapping."""
     from tui.model.yaml_text import load
 
     try:
@@ -275,7 +277,7 @@ def profile_data(record: RunRecord) -> dict[str, Any]:
 
 
 def deviations_of(data: dict[str, Any]) -> list[str]:
-    """Return the deviations from its source that a profile declares, without duplicates."""
+    """Return the deviations from its source that a profile declares, each once."""
     found = data.get("deviations")
     entries = found if isinstance(found, list) else []
     return list(
@@ -286,7 +288,7 @@ def deviations_of(data: dict[str, Any]) -> list[str]:
 
 
 def kinds_of(data: dict[str, Any]) -> dict[str, str]:
-    """Return the type of each parameter of a profile."""
+    """Return the type of each parameter that a profile declares."""
     found = data.get("params")
     entries = found if isinstance(found, dict) else {}
     return {
@@ -295,7 +297,7 @@ def kinds_of(data: dict[str, Any]) -> dict[str, str]:
 
 
 def unknown_facts(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[str]:
-    """Yield what the source does not say, with our value if known."""
+    """Yield facts that the source does not give, with our value if known."""
     ours = {f"{baseline.tool.name} version": ", ".join(tool_versions(record, step))}
     ours["number of clients"] = str(clients_of(record, step))
     for text in dict.fromkeys(baseline.unknown):
@@ -309,7 +311,7 @@ def clients_of(record: RunRecord, step: StepRecord) -> int:
 
 
 def tool_versions(record: RunRecord, step: StepRecord) -> list[str]:
-    """Return the distinct versions of the tool, without its name: ``3.33``."""
+    """Return the versions of a step's load generator, each once: ``3.33``."""
     if step.metadata is not None:
         return [bare_version(step.metadata.version)] if step.metadata.version else []
     named = [task.tool_version for task in step.tasks.values() if task.tool_version]
@@ -319,7 +321,7 @@ def tool_versions(record: RunRecord, step: StepRecord) -> list[str]:
 
 
 def bare_version(text: str) -> str:
-    """Return ``3.33`` for ``fio-3.33``."""
+    """Return a version without the name in front: ``3.33`` for ``fio-3.33``."""
     return (
         text.rpartition("-")[2]
         if re.fullmatch(r"[a-z]+-[\d.]+", text)
@@ -328,7 +330,7 @@ def bare_version(text: str) -> str:
 
 
 def major(version: str) -> str:
-    """Return the major version."""
+    """Return the major version: ``3`` for ``3.33``."""
     return version.partition(".")[0]
 
 
@@ -341,9 +343,9 @@ def is_place(name: str, value: str) -> bool:
 
 
 def number_of(value: Scalar | None) -> float | None:
-    """Return a published value in the record's units: bytes for 4k, seconds for 300s.
+    """Return a published value as a number in the record's units.
 
-    None for other texts.
+    Bytes for 4k, seconds for 300s; None for other texts.
     """
     if isinstance(value, bool) or value is None:
         return None
@@ -356,9 +358,9 @@ def number_of(value: Scalar | None) -> float | None:
 
 
 def same(ours: Scalar | None, theirs: Scalar) -> bool:
-    """Return whether a resolved parameter equals a published value.
+    """Return whether our parameter equals a published value.
 
-    For paths only the last part counts.
+    Of paths, only the last component is compared.
     """
     one, other = number_of(ours), number_of(theirs)
     if one is not None and other is not None:
@@ -374,20 +376,23 @@ def written(value: Scalar | None, kind: str) -> str:
 
 
 def is_less(ours: Scalar | None, theirs: Scalar) -> bool:
-    """Tell whether a resolved parameter is smaller than the published value."""
+    """Return whether our parameter is smaller than the published value."""
     one, other = number_of(ours), number_of(theirs)
     return one is not None and other is not None and one < other
 
 
 def shown_like(ours: Scalar | None, theirs: Scalar) -> str:
-    """Return a resolved parameter in the notation of the published one."""
+    """Return our parameter in the notation of the published value."""
     if isinstance(theirs, str) and isinstance(ours, int | float) and number_of(theirs) is not None:
         return plain_duration(ours) if SPAN.fullmatch(theirs) else plain_size(int(ours))
     return str(ours)
 
 
 def badge_of(found: PublishedComparison) -> str:
-    """Return in a few words whether the ratio may be quoted; never that one side is better."""
+    """Return in a few words whether the ratio may be quoted.
+
+    Never says that one side is better.
+    """
     weights: list[Weight] = ["param", "profile", "setup"]
     invalid = f"{OUR_RUN} invalid and " if found.verdict == "invalid" else ""
     if any(each.weight == "scaled" for each in found.differs):
@@ -416,14 +421,14 @@ SUFFIXES = (".yaml", ".yml")
 class BaselineFiles(Struct, frozen=True):
     """Published results, and the errors of files that could not be read.
 
-    One bad file does not hide the others.
+    One unreadable file does not hide the others.
     """
 
     baselines: tuple[Baseline, ...]
     problems: tuple[Problem, ...]
 
     def of(self, tags: Collection[str]) -> list[Baseline]:
-        """Return the published results of these profiles, including variants."""
+        """Return the published results of these profiles and their variants."""
         return [
             each
             for each in self.baselines
@@ -434,7 +439,7 @@ class BaselineFiles(Struct, frozen=True):
 def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:
     """Return all published results, shipped ones first.
 
-    With `tags` only files that name one of these are parsed.
+    With `tags`, only files that contain one of these are parsed.
     """
     found: list[Baseline] = []
     problems: list[Problem] = []
@@ -449,7 +454,10 @@ def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -
 
 
 def baseline_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a file; `pipes`: the user named it. Raises UsageError."""
+    """Return the text of a file of published results.
+
+    `pipes`: the user named the file, so it may be a pipe. Raises UsageError.
+    """
     try:
         return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Published results as evidence for the checks that judge every run."""
+"""Published results in the form of evidence that the checks of runs can judge."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ KINDS = ("slat", "clat", "lat")
 
 
 def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
-    """Return the client names of a published result.
+    """Return the names of the clients of a published result.
 
-    A single name stands for all if their number is unknown.
+    A single name stands for all clients if their number is unknown.
     """
     named = [each.host for each in parts if each.host is not None]
     if named or baseline.hosts is None:
@@ -46,11 +46,10 @@ def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
 
 
 def evidence_of(baseline: Baseline, parts: Sequence[Baseline], plan: Plan) -> RunEvidence:
-    """Return a published result as evidence. `parts` are per-client figures, if the source has
-    them.
+    """Return a published result as evidence.
 
-    `plan` is that of its profile at the published parameters; its first step at the point is the
-    measured one.
+    `parts`: the source's figures for single clients, if any. `plan`: that of the result's profile
+    at the published parameters; its first step at the point is the measured one.
     """
     hosts = [host.name for host in plan.hosts]
     known = [step for step in plan.steps if _is_at(baseline, step)]
@@ -128,7 +127,10 @@ def _record(
 
 
 def _each_known(baseline: Baseline, parts: Sequence[Baseline]) -> bool:
-    """Return whether each client's result is known: there is one, or the source lists them."""
+    """Return whether each client's result is known.
+
+    There was one client, or the source lists each.
+    """
     return baseline.hosts == 1 or any(each.host is not None for each in parts)
 
 
@@ -144,7 +146,7 @@ def _directions(baseline: Baseline, step: Step) -> dict[str, DirectionRecord]:
 
 
 def _summed(baseline: Baseline) -> dict[str, DirectionRecord]:
-    """Return summed rates of several clients; other figures cannot be summed."""
+    """Return the rates summed over clients; other figures cannot be summed."""
     rates: dict[str, dict[str, float | None]] = {}
     for figure in baseline.figures:
         rates.setdefault(figure.of, {})[figure.metric] = figure.quantity.value
@@ -206,7 +208,7 @@ def _value(quantity: Quantity | None) -> float | None:
 
 
 def _rounding(baseline: Baseline) -> float:
-    """Return the possible relative rounding error of rate x mean latency as printed."""
+    """Return the relative error of rate x mean latency due to the rounding of printed figures."""
     found = [0.0]
     for part in (baseline.result.read, baseline.result.write, baseline.result.mixed):
         if part is not None:
@@ -262,7 +264,7 @@ def _task(baseline: Baseline) -> TaskRecord:
 
 
 def _spans(parts: Sequence[Baseline], hosts: Sequence[str]) -> Iterator[tuple[str, HostSpan]]:
-    """Yield each client's span: its runtime until its end time."""
+    """Yield each client's measured span: its end time, and its runtime before that."""
     for each in parts:
         ended = parse_stamp(each.date or "")
         found = (each.result.read, each.result.write, each.result.mixed)
@@ -296,8 +298,9 @@ def _telemetry(
     aggregate: Mapping[str, DirectionRecord],
     runtime_s: float | None,
 ) -> Iterator[HostTelemetryRecord]:
-    """Yield the source's data on clients: CPU of a load generator, bytes over a link of known
-    speed.
+    """Yield telemetry of the clients from what the source says.
+
+    CPU of the load generator, and bytes over a link of known speed.
     """
     columns = []
     if (busy := _value(baseline.result.cpu.get(f"{baseline.tool.name}_client"))) is not None:

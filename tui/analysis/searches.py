@@ -1,4 +1,4 @@
-"""Compare searches: capacity with its interval, load curves, throughput over hosts."""
+"""Compare searches: capacities with intervals, load curves, throughput over hosts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ RATES = ("knee", "one_host")  # other figures may be 0, so they have no ratio
 
 
 class HostsChange(Struct, frozen=True):
-    """B against A at one number of hosts.
+    """B compared with A at one number of hosts.
 
-    Efficiency relative to linear growth from the lowest number of each side.
+    Efficiencies are relative to linear growth from each side's lowest number of hosts.
     """
 
     hosts: int
@@ -51,14 +51,14 @@ class HostsChange(Struct, frozen=True):
 
 
 class FitChange(Struct, frozen=True):
-    """A fitted figure of both sides; unknown if a side has none."""
+    """A fitted figure of both sides, such as the knee; unknown on a side without it."""
 
     a: SearchFigure
     b: SearchFigure
 
     @property
     def ratio(self) -> Estimate:
-        """B / A for rates; None for terms of the law, which may be 0."""
+        """B / A for rates; unknown for terms of the scaling law, which may be 0."""
         return (
             ratio_of(estimate(self.a.figure), estimate(self.b.figure))
             if self.a.name in RATES
@@ -67,7 +67,7 @@ class FitChange(Struct, frozen=True):
 
     @property
     def apart(self) -> bool | None:
-        """Whether the intervals do not overlap; None if one has no ends."""
+        """Whether the intervals of both sides do not overlap; None if an interval is unknown."""
         ends = [end for side in (self.a, self.b) for end in (side.figure.low, side.figure.high)]
         low, high, other_low, other_high = ends
         if low is None or high is None or other_low is None or other_high is None:
@@ -76,12 +76,12 @@ class FitChange(Struct, frozen=True):
 
 
 def estimate(figure: ConfidenceInterval) -> Estimate:
-    """Return a record's figure as an Estimate."""
+    """Return a figure of the record as an Estimate."""
     return Estimate(figure.value, figure.low, figure.high)
 
 
 def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
-    """Return the highest number of hosts at which all of these measured throughput.
+    """Return the highest number of hosts at which all searches measured throughput.
 
     None if there is none.
     """
@@ -93,15 +93,15 @@ def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
 
 
 def rate_with(search: SearchRecord, hosts: int | None) -> ConfidenceInterval:
-    """Return throughput with this number of hosts; unknown if not measured."""
+    """Return the throughput with a number of hosts; unknown if not measured."""
     found = measured_scales(search.scaling) if search.scaling is not None else {}
     return found[hosts].iops if hosts in found else UNKNOWN
 
 
 def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
-    """Return throughput for each number of hosts that both measured.
+    """Return throughput at each number of hosts that both searches measured.
 
-    Empty for searches for something else.
+    Empty for searches that did not vary hosts.
     """
     if a.scaling is None or b.scaling is None:
         return []
@@ -117,7 +117,7 @@ def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
 
 
 def fits(a: SearchRecord, b: SearchRecord) -> list[FitChange]:
-    """Return knee and terms of the law that either side has."""
+    """Return knee and terms of the scaling law, if either side has them."""
     ours, theirs = ({each.name: each for each in found_figures(side)} for side in (a, b))
     made = []
     for name in FITTED:
@@ -137,7 +137,7 @@ def hosts_lines(found: Sequence[HostsChange], width: int) -> list[Line]:
 
 
 def hosts_columns() -> list[Column[HostsChange]]:
-    """Return the columns of that table."""
+    """Return the columns of the table of throughput by number of hosts."""
     rate = METRICS["iops"].text
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
@@ -150,7 +150,7 @@ def hosts_columns() -> list[Column[HostsChange]]:
 
 
 def fit_facts(found: Sequence[FitChange]) -> Iterator[tuple[str, list[Run]]]:
-    """Yield knee and terms of the law of both sides: a name and its runs of text."""
+    """Yield name and text of knee and terms of the scaling law, for both sides."""
     for each in found:
         told: list[Run] = [(f"{figure_text(each.a)} → {figure_text(each.b)}", TEXT)]
         if each.ratio.value is not None:
@@ -185,11 +185,12 @@ SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full loa
 
 @dataclass(frozen=True, slots=True)
 class SearchChange:
-    """B against A. `ratio`: of capacities, of full load without limits, or of rates at most hosts.
+    """B compared with A.
 
-    `latency`: B's curve over A's, mean over the rates `low` to `high`; `at`: rate, A's and B's ns
-    there. With several searches on a side, the capacities are repetitions, and `a` and `b` their
-    medians; all else is from the first.
+    `ratio`: of capacities; without limits, of rates at full load, or of rates with the most hosts.
+    `latency`: B's curve over A's, the mean at the rates `low` to `high`; `at`: a rate, and the
+    latencies of A and B there in ns. With several searches on a side, their capacities are
+    repetitions, and `a` and `b` are medians; everything else is from the first search.
     """
 
     figure: str
@@ -212,13 +213,14 @@ class SearchChange:
 
     @property
     def repeated(self) -> bool:
-        """Whether a side is several searches."""
+        """Whether a side consists of several searches."""
         return max(len(self.values_a), len(self.values_b)) > 1
 
 
 Told = Callable[[int, str, float | None], tuple[float, float] | None]
-"""Uncertainty of a step's percentile (None: the mean): standard error of its logarithm,
-degrees of freedom.
+"""Returns the uncertainty of a step's percentile, or of its mean for None.
+
+Standard error of the logarithm, and degrees of freedom.
 """
 
 
@@ -227,9 +229,9 @@ def compare_searches(
     b: Sequence[SearchRecord],
     told: tuple[Told | None, Told | None] = (None, None),
 ) -> SearchChange:
-    """Compare the second side with the first; each is one search, or repetitions of one.
+    """Compare B with A; each side is one search, or repetitions of one.
 
-    `told` gives the uncertainty of the points of each side's first search.
+    `told`: returns the uncertainty of points, for the first search of each side.
     """
     first, hosts = (a[0], b[0]), most_hosts([*a, *b])
     figure, ours, theirs = _figures(*first, hosts)
@@ -257,8 +259,9 @@ def compare_searches(
 def _with_never_met(
     made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
 ) -> SearchChange:
-    """Return the change if searches found that no load meets the limits: an answer, not a
-    missing figure.
+    """Return the change if some searches found that no load meets the limits.
+
+    That is an answer, not a missing figure.
     """
     none = [
         sum(each.answer is not None and each.answer.state == "never-met" for each in side)
@@ -285,7 +288,10 @@ def _with_never_met(
 
 
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
-    """Return the change over all searches of both sides: Mann-Whitney test, from four on."""
+    """Return the change over all searches of both sides.
+
+    By the Mann-Whitney test, from four searches on.
+    """
     from tui.analysis import stats
 
     effect = stats.of_repetitions(a, b)
@@ -314,7 +320,10 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
 def _figures(
     a: SearchRecord, b: SearchRecord, hosts: int | None
 ) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
-    """Return the figure to compare first: capacity, throughput with most hosts, or full load."""
+    """Return the name and both values of the figure to compare first.
+
+    Capacity, throughput with the most hosts, or full load.
+    """
     if a.answer is not None and b.answer is not None:
         ours, theirs = (
             each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer)
@@ -342,7 +351,7 @@ def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
 
 
 def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    """Return the largest difference of a job's share."""
+    """Return the largest difference between the shares of a job on both sides."""
     return max((abs(a.get(name, 0.0) - b.get(name, 0.0)) for name in {*a, *b}), default=0.0)
 
 
@@ -379,7 +388,7 @@ def _with_curves(
 
 
 def _known(trace: Trace, told: Told | None) -> list[UncertainPoint]:
-    """Return the paced points by ascending rate, with the uncertainty from their own seconds."""
+    """Return the paced points by ascending rate, each with the uncertainty from its seconds."""
     paced = [
         each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0
     ]
@@ -409,7 +418,7 @@ def _at_equal_load(
 
 
 def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> float:
-    """Return the latency at a rate, interpolated between neighbouring points."""
+    """Return the latency at the rate `wanted`, interpolated between neighbouring points."""
     at = min(max(bisect_left(rates, wanted), 1), len(rates) - 1) if len(rates) > 1 else 0
     if at == 0 or rates[at] == rates[at - 1]:
         return values[at]
@@ -421,7 +430,10 @@ def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> 
 
 
 def search_lines(found: SearchChange, width: int) -> list[Line]:
-    """Return the comparison: figures with intervals, fitted terms, throughput by hosts."""
+    """Return a comparison of searches as lines.
+
+    Figures with intervals, fitted terms, throughput by hosts.
+    """
     lines = [
         line
         for name, runs in search_facts(found)
@@ -431,7 +443,7 @@ def search_lines(found: SearchChange, width: int) -> list[Line]:
 
 
 def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
-    """Yield the facts of two searches: a name and its runs of text."""
+    """Yield name and text of each fact about the comparison of two searches."""
     runs: list[Run] = [(f"{known(found.a, found.unit)} → {known(found.b, found.unit)}  ", TEXT)]
     runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
     yield found.figure, [*runs, *([(f" ({found.why})", LABEL)] if found.why else [])]

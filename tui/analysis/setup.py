@@ -1,6 +1,6 @@
-"""Common and differing setup of runs: parameters, load, hosts, tool.
+"""How the points of a run were measured: parameters, load, hosts, tool.
 
-Decides whether they are comparable.
+Runs are comparable if this is equal.
 """
 
 from __future__ import annotations
@@ -43,19 +43,22 @@ NOT_OF_THE_LOAD = frozenset(
      "allow_device", "hosts",
      "deviations")
 )  # fmt: skip
-"""Keys of a profile that do not affect a point's load, or are in the record anyway."""
+"""Keys of a profile that do not affect the load, or that the record has anyway."""
 PROFILE_TEXT, HOSTS, MEASUREMENT = "text of the profile", "hosts", "measurement"
 EVEN = 0.05  # how far a mean size may be off the size of each I/O
 LONG = 40
 
 
 class PointSetup(Struct, frozen=True):
-    """How a point was measured, by name and value; empty: unknown."""
+    """How a point was measured, as names and values; empty if unknown."""
 
     parts: tuple[tuple[str, str], ...] = ()
 
     def differs(self, shown: PointSetup) -> str:
-        """Return the differences from another one: ``bs 64k, here 4k. Hosts h2, here h1``."""
+        """Return the differences from the setup shown here, as text.
+
+        ``bs 64k, here 4k. Hosts h2, here h1``
+        """
         if not self.parts or not shown.parts:
             return "setup unknown" if not self.parts else "setup known, here unknown"
         ours, theirs = dict(self.parts), dict(shown.parts)
@@ -78,7 +81,7 @@ UNKNOWN = PointSetup()
 
 
 class PointHeadline(Struct, frozen=True):
-    """The headline of a point, as in `run.json`."""
+    """The headline of a point, as `run.json` has it."""
 
     value: float | None = None
     unit: str = ""
@@ -86,7 +89,10 @@ class PointHeadline(Struct, frozen=True):
 
 
 class PointMeasurement(Struct, frozen=True):
-    """A point of a run, its setup, and its headline; None: the run's own."""
+    """A point of a run, its setup and its headline.
+
+    `headline` None: that of the run.
+    """
 
     point: str = ""
     setup: PointSetup = UNKNOWN
@@ -167,7 +173,7 @@ class _Precondition(Struct):
 
 
 class Head(Struct):
-    """The part of a record that says how it was measured."""
+    """The fields of a record that say how it was measured."""
 
     profile: _ProfileSetup = field(default_factory=_ProfileSetup)
     target: str | None = None
@@ -186,9 +192,9 @@ _heads = PlainDecoder(Head)
 
 
 def head_at(run_dir: Path) -> Head | None:
-    """Return that part of the record in a run directory.
+    """Return the fields on setup from the record in a run directory.
 
-    None if there is none, or it cannot be read.
+    None if there is no record, or it cannot be read.
     """
     with suppress(OSError, *NO_JSON):
         return _heads.decode(read_file(run_dir / RECORD_FILE))
@@ -196,7 +202,7 @@ def head_at(run_dir: Path) -> Head | None:
 
 
 def head_of(record: RunRecord) -> Head:
-    """Return the same of a record in memory, such as that of a running run."""
+    """Return the fields on setup from a record in memory, such as of a running run."""
     steps = {"__all__": set(_StepSetup.__struct_fields__) - {"results"}}
     wanted: dict[str, Any] = {**dict.fromkeys(Head.__struct_fields__, True), "steps": steps}
     return msgspec.convert(record.model_dump(mode="json", include=wanted), Head)
@@ -205,16 +211,16 @@ def head_of(record: RunRecord) -> Head:
 def measured_at(run_dir: Path) -> list[PointMeasurement]:
     """Return the points of the run in a directory.
 
-    A single unknown one if its record cannot be read.
+    A single point with unknown setup if the record cannot be read.
     """
     head = head_at(run_dir)
     return [PointMeasurement()] if head is None else measured(head)
 
 
 def measured(head: Head) -> list[PointMeasurement]:
-    """Return each point of a sweep or a suite, else the run as one.
+    """Return the points of a run: of a sweep or a suite each one, otherwise the whole run.
 
-    Counter-experiments are not part of a history.
+    Empty for a counter-experiment, which is not part of a history.
     """
     if head.proves is not None:
         return []
@@ -244,7 +250,10 @@ def _setup(head: Head, step: _StepSetup) -> PointSetup:
 
 
 def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
-    """Yield what must be equal. Swept values are in the point's name."""
+    """Yield name and value of everything that must be equal.
+
+    Swept values are left out: they are in the point's name.
+    """
     texts: list[_Text] = [member for member in head.profile.members if member.tag == step.profile]
     profile = texts[0] if texts else head.profile
     yield "version of the profile", str(profile.version or "")
@@ -273,9 +282,9 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
 
 
 def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
-    """Yield what identifies an imported run, which has no parameters.
+    """Yield what identifies the load of an imported run, which has no parameters.
 
-    Empty: unknown.
+    Empty if unknown.
     """
     yield MEASUREMENT, step.name
     yield "I/Os in flight", str(step.in_flight or "")
@@ -286,7 +295,10 @@ def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
 
 
 def _size_class(mean: float) -> str:
-    """Return a mean size to compare by: a power of two, or between which ones it lies."""
+    """Return a mean size rounded so that equal loads compare equal.
+
+    A power of two, or the two between which it lies.
+    """
     near = 1 << round(log2(mean))
     if abs(mean / near - 1) <= EVEN:
         return plain_size(near)
@@ -306,7 +318,7 @@ def _tool(head: Head, step: _StepSetup) -> str:
 
 @cache
 def _read(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a digest of the load-relevant profile YAML, and the type of each parameter."""
+    """Return a digest of the parts of a profile that affect the load, and parameter types."""
     try:
         data = load(text, "").data
     except UsageError:

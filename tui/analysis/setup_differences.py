@@ -1,4 +1,4 @@
-"""Differences between two sides besides the intended ones."""
+"""Differences in setup between two sides, apart from the intended ones."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ WHOLE = ("complete", "imported")
 
 @dataclass(frozen=True, slots=True)
 class SetupDifference:
-    """A difference.
+    """A difference in setup.
 
-    `blocks`: the figures must not be compared; `matters`: it may affect them.
+    `blocks`: figures must not be compared. `matters`: the difference may affect figures.
     """
 
     what: str
@@ -43,7 +43,7 @@ class SetupDifference:
 
     @property
     def text(self) -> str:
-        """For people: ``numjobs: A 1, B 4``."""
+        """The difference as text: ``numjobs: A 1, B 4``."""
         said = ", ".join(
             f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value
         )
@@ -53,10 +53,10 @@ class SetupDifference:
 def differences(
     a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False
 ) -> list[SetupDifference]:
-    """Return the differences of two sides; parameters in `across` and points of `searches` may
-    differ.
+    """Return the differences in setup between two sides.
 
-    Every run counts: one that differs from its own side is no repetition of it.
+    Parameters in `across`, and the points of `searches`, may differ. Every run counts: a run that
+    differs from others of its side is no repetition of them.
     """
     found = [
         *_of_profiles(a, b),
@@ -73,7 +73,7 @@ def points_missing(
 ) -> list[SetupDifference]:
     """Return the points that only one side measured.
 
-    If there are no others, nothing can be compared.
+    They prevent a comparison if both sides have no point in common.
     """
     alone = [[point.name or "the only point" for key, point in one.items() if key not in other]
              for one, other in ((a, b), (b, a))]  # fmt: skip
@@ -105,7 +105,7 @@ def _differs(
 ) -> Iterator[SetupDifference]:
     """Yield a difference if the sides do not have the same set of values.
 
-    A side may have several values if none of them blocks.
+    A difference that `blocks` also requires a single value on each side.
     """
     known = [
         sorted({str(value) for record in side if (value := of(record)) not in (None, "")})
@@ -137,7 +137,7 @@ def _precondition_left_out(record: RunRecord) -> str:
 
 
 def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield differences in the same point, between the sides or within one.
+    """Yield differences at the same point, between the sides or within one.
 
     Swept values are part of the point.
     """
@@ -149,7 +149,7 @@ def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDiffe
 
 
 def _of_searches(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield differences in what two searches varied; their points differ anyway."""
+    """Yield differences in what two searches varied; their points differ in any case."""
     over = {name for record in (*a, *b) if record.search is not None for name in record.search.over}
     yield from _of_attempts([*_searched(a, over)], [*_searched(b, over)], over.union(across))
 
@@ -220,9 +220,9 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
 
 
 def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
-    """Yield differences of imported runs, which have no parameters.
+    """Yield differences between imported runs, which have no parameters.
 
-    Names are arbitrary there.
+    Their names are arbitrary and not compared.
     """
     loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
     for name in dict.fromkeys(name for side in loads for each in side for name in each):
@@ -240,9 +240,9 @@ def _difference(
     matters: bool = True,
     meant: bool = False,
 ) -> SetupDifference:
-    """Return a difference in a point.
+    """Return a difference at a point.
 
-    An intended one does not block if each side has a single value.
+    If it is intended (`meant`) and each side has a single value, it does not block.
     """
     ours, theirs = sorted(set(a)), sorted(set(b))
     alike = len(ours) == len(theirs) == 1
@@ -252,7 +252,7 @@ def _difference(
 
 
 def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield runs that are incomplete or invalid: their figures are no evidence."""
+    """Yield runs that are incomplete or invalid, because their figures prove nothing."""
     for side, records in (("A", a), ("B", b)):
         for record in records:
             if record.state not in WHOLE:
@@ -291,7 +291,7 @@ def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
 
 
 def _of_facts(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield known host facts of one side that the other side does not share."""
+    """Yield host facts that are known on both sides and differ."""
     facts = {f"{side}\t{run.run_id}\t{host.name}": host.facts
              for side, records in (("A", a), ("B",
                  b)) for run in records for host in run.hosts}  # fmt: skip

@@ -1,4 +1,7 @@
-"""Uncertainty of the difference between two sets of measurements. Loads numpy and scipy."""
+"""Uncertainty of the difference between two sets of measurements.
+
+Loads numpy and scipy.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,9 @@ NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and sl
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """B / A: the ratio, its 95 % interval, the two-sided p of no difference.
+    """The ratio B / A, its 95 % interval, and the two-sided p of no difference.
 
-    `degrees` of freedom, if defined.
+    `method`: the data that interval and p are from.
     """
 
     ratio: float
@@ -50,7 +53,7 @@ class Effect:
 
     @property
     def half_width(self) -> float | None:
-        """The larger distance to an end of the interval, relative to the ratio.
+        """The larger distance to an end of the interval, as a share of the ratio.
 
         None without an interval.
         """
@@ -61,7 +64,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class LogSpread:
-    """Uncertainty of a figure's logarithm: standard error and degrees of freedom."""
+    """Standard error of a figure's logarithm, with degrees of freedom."""
 
     error: float
     degrees: float
@@ -71,10 +74,10 @@ class LogSpread:
 
 
 def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
-    """Return the effect of positive repetitions: Hodges-Lehmann shift of their logarithms.
+    """Return the effect between positive repetitions: Hodges-Lehmann shift of logarithms.
 
-    p is from the Mann-Whitney test; the interval holds the ratios that it does not reject. Below
-    LEAST_REPETITIONS on either side there is no p and no interval.
+    p is from the Mann-Whitney test; the interval contains the ratios that the test does not reject.
+    With fewer than LEAST_REPETITIONS on a side there is neither p nor interval.
     """
     ratios = sorted(each / other for each in b for other in a)
     ratio = median(ratios)
@@ -87,7 +90,7 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
 def _not_rejected(
     a: Sequence[float], b: Sequence[float], ratios: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the lowest and highest ratio that the test does not reject."""
+    """Return the lowest and the highest of `ratios` that the test does not reject."""
     between = [sqrt(low * high) for low, high in pairwise(ratios)]
     inside = [
         at
@@ -98,10 +101,11 @@ def _not_rejected(
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the exact two-sided p, also with ties, which buckets of latency produce.
+    """Return the exact two-sided p of the Mann-Whitney test, also with ties.
 
-    With ties, p is from the permutations of mean ranks; with too many, from the normal
-    approximation, corrected for ties and continuity (Mann and Whitney 1947).
+    Ties occur because latencies are in buckets. Then p is from the permutations of mean ranks or,
+    if these are too many, from the normal approximation, corrected for ties and continuity (Mann
+    and Whitney 1947).
     """
     ranks, ties = _double_ranks([*a, *b])
     seen = sum(ranks[: len(a)])
@@ -113,7 +117,10 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
-    """Return twice the mean rank of each value, an integer, and the size of each group of ties."""
+    """Return twice the mean rank of each value, and the size of each group of ties.
+
+    Twice, so that it is an integer.
+    """
     counts = Counter(values)
     ends = dict(
         zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True)
@@ -122,14 +129,20 @@ def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
 
 
 def _two_sided(ways: Sequence[int], seen: int) -> float:
-    """Return twice the smaller tail including `seen`, from the number of ways to each sum."""
+    """Return the two-sided p: twice the smaller tail, which includes `seen`.
+
+    `ways`: number of ways to reach each sum.
+    """
     tail = min(sum(ways[: seen + 1]), sum(ways[seen:]))
     return float(min(Fraction(1), Fraction(2 * tail, sum(ways))))
 
 
 @lru_cache(maxsize=64)
 def _ways(a: int, b: int) -> tuple[int, ...]:
-    """Return the ways to U = 0, 1, ... a b without ties: Gaussian binomial coefficients."""
+    """Return the number of ways to reach U = 0, 1, ... a b, without ties.
+
+    These are the Gaussian binomial coefficients.
+    """
     ways = [1] + [0] * (a * b)
     for each in range(1, a + 1):
         for at in range(a * b, b + each - 1, -1):
@@ -141,7 +154,7 @@ def _ways(a: int, b: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _tied_ways(ranks: tuple[int, ...], chosen: int) -> tuple[int, ...]:
-    """Return the number of ways in which so many ranks give each sum."""
+    """Return in how many ways `chosen` of the ranks have each sum."""
     ways = [[0] * (sum(ranks) + 1) for _ in range(chosen + 1)]
     ways[0][0] = 1
     for rank in ranks:
@@ -165,7 +178,7 @@ def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
 
 
 def block_length(values: Sequence[float]) -> tuple[int, int]:
-    """Return the block length in seconds, and the lag from which seconds are uncorrelated."""
+    """Return the block length, and the lag at which seconds are uncorrelated, in seconds."""
     mean, n = fmean(values), len(values)
     centred = [each - mean for each in values]
     power = sum(map(mul, centred, centred))
@@ -184,12 +197,12 @@ def _lags(end: int) -> Iterator[int]:
 
 
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
-    """Return the uncertainty of a mean over the seconds of one run; None below LEAST_SECONDS.
+    """Return the uncertainty of a mean over the seconds of one run.
 
-    The mean is sum(`top`) / sum(`bottom`), such as latency x I/Os over I/Os; without `bottom` that
-    of `top`. By moving blocks (Kuensch 1989), which keep neighbouring seconds together, so that
-    slow changes count fully. Nothing is drawn at random: the variance over all blocks is the limit
-    of resampling.
+    None below LEAST_SECONDS. The mean is sum(`top`) / sum(`bottom`), such as latency x I/Os over
+    I/Os; without `bottom` it is that of `top`. By moving blocks (Kuensch 1989), which keep
+    neighbouring seconds together, so that slow changes count fully. Nothing is drawn at random: the
+    variance over all blocks is the limit of resampling.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom
@@ -210,7 +223,7 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> L
 
 
 def _block_sums(values: Sequence[float], length: int) -> list[float]:
-    """Return the sum of every block of so many neighbours, at all offsets."""
+    """Return the sum of every block of `length` neighbours, at all offsets."""
     sums = [0.0, *accumulate(values)]
     return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
 
@@ -218,8 +231,9 @@ def _block_sums(values: Sequence[float], length: int) -> list[float]:
 def of_spreads(
     a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method
 ) -> Effect:
-    """Return the effect of two positive figures with known uncertainty: Welch's interval of
-    logarithms.
+    """Return the effect between two positive figures with known uncertainty.
+
+    By Welch's interval of logarithms.
     """
     variances = spread_a.error**2, spread_b.error**2
     error = sqrt(sum(variances))
@@ -234,11 +248,11 @@ def of_spreads(
 
 
 def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
-    """Return the effect of single runs, from the deviation of `runs` equal runs.
+    """Return the effect between single runs, from the deviation of `runs` equal runs.
 
-    `deviation` is that of one run, relative. The interval is Student's for the difference of two
-    single runs on logarithms, or the one within the runs if that is wider: these runs may be
-    noisier.
+    `deviation` is that of one run, relative to the mean. The interval is Student's for the
+    difference of two single runs, on logarithms; or the one within the runs if that is wider,
+    because these runs may be noisier.
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)
@@ -260,10 +274,10 @@ def percentile_interval(
     beyond: LogSpread | None = None,
     at_most: float | None = None,
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a percentile in ns by order statistics; None without samples.
+    """Return the 95 % interval of a percentile in ns by order statistics.
 
-    `beyond` is the uncertainty of the share of I/Os beyond it if they are correlated in time: a
-    stall of one second is one event, not as many as it has I/Os.
+    None without samples. `beyond`: uncertainty of the share of I/Os beyond it, if I/Os are
+    correlated in time: a stall of one second is one event, not as many as it has I/Os.
     """
     counts = list(accumulate(n))
     if not counts or counts[-1] <= 0:
@@ -285,7 +299,10 @@ def percentile_interval(
 
 
 def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
-    """Return each second's share of I/Os above `limit`, lognormal by mean and p99."""
+    """Return the share of I/Os above `limit` in each second.
+
+    Assumes a lognormal distribution with the second's mean and p99.
+    """
     return [_share_beyond(log(limit), mean, p99) for mean, p99 in zip(means, p99s, strict=True)]
 
 
@@ -302,7 +319,7 @@ def _at_rank(idx: Sequence[int], counts: Sequence[int], rank: float) -> float:
 
 
 def of_interval(interval: tuple[float, float], degrees: float) -> LogSpread:
-    """Return the uncertainty that a 95 % interval implies."""
+    """Return the standard error that corresponds to a 95 % interval."""
     reach = 2 * NORMAL.inv_cdf(1 - ALPHA / 2)
     return LogSpread(log(interval[1] / interval[0]) / reach, degrees)
 
@@ -313,7 +330,7 @@ def of_interval(interval: tuple[float, float], degrees: float) -> LogSpread:
 def holm(values: Sequence[float | None]) -> list[float | None]:
     """Return p values corrected for multiple tests (Holm 1979).
 
-    None stays None and does not count.
+    None stays None and is not counted as a test.
     """
     known = sorted((value, at) for at, value in enumerate(values) if value is not None)
     found: list[float | None] = [None] * len(values)
@@ -326,7 +343,7 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 
 @lru_cache(maxsize=1024)
 def t_beyond(degrees: float, t: float) -> float:
-    """Return the probability of more than `t`, for t >= 0."""
+    """Return the probability that Student's t exceeds `t`, for t >= 0."""
     if (degrees + 1) / 2 * log1p(t * t / degrees) > NOTHING:
         return 0.0
     import mpmath
@@ -337,7 +354,7 @@ def t_beyond(degrees: float, t: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(degrees: float, share: float) -> float:
-    """Return the t-quantile of a probability from 0.5 to below 1."""
+    """Return the quantile of Student's t for a probability from 0.5 to below 1."""
     import mpmath
 
     beyond = 1 - share

@@ -1,4 +1,4 @@
-"""History of a profile on a target, point by point: lasting changes of its headline."""
+"""The history of a profile on a target, by point: lasting changes of the headline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Look = Callable[[RunSummary], Sequence[PointMeasurement]]
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A change of the headline from run number `at`: B / A of the medians around it."""
+    """A lasting change of the headline, from run number `at`.
+
+    `ratio`: median after the change over the median before it.
+    """
 
     at: int
     ratio: float
@@ -35,7 +38,10 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Runs of another history, `newest` the last of them, and how they differ."""
+    """Runs that were left out because they were measured differently.
+
+    `newest` is the last of them, `differs` says how.
+    """
 
     runs: int
     newest: RunSummary
@@ -44,11 +50,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Comparable runs of one profile on one target, oldest first, with the changes found.
+    """Comparable runs of a profile on a target, oldest first, and their lasting changes.
 
-    `left_out` are incomplete or invalid. For a sweep or a suite it is the history of one `point`,
-    with the headlines of that point. `others` were measured differently: other parameters, hosts,
-    or another tool.
+    `left_out`: number of incomplete or invalid runs. For a sweep or a suite, it is the history of
+    one `point`. `others` were measured differently: other parameters, hosts, or another tool.
     """
 
     profile: str
@@ -63,17 +68,17 @@ class Trend:
 
     @property
     def values(self) -> list[float]:
-        """The headlines."""
+        """The headline of each run."""
         return [run.headline_value or 0.0 for run in self.runs]
 
     @property
     def name(self) -> str:
-        """The name of the point, or of the profile if there is none."""
+        """The name of the point, or of the profile if there is no point."""
         return self.point or self.profile
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Begin and end of each span between changes."""
+        """First and end index of each span between changes."""
         return list(pairwise([0, *(each.at for each in self.changes), len(self.runs)]))
 
 
@@ -90,11 +95,11 @@ def trends_of(
     *,
     every: bool = False,
 ) -> list[Trend]:
-    """Return the trends of a profile, one per target and point, the one with the most runs first.
+    """Return the histories of a profile by target and point, the longest first.
 
-    `look` returns the setup of a run's points; without it all count as equal. Runs with another
-    setup are not part of a history: it is that of the newest run, or of `like`, a setup by point,
-    or `every` one.
+    `look` returns the setup of a run's points; without it all count as equal. A history has only
+    runs with one setup: that of the newest run, or of `like` (by point), or each setup with
+    `every`.
     """
     places: dict[Place, dict[Alike, list[RunSummary]]] = {}
     left_out: Counter[tuple[Place, PointSetup]] = Counter()
@@ -169,10 +174,10 @@ def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSe
 
 
 def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
-    """Return lasting changes, first to last, by binary segmentation (Vostrikova 1981).
+    """Return lasting changes, in order, by binary segmentation (Vostrikova 1981).
 
-    Each split is compared with the largest one of shuffled histories; changes below the threshold
-    are dropped. `tests` histories share the error (Bonferroni).
+    Each split is compared with the largest one in shuffled histories; small changes are dropped.
+    `tests` histories share the error (Bonferroni).
     """
     places = sorted(_splits([log(each) for each in values], 0, Random(SEED), ALPHA / tests))
     edges = [0, *(at for at, _ in places), len(values)]
@@ -201,9 +206,9 @@ def _splits(
 
 
 def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
-    """Return how often shuffled histories split as much.
+    """Return the share of shuffled histories with a split as strong.
 
-    Stops once it is certainly above alpha.
+    Stops as soon as it is certainly above alpha, and returns 1.
     """
     times = max(SHUFFLES, round(2 / alpha))
     shuffled, as_much = list(logs), 1
@@ -216,8 +221,9 @@ def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha
 
 
 def _strengths(logs: Sequence[float]) -> list[float]:
-    """Return the difference of the means before and after each place, weighted by the number of
-    runs.
+    """Return the strength of a split at each index.
+
+    The difference of the means on both sides, weighted by the number of runs.
     """
     n, sums = len(logs), list(accumulate(logs))
     return [
@@ -227,7 +233,7 @@ def _strengths(logs: Sequence[float]) -> list[float]:
 
 
 def others_of(found: Sequence[Trend]) -> list[Other]:
-    """Return the runs left out because of another setup, without duplicates."""
+    """Return the runs left out because they were measured differently, each group once."""
     return list(
         {
             (each.newest.run_id, each.differs): each for trend in found for each in trend.others
