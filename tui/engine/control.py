@@ -1,4 +1,5 @@
-"""The sockets of a running engine: control (stop, abort, note), and questions to its launcher.
+"""Sockets of a running engine: one for control (stop, abort, note), one for its questions to the
+launcher.
 
 One JSON object per line.
 """
@@ -34,14 +35,13 @@ _questions = msgspec.json.Decoder(Question)
 
 
 class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure)
-    """No engine answers at the run's control socket."""
+    """Raised when no engine answers at the run's control socket."""
 
 
 def request(run_dir: Path, message: Request) -> Request:
-    """Send one request to the engine of a run and return its answer; wait for an engine that is
-    starting.
+    """Send one request to the engine of a run and return its answer.
 
-    Raises NotRunning.
+    Waits for an engine that is starting. Raises NotRunning.
     """
     deadline = time.monotonic() + TIMEOUT_S
     while True:
@@ -73,7 +73,7 @@ def _ask(run_dir: Path, message: Request) -> Request:
 
 
 class ControlServer:
-    """The engine's end of the socket."""
+    """Server side of the control socket, in the engine process."""
 
     def __init__(self, run_dir: Path, handler: Handler) -> None:
         self.run_dir = run_dir
@@ -118,7 +118,9 @@ class ControlServer:
 
 
 class Questions:
-    """The launcher's end: blocking, for use in a thread."""
+    """Launcher's side of the socket with the engine's questions. Its calls block; use it in a
+    thread.
+    """
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -127,7 +129,7 @@ class Questions:
     def next(self) -> Question | None:
         """Wait for the next question.
 
-        None if there are no more: all hosts are logged in, or the engine has ended.
+        Returns None when no more will come: all hosts are logged in, or the engine has ended.
         """
         try:
             line = self._lines.readline(LONGEST_LINE)
@@ -136,19 +138,19 @@ class Questions:
             return None
 
     def answer(self, answers: Sequence[str] | None) -> None:
-        """Answer the last question; None if the user declines."""
+        """Answer the last question; None declines it."""
         with contextlib.suppress(OSError):
             self._link.sendall(msgspec.json.encode(answers) + b"\n")
 
     def close(self) -> None:
-        """Stop asking; wakes a thread that waits in `next`."""
+        """Stop answering questions, and wake a thread that waits in `next`."""
         with contextlib.suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
 
 
 class EngineAsker:
-    """The engine's end."""
+    """Engine's side of the socket with its questions to the launcher."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -157,9 +159,10 @@ class EngineAsker:
         self._given_up = asyncio.Event()
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Ask the launcher.
+        """Ask the launcher and return its answers.
 
-        None if it does not answer, is gone, or the answer is no longer needed.
+        Returns None if the launcher does not answer or is gone, or if the answer is no longer
+        needed.
         """
         asking = asyncio.ensure_future(self._ask(question))
         giving_up = asyncio.ensure_future(self._given_up.wait())
@@ -172,7 +175,7 @@ class EngineAsker:
             await asyncio.gather(asking, giving_up, return_exceptions=True)
 
     def give_up(self) -> None:
-        """Wait for no answer from here on."""
+        """Stop waiting for answers, now and in later calls."""
         self._given_up.set()
 
     async def _ask(self, question: Question) -> Sequence[str] | None:
@@ -195,9 +198,9 @@ class EngineAsker:
 
 
 def take_link() -> socket.socket:
-    """Return the socket on standard input, closed for child processes from here on.
+    """Return the socket on standard input and hide it from child processes.
 
-    Its data is secret, so this process also disables core files.
+    It carries secrets, so this process also disables core files.
     """
     link = socket.socket(fileno=os.dup(0))  # dup: closed on exec
     null = os.open(os.devnull, os.O_RDONLY)

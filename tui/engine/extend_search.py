@@ -1,4 +1,4 @@
-"""Extend a search that ended undecided: its plan with further points."""
+"""Extend a search that ended undecided: its plan with more points."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from tui.model.search import Search, SearchPoint
 
 
 class Spent(Struct, frozen=True):
-    """A run with a search that may measure more points: its current budget, and the points
-    measured.
-    """
+    """A search that can measure more points: its budget and the points measured."""
 
     name: str
     plan: Plan
@@ -30,9 +28,10 @@ class Spent(Struct, frozen=True):
     points: list[SearchPoint]
 
     def more(self, points: int | None, within_s: float | None) -> Plan:
-        """Return the plan with this total of points or seconds, and a step for each further point.
+        """Return the plan with this total budget of points or seconds, and a step for each
+        additional point.
 
-        Raises UsageError if it would measure none.
+        Raises UsageError if no point would be added.
         """
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
@@ -52,9 +51,9 @@ class Spent(Struct, frozen=True):
 
 
 def spent_search(run_dir: Path) -> Spent | None:
-    """Return the search of a run; None if the run was no search.
+    """Return the search of a run; None if the run is not a search.
 
-    Raises BenchtuiError if it cannot be read.
+    Raises BenchtuiError if the run cannot be read.
     """
     history = read_history(run_dir / JOURNAL_FILE)
     plan = load_plan(run_dir)
@@ -67,7 +66,7 @@ def spent_search(run_dir: Path) -> Spent | None:
 def wants_more(run_dir: Path) -> Spent | None:
     """Return the search of a run that would measure more points with a larger budget.
 
-    None if it is finished, or is no search.
+    None if the search is finished, or the run is not a search.
     """
     spent = spent_search(run_dir)
     return (
@@ -78,9 +77,9 @@ def wants_more(run_dir: Path) -> Spent | None:
 
 
 def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
-    """Return the plan of a run with this total of points or seconds for its search.
+    """Return the plan of a run whose search has this total budget of points or seconds.
 
-    Raises UsageError if it would measure none, BenchtuiError if its files cannot be read.
+    Raises UsageError if no point would be added, BenchtuiError if the run's files cannot be read.
     """
     spent = spent_search(run_dir)
     if spent is None:
@@ -89,17 +88,17 @@ def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> P
 
 
 def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
-    """Raise the budget of a finished run's search to this total, in its plan on disk.
+    """Raise the budget of a finished run's search to this total, in the plan on disk.
 
-    Raises UsageError also if its plan cannot be written, else as `plan_of_more` does.
+    Raises the errors of `plan_of_more`, and UsageError if the plan cannot be written.
     """
     save(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)).decode())
 
 
 def with_more(search: Search, points: int | None, within_s: float | None) -> Search:
-    """Return a search with a larger total budget; None: unchanged.
+    """Return the search with a larger total budget; None leaves a limit unchanged.
 
-    Raises UsageError if it is smaller.
+    Raises UsageError if a limit is below the current one.
     """
     if points is not None and not search.points <= points <= MOST_POINTS:
         raise UsageError(

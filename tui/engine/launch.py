@@ -38,14 +38,14 @@ EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
 class Launched(Struct, frozen=True):
-    """A run with a started engine, and its questions until its hosts are logged in."""
+    """A run with a started engine, and the questions it asks until its hosts are logged in."""
 
     run_dir: Path
     questions: Questions
 
 
 def create_run(plan: Plan, runs: Path) -> Path:
-    """Create the private directory of a new run with its plan, and return it."""
+    """Create the private directory of a new run, write its plan, and return the directory."""
     try:
         data = plan_bytes(
             replace(signed(plan, owner(), _utc_now()), launched_in=working_directory())
@@ -74,7 +74,7 @@ def _utc_now() -> str:
 
 
 def check_room(directory: Path) -> None:
-    """Raise BenchtuiError if there is no room for an engine's files."""
+    """Raise BenchtuiError if the file system has no room for an engine's files."""
     free = shutil.disk_usage(directory).free
     if free < ROOM_BYTES:
         raise BenchtuiError(
@@ -86,11 +86,10 @@ def check_room(directory: Path) -> None:
 
 
 def launch(plan: Plan, runs: Path) -> Path:
-    """Create a run and start its engine as a process of its own; return the run directory.
+    """Create a run and start its engine in a separate process; return the run directory.
 
-    The engine has its own session and ignores SIGHUP from the start, so that closing the terminal
-    or ending this process does not affect it. Progress is in the journal; `tui.engine.control`
-    sends requests.
+    The engine has its own session and ignores SIGHUP from the start, so that it survives the
+    terminal and this process. Progress is in the journal; `tui.engine.control` sends requests.
     """
     run_dir = create_run(plan, runs)
     spawn_engine(run_dir)
@@ -98,7 +97,7 @@ def launch(plan: Plan, runs: Path) -> Path:
 
 
 def launch_asking(plan: Plan, runs: Path) -> Launched:
-    """Create a run and start its engine, which asks for passwords, passphrases and codes."""
+    """Create a run and start its engine, which can ask for passwords, passphrases and codes."""
     run_dir = create_run(plan, runs)
     return Launched(run_dir, spawn_asking(run_dir))
 
@@ -119,7 +118,7 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
 def spawn_engine(
     run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None
 ) -> None:
-    """Start the engine of an existing run directory; its pid is recorded at once.
+    """Start the engine of an existing run directory and record its pid at once.
 
     Python starts slowly on a busy machine, and the engine must not look dead meanwhile. `link`
     carries questions for secrets; without it, hosts that need a secret are refused.
@@ -161,7 +160,7 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
 
 
 def journal_end(run_dir: Path) -> int:
-    """Return the offset at which another engine will append to a journal: the end of its last full
+    """Return the offset where another engine will append to the journal: the end of its last full
     line.
     """
     try:
@@ -171,10 +170,11 @@ def journal_end(run_dir: Path) -> int:
 
 
 def await_resumed(run_dir: Path, end: int) -> None:
-    """Wait until the engine that resumes a run has written to the journal, so that it shows as
+    """Wait until the engine that resumes a run has written to the journal, so that the run shows as
     running.
 
-    `end` is the `journal_end` before its start. Raises BenchtuiError if the engine does not start.
+    `end` is `journal_end` before the engine started. Raises BenchtuiError if the engine does not
+    start.
     """
     deadline = time.monotonic() + ENGINE_UP_S
     tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
@@ -187,9 +187,9 @@ def await_resumed(run_dir: Path, end: int) -> None:
 
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
-    """Return how to resume a run and the number of missing steps.
+    """Return the mode in which to resume a run, and the number of missing steps.
 
-    Raises UsageError if there is nothing to do.
+    Raises UsageError if there is nothing to resume.
     """
     from tui.engine.session.history import read_history
 

@@ -1,4 +1,4 @@
-"""The engine process: identity, signals, control socket, and its end whatever happens."""
+"""The engine process: identity, signals, control socket, orderly end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
-    """Execute the plan of a run directory in this process, or resume it; return its end.
+    """Execute or resume the plan of a run directory in this process; return the closing event.
 
     `ask`: standard input is a socket to a process that asks the operator for passwords.
     """
@@ -77,7 +77,7 @@ async def _serve(
 
 
 def end_in_order(ctx: RunContext, reason: str) -> None:
-    """End the load because its data cannot be saved any more.
+    """Stop the load because its data can no longer be saved.
 
     The hosts keep their spools for a recovery.
     """
@@ -86,7 +86,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
 
 
 def remark(ctx: RunContext, host: str | None, text: str) -> None:
-    """Journal a note on a log-in, with its host if that is a host of the run."""
+    """Journal a warning about a log-in, attributed to the host if it belongs to the run."""
     session = next((session for session in ctx.sessions if session.name == host), None)
     if session is None:
         ctx.say("warning", text)
@@ -95,9 +95,9 @@ def remark(ctx: RunContext, host: str | None, text: str) -> None:
 
 
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
-    """Close the questions: every host is connected or refused.
+    """Close the channel for questions: every host is connected or refused.
 
-    Secrets missing for a later log-in are journalled.
+    Journals which secrets a later log-in will miss.
     """
     connections.stop_asking()
     if asker is not None:
@@ -109,7 +109,7 @@ def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | No
 def _course(
     ctx: RunContext, history: History | None, mode: EngineMode
 ) -> Coroutine[None, None, RunEnded]:
-    """Return what this engine does."""
+    """Return the work of this engine: execute, collect, finish or resume the run."""
     if history is None:
         return execute(ctx)
     from tui.engine.recover import execute_missing, execute_rest
@@ -124,7 +124,9 @@ def _course(
 
 
 async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:
-    """Turn an internal error into a failed run with a journal, never a silent death."""
+    """Turn an internal error into a journalled failure of the run, so that the engine never dies
+    silently.
+    """
     try:
         return await work
     except Exception as error:

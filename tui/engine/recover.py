@@ -1,4 +1,4 @@
-"""Recover a run whose engine died: adopt loads that still run, find unnamed ones, collect
+"""Recover a run whose engine died: find loads missing from the journal, adopt running ones, collect
 results.
 """
 
@@ -39,7 +39,9 @@ LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+
 
 
 async def find_loads(ctx: RunContext, history: History) -> None:
-    """Find loads of unfinished steps on the hosts, and journal those the journal does not know."""
+    """Find loads of unfinished steps on the hosts, and journal those missing from a damaged
+    journal.
+    """
     if history.seen.started is not None and not history.seen.unreadable:
         return
     ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
@@ -94,9 +96,9 @@ def _note(
 
 
 async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
-    """Collect what hosts still have of an ended run.
+    """Collect the output that hosts still have of an ended run.
 
-    Returns the last event of its journal.
+    Returns the closing event of its journal.
     """
     return await finish(ctx, _collected(ctx, history))
 
@@ -127,7 +129,7 @@ def _still_away(session: HostSession, error: HostError) -> None:
 async def _collect_step(
     ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]
 ) -> None:
-    """Collect the remaining output of a step on these hosts, and their results."""
+    """Collect the remaining output of a step from these hosts, and their results."""
     here = {
         name: task
         for name, task in tasks.items()
@@ -157,7 +159,7 @@ async def _collect_step(
 
 
 async def execute_rest(ctx: RunContext, history: History) -> RunEnded:
-    """Finish a run and return the last event of its journal."""
+    """Finish a run and return the closing event of its journal."""
     return await finish(ctx, _rest(ctx, history))
 
 
@@ -167,7 +169,7 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
 
 
 async def _finished(ctx: RunContext, history: History) -> RunEnded:
-    """Adopt or collect what hosts have, then run the later steps if a load was still running."""
+    """Adopt running loads and collect results; run the later steps if a load was still running."""
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)
@@ -184,9 +186,9 @@ async def _finished(ctx: RunContext, history: History) -> RunEnded:
 
 
 def search_is_over(ctx: RunContext) -> bool:
-    """Decide a search's undecided points; return whether it needs no further point.
+    """Decide a search's undecided points, and return whether it needs no further point.
 
-    False for other runs.
+    False if the run is not a search.
     """
     if not ctx.plan.slots:
         return False
@@ -197,9 +199,9 @@ def search_is_over(ctx: RunContext) -> bool:
 
 
 async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
-    """Run the missing steps of a run and return the last event of its journal.
+    """Run the missing steps of a run and return the closing event of its journal.
 
-    Loads left running by a dead engine are followed to their end first: one may be a missing step.
+    First follows loads left by a dead engine to their end, because one may be a missing step.
     """
     return await finish(ctx, _missing(ctx, history, failed=failed))
 
@@ -234,14 +236,16 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
 
 
 async def end_earlier(session: HostSession) -> None:
-    """End a load that an earlier engine started without journalling it: it must not run in
+    """End a load that an earlier engine started but did not journal; it must not run in
     parallel.
     """
     await session.ask(lambda agent: agent.sweep(kill=True))
 
 
 def close_measured_steps(ctx: RunContext, history: History) -> None:
-    """End steps for which every host had delivered its result when the engine died."""
+    """Journal the end of steps for which every host had delivered its result when the engine
+    died.
+    """
     for index in history.running:
         if ctx.is_whole(ctx.plan.steps[index]):
             ok = not history.at(index).problems
@@ -249,7 +253,7 @@ def close_measured_steps(ctx: RunContext, history: History) -> None:
 
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
-    """Return the end of a run with later steps that never began."""
+    """Return the closing event of a run whose later steps never began."""
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
@@ -264,7 +268,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
-    """Follow loads left by a dead engine; return the steps that ran to their end."""
+    """Follow loads left by a dead engine; return the indexes of steps that ran to their end."""
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)
@@ -278,9 +282,9 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
 async def connect_again(
     ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None
 ) -> None:
-    """Connect to every host; unreachable ones are lost, the others continue.
+    """Connect to every host; an unreachable host is lost, the others continue.
 
-    `failed`: as in `on_hosts`.
+    `failed`: error handler, as in `on_hosts`.
     """
     with ctx.phase("connect"):
         await on_hosts(ctx, REACH, ctx.sessions, _connect_to_recover, failed)
@@ -326,9 +330,9 @@ async def _adopt_step(
 async def _adopt_layout(
     ctx: RunContext, history: History, index: int, loads: list[TaskStarted]
 ) -> AdoptedStep:
-    """Follow a layout.
+    """Follow a layout to its end.
 
-    Its step then starts again: existing files are reused, missing ones written.
+    Its step then starts again: existing files are reused, missing files are written.
     """
     step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
     tasks = {task.host: task for task in loads}

@@ -1,3 +1,3 @@
-"""Executors: how a step runs over its hosts, per host or as one MPI program."""
+"""Executors run a step on its hosts: one command per host, or one MPI program."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interface of an executor: check, try, measure, adopt."""
+"""Interface of an executor: check, try, measure, adopt."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class AdoptedStep(Struct, frozen=True):
-    """The outcome of a step that was running when its engine died.
+    """Outcome of a step that was running when its engine died.
 
-    `alive`: its load was still running. `whole`: every host completed it, before or since.
+    `alive`: its load was still running. `whole`: every host completed the step, before or after the
+    engine died.
     """
 
     alive: bool
@@ -25,22 +26,27 @@ class AdoptedStep(Struct, frozen=True):
 
 
 class Executor(Protocol):
-    """How a step's load is checked, started, followed and ended: a module with these functions."""
+    """Checks, starts, follows and ends the load of a step; implemented as a module with these
+    functions.
+    """
 
     async def look(self, ctx: RunContext) -> None:
-        """Check what the steps of this executor need in addition to the checks of every host.
+        """Check hosts for the additional needs of this executor's steps.
 
         Reports all problems at once.
         """
 
     async def try_ahead(self, ctx: RunContext) -> None:
-        """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
+        """Run the executor's trials before anything is measured.
+
+        Raises RunRefused (exit 3).
+        """
 
     async def measure(self, ctx: RunContext, step: Step, window: Window) -> None:
-        """Start on all hosts at once, follow to the end, take results. Raises RunRefused,
-        RunStopped.
+        """Start the load on all hosts at once, follow it to the end and collect results.
 
-        It waits twice in `window` for concurrent steps: when its hosts are armed, and before GO.
+        Waits twice in `window` for concurrent steps: when its hosts are armed, and before GO.
+        Raises RunRefused, RunStopped.
         """
 
     async def adopt(
@@ -48,5 +54,5 @@ class Executor(Protocol):
     ) -> AdoptedStep:
         """Follow a load left running by a dead engine to its end.
 
-        `tasks` are those of the step, by host.
+        `tasks` are the step's commands by host.
         """

@@ -55,7 +55,7 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
 
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
-    """End the load of a host that can no longer be followed, because its samples would be lost."""
+    """End a host's load whose output can no longer be recorded, and return its outcome."""
     error = told(run.session, fault)
     run.session.problem(run.phase, error.code, error.message)
     try:
@@ -75,7 +75,7 @@ async def _watch(
     followers: set[asyncio.Task[Outcome]],
     expected_s: float | None,
 ) -> None:
-    """End the load on request, or when it is far over its time.
+    """End the load on request, or when it is far over its planned time.
 
     Escalates from stop to abort.
     """
@@ -107,7 +107,7 @@ async def end_runs(
 ) -> list[TaskRun]:
     """Tell hosts to end their load, and wait.
 
-    Returns those that accepted but are still busy.
+    Returns the commands that accepted the request but are still running.
     """
     telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
     waiting: set[asyncio.Task[object]] = {asyncio.create_task(asyncio.wait(followers))}
@@ -124,7 +124,7 @@ async def end_runs(
 
 
 def _name_late(run: TaskRun) -> None:
-    """Report why a host is still busy long after its planned end."""
+    """Report that a host is still busy long after its planned end."""
     if run.session.failed or run.ended:
         return
     late = f"still busy {OVERTIME_S:g}s after its planned end"
@@ -140,7 +140,7 @@ async def _reason_to_end(
 ) -> None:
     """Wait for a stop request, or for the loss of a host that ends the run.
 
-    `beside`: concurrent steps, which are stopped too.
+    `beside`: other steps run at the same time and are stopped too.
     """
     asked = asyncio.create_task(ctx.stop_event.wait())
     waiting: set[asyncio.Task[Outcome]] = set(followers)
@@ -169,9 +169,9 @@ def _broke(follower: asyncio.Task[Outcome]) -> bool:
 
 
 def stop_host(ctx: RunContext, name: str) -> str | None:
-    """End the load of one host and keep its measurements; the others continue.
+    """End the load of one host and keep its measurements; other hosts continue.
 
-    Returns why this is not possible.
+    Returns why this is not possible, or None on success.
     """
     run = ctx.active.get(name)
     if run is None or run.ended:
@@ -201,7 +201,7 @@ def end_early(ctx: RunContext) -> None:
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
-    """Tell one host to end its load; an unreachable one is told when it is back."""
+    """Tell one host to end its load; an unreachable host is told once it is back."""
     warned = False
     while not run.ended:
         try:

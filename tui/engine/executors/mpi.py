@@ -52,18 +52,20 @@ if TYPE_CHECKING:
 
 
 def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
-    """Return the run's own directory."""
+    """Return the run's own directory on the shared file system: DIRECTORY/benchtui-RUN."""
     return posixpath.join(launch.directory, f"benchtui-{ctx.run_id}")
 
 
 def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
-    """Return the working directory of a step's program: one per attempt, so that it is empty."""
+    """Return the working directory of a step's program: one per attempt, so that it starts
+    empty.
+    """
     again = f".{step.attempt}" if step.attempt > 1 else ""
     return posixpath.join(own_directory(ctx, launch), f"{step.index}{again}")
 
 
 async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
-    """Create a folder in the run's own directory, with the program's input files; journal it first.
+    """Journal a folder in the run's own directory, create it, and write the program's input files.
 
     Raises RunRefused.
     """
@@ -85,7 +87,7 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
 
 
 async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
-    """Remove the run's own directory if it is empty, or completely if the run cleans up."""
+    """Remove the run's own directory if it is empty, or with its contents if the run cleans up."""
     directory = own_directory(ctx, launch)
     alive = [session for session in sessions if not session.failed] or sessions[:1]
     head = alive[0]
@@ -109,10 +111,10 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
 
 
 async def _remove_tree(sessions: Sequence[HostSession], directory: str, known: Identities) -> str:
-    """Remove the run's own directory, each host a share of it; return the outcome.
+    """Remove the run's own directory, one share per host, and return the outcome as text.
 
-    Raises HostError. A host that sees another directory of that name leaves its share to the first
-    one.
+    A host that sees a different directory of that name leaves its share to the first host. Raises
+    HostError.
     """
     count = len(sessions)
     shares = (
@@ -127,13 +129,13 @@ TRIAL = "benchtui-trial"  # its folder in the run's own directory
 
 
 def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
-    """Return the hosts of a step in plan order, which is the order of the ranks."""
+    """Return the hosts of a step in rank order, which is plan order."""
     by_name = {session.name: session for session in ctx.sessions}
     return [by_name[name] for name in step.hosts]
 
 
 async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
-    """Read a program's hosts; report what is wrong with them as their problem."""
+    """Collect the MPI facts of a program's hosts, and report problems by host."""
     launch, sessions = program_of(step).launch, sessions_of(ctx, step)
 
     async def probe(session: HostSession) -> mpi.MpiFacts:
@@ -155,7 +157,8 @@ def _not_probed(session: HostSession, error: HostError) -> None:
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """Check that all hosts share the directory, launch a trial, and report what will run.
+    """Check that all hosts share the directory, launch a trial, and report the command that will
+    run.
 
     Raises RunRefused.
     """
@@ -177,7 +180,7 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
 async def _same_file_system(
     ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch
 ) -> None:
-    """Check by a file of the head that all hosts see it and can create files next to it."""
+    """Check that every host sees a file created on the head and can create files next to it."""
     name, directory, head = f".benchtui-seen-{ctx.run_id}", launch.directory, sessions[0]
 
     async def mark(session: HostSession) -> None:
@@ -211,7 +214,7 @@ def _not_writable(head: HostSession, error: HostError) -> None:
 
 
 async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """Launch one rank per host with a minimal load, to check reachability and versions.
+    """Launch one rank per host with a minimal load to check connectivity and versions.
 
     Raises RunRefused.
     """
@@ -255,9 +258,9 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
 
 
 async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
-    """Run one program over all hosts of a step and take its result.
+    """Run one program over all hosts of a step and collect its result.
 
-    Leaves no rank behind, and records files.
+    Always ends all ranks, and records the files created.
     """
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
@@ -285,7 +288,8 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def arm(job: MpiJob, window: Window) -> None:
-    """Start mpiexec and all proxies, held back, and the other steps of the window.
+    """Start mpiexec and all proxies, held back until GO, and meet the concurrent steps of the
+    window.
 
     Raises RunRefused, RunStopped.
     """
@@ -310,7 +314,7 @@ async def arm(job: MpiJob, window: Window) -> None:
 
 
 def take_result(job: MpiJob, outcome: Outcome) -> None:
-    """Journal the results and problems by host."""
+    """Journal the program's result and its problems by host."""
     ctx, cluster, reader = job.ctx, job.cluster, job.reader
     head = job.sessions[cluster.head]
     result = reader.figures(outcome.exit_code)
@@ -335,9 +339,9 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
 
 
 async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
-    """Archive the files with the program's reports in the run, and remove them from the directory.
+    """Archive the program's report files in the run, then remove them from the host.
 
-    After a stop they stay there, with the files under test.
+    After a stop they stay on the host, with the files under test.
     """
     if (
         not job.program.files(job.directory)
@@ -378,7 +382,7 @@ async def _identify_again(head: HostSession, folder: str, own: str) -> None:
 
 
 def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
-    """Return (host, code, message) of all problems, the first cause first."""
+    """Return all problems as (host, code, message), the root cause first."""
     head = job.cluster.head
     first = [job.cause] if job.cause.code else job.killed_proxies()
     found = [(cause.host or head, cause.code, cause.message) for cause in first]
@@ -409,9 +413,9 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
 async def adopt_program(
     ctx: RunContext, step: Step, tasks: dict[str, TaskStarted]
 ) -> tuple[bool, Outcome]:
-    """Follow a program to its end and take its result.
+    """Follow a program to its end and collect its result.
 
-    Returns whether all of it was still running, and how mpiexec ended.
+    Returns whether every part was still running, and the outcome of mpiexec.
     """
     program = program_of(step)
     sessions = {session.name: session for session in sessions_of(ctx, step)}
@@ -432,7 +436,7 @@ async def adopt_program(
 async def _reopen_all(
     job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]
 ) -> bool:
-    """Open the streams of all parts again; False if a part is no longer running."""
+    """Reopen the streams of all parts; return False if a part is no longer running."""
     head_name = job.cluster.head
     where = (job.ctx.run_dir, job.ctx.plan.lease_s)
     load = TaskLoad(job.step, "measure", _task_of(head_name, tasks), job.reader)
@@ -457,9 +461,9 @@ def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
 
 
 async def _reopen(run: TaskRun) -> bool:
-    """Return whether a part is still running.
+    """Reopen a part's stream; return whether the part is still running.
 
-    A part that never started, such as the head's proxy with Open MPI, is skipped.
+    True for a proxy that never started, such as the head's with Open MPI.
     """
     with faults_of(run.session, run.phase, lambda *_: None):
         await run.reopen(0)
@@ -485,7 +489,7 @@ async def try_ahead(ctx: RunContext) -> None:
 
 
 async def measure(ctx: RunContext, step: Step, window: Window) -> None:
-    """Run one program over all hosts of a step and take its result."""
+    """Run one program over all hosts of a step and collect its result."""
     await measure_program(ctx, step, window)
 
 

@@ -32,12 +32,14 @@ from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader, h
 
 
 def directory_of(run_id: str) -> str:
-    """Return the directory of a run, the same on all hosts; each host has its own subdirectory."""
+    """Return the scratch directory of a run: the same path on all hosts, with a subdirectory per
+    host.
+    """
     return f"/dev/shm/benchtui-{run_id}"
 
 
 async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
-    """Create the directory on all hosts and return it; empty if a host has no place for it.
+    """Create the scratch directory on all hosts and return it; empty if a host has no place for it.
 
     Raises RunRefused.
     """
@@ -60,7 +62,7 @@ def _without(session: HostSession, error: HostError) -> None:
 
 
 async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
-    """Remove the directory, once no process is left."""
+    """Remove the scratch directory once no process of the program is left."""
     path = directory_of(ctx.run_id)
     makers = [session for session in sessions if path in session.known.files]
 
@@ -91,21 +93,24 @@ ENDING_S = 5.0  # for proxies to end after mpiexec
 
 
 class HeadRun(TaskRun):
-    """mpiexec on the head, followed from its start, because its output requests the proxies."""
+    """The mpiexec command on the head.
+
+    Its output is followed from the start, because it contains the commands of the proxies to start.
+    """
 
     hosts_text = ""
     following: asyncio.Task[Outcome] | None = None
 
     def files(self) -> dict[str, str]:
-        """The host file, and the script used in place of a remote shell."""
+        """Return the host file, and the script that mpiexec runs in place of a remote shell."""
         return {HOST_FILE: self.hosts_text, LAUNCH_FILE: LAUNCH_SCRIPT}
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a program ended; `host` None: not one host.
+    """Reason why a program ended. `host` is None if no single host caused it.
 
-    An empty code: it ended by itself, or was stopped on request.
+    An empty code means that the program exited normally or was stopped on request.
     """
 
     code: str = ""
@@ -129,7 +134,9 @@ async def _lost(run: TaskRun) -> Outcome:
 
 
 def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
-    """Return how a command ended; `unconfirmed` if it is unknown."""
+    """Return the outcome of a finished follower; reason `unconfirmed` if it failed or was
+    cancelled.
+    """
     if task.cancelled() or task.exception() is not None:
         return Outcome(None, "unconfirmed", collected=False)
     return task.result()
@@ -137,9 +144,9 @@ def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
 
 @dataclass
 class MpiJob:
-    """A program on a cluster, working in `directory`.
+    """An MPI program on a cluster, working in `directory`.
 
-    `name` is its part in the step: "" is the measurement.
+    `name` distinguishes programs of one step; "" is the measurement.
     """
 
     ctx: RunContext
@@ -184,9 +191,9 @@ class MpiJob:
     # -- beginning
 
     async def start(self) -> bool:
-        """Start mpiexec, and the proxies it requests, held back.
+        """Start mpiexec and the proxies it requests, held back until `run`.
 
-        False: `cause` gives the reason.
+        Returns False on failure, with the reason in `cause`.
         """
         try:
             if self.cluster.family != "mpich":  # leaves nothing in shared memory
@@ -221,7 +228,10 @@ class MpiJob:
         self._heard_s = time.monotonic()
 
     async def _asked(self) -> list[str]:
-        """Wait until mpiexec has requested all proxies; it may start the head's own itself."""
+        """Wait until mpiexec has requested all proxies, and return their commands.
+
+        mpiexec may start the head's own proxy itself.
+        """
         begun = time.monotonic()
         while not self.head.ended and not self.reader.started and not self.reader.launches_end:
             count, now = len(self.reader.launches), time.monotonic()
@@ -272,7 +282,7 @@ class MpiJob:
     # -- execution
 
     async def run(self) -> Outcome:
-        """Release the proxies, follow everything to its end, and return how mpiexec ended.
+        """Release the proxies, follow all commands to their end, and return the outcome of mpiexec.
 
         `cause` gives the reason.
         """
@@ -296,14 +306,14 @@ class MpiJob:
         return outcome_of(followers[self.head])
 
     def adopt(self, head: HeadRun, proxies: dict[str, TaskRun]) -> None:
-        """Continue with parts started by another engine, with their streams open again."""
+        """Continue with commands started by another engine, whose streams are open again."""
         self._head, self.proxies = head, proxies
         head.following = asyncio.create_task(
             head.follow(self.state) if head.streaming else _lost(head)
         )
 
     async def give_up(self) -> None:
-        """End the started parts of a program that cannot begin."""
+        """End the commands already started for a program that cannot begin."""
         followers = {
             run: asyncio.create_task(run.follow(self.state))
             for run in self.proxies.values()
@@ -337,9 +347,9 @@ class MpiJob:
             stopping.cancel()
 
     def _part_gone(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause | None:
-        """Return that a proxy ended before mpiexec.
+        """Return the cause if a proxy ended before mpiexec; else None.
 
-        mpiexec gets a little time to report the reason.
+        mpiexec gets a short time to report the reason itself.
         """
         now = time.monotonic()
         for host, run in self.proxies.items():
@@ -378,7 +388,10 @@ class MpiJob:
         return None
 
     def _unreachable(self) -> Cause | None:
-        """Return that a host reported another one as unreachable: MPI would wait for it forever."""
+        """Return the cause if a host reported another one as unreachable; else None.
+
+        MPI would wait for that host forever.
+        """
         if said := self.reader.unreachable:
             return Cause("mpi-unreachable", said, self.cluster.head)
         for host, run in self.proxies.items():
@@ -387,9 +400,7 @@ class MpiJob:
         return None
 
     async def _look(self) -> None:
-        """Count the ranks of every host from time to time, and report those that hang in the
-        kernel.
-        """
+        """Periodically count the ranks of every host, and report ranks that hang in the kernel."""
         named: set[str] = set()
         while True:
             await asyncio.sleep(LOOK_S)
@@ -410,7 +421,7 @@ class MpiJob:
     # -- the end
 
     async def _end(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> None:
-        """End the rest of the program: with a request if it was stopped, else at once."""
+        """End the remaining commands: gracefully if the run was stopped, else by force."""
         if self.ctx.stop_event.is_set() and self.ctx.stop_mode != "abort":
             await self._stop([self.head], followers, "stop", STOP_PATIENCE_S)
         elif not self.cause.code and not self.ctx.stop_event.is_set():
@@ -446,7 +457,9 @@ class MpiJob:
         session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
-        """Return the proxies that were killed; mpiexec does not report which."""
+        """Return a cause for each proxy that was killed; mpiexec does not report which one it
+        was.
+        """
         return [
             Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
             for host, outcome in self.outcomes.items()
@@ -456,5 +469,5 @@ class MpiJob:
         ]
 
     def keep(self) -> list[Artefact]:
-        """Close the raw files of all parts."""
+        """Close the raw output files of all commands and return them for the record."""
         return [artefact for run in self.runs for artefact in run.output.close()]

@@ -1,4 +1,4 @@
-"""The per-host executor: one command per host, released together; collect it, or adopt it."""
+"""Per-host executor: one command per host, released together, then collected or adopted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ENDS = {
 
 
 async def measure(ctx: RunContext, step: Step, window: Window) -> None:
-    """Arm all hosts, say GO to all, follow them to the end, take their results."""
+    """Arm all hosts, release them together, follow them to the end, and collect their results."""
     with ctx.phase("barrier", step.index):
         runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
@@ -99,7 +99,7 @@ async def on_runs(
     work: Callable[[TaskRun], Awaitable[T]],
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> dict[str, T]:
-    """Run a call on the hosts' commands, like `on_hosts`."""
+    """Call `work` on each host's command, with the error handling of `on_hosts`."""
     by_name = {run.session.name: run for run in runs}
     sessions = [run.session for run in runs]
     return await on_hosts(ctx, duty, sessions, lambda session: work(by_name[session.name]), failed)
@@ -111,7 +111,9 @@ def has_result(ctx: RunContext, run: TaskRun) -> bool:
 
 
 async def _free_spool(run: TaskRun) -> None:
-    """Remove a host's spool of a step with a saved result, or a long suite would fill its /tmp."""
+    """Remove a host's spool of a step with a saved result; a long suite would fill the host's
+    /tmp.
+    """
     async with asyncio.timeout(FREE_S):
         await run.session.agent.free_spool(run.task_id)
 
@@ -124,7 +126,10 @@ def task_run(
     *,
     resume: bool = False,
 ) -> TaskRun:
-    """Return a host's command for a step: not yet started, or a dead engine's, not yet reopened."""
+    """Return a host's command for a step, not yet started.
+
+    With `resume`: the command of a dead engine, not yet reopened.
+    """
     task = ctx.task_of(step, session)
     reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
     run = TaskRun(
@@ -135,9 +140,9 @@ def task_run(
 
 
 async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
-    """Start the commands of all hosts, including concurrent steps, up to the wait for GO.
+    """Start the commands of all hosts up to their wait for GO, together with concurrent steps.
 
-    Refuses if a host cannot.
+    Refuses the run if a host fails.
     """
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
     await asyncio.gather(*(look_for_directories(ctx, step, run.session) for run in runs))
@@ -201,7 +206,7 @@ def _still_armed(session: HostSession, error: HostError) -> None:
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
     """Release all hosts at once.
 
-    A host that cannot be reached now is treated like any lost one.
+    A host that is unreachable now is treated as lost.
     """
     heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
     for run in runs:
@@ -313,7 +318,7 @@ async def _reopen(history: History, run: TaskRun) -> None:
 
 
 def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
-    """Return the message for a host from which the run cannot be collected."""
+    """Return a handler that reports hosts from which the run cannot be collected."""
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
@@ -325,7 +330,9 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
 
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
-    """End commands that still wait for GO: they would measure alone, much later."""
+    """End commands that still wait for GO: released now, they would measure alone and much
+    later.
+    """
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
             run.session.problem(
@@ -339,8 +346,8 @@ __all__ = ["adopt", "look", "measure", "try_ahead"]
 
 
 async def look(ctx: RunContext) -> None:
-    """Check nothing: each command needs only the checks of every host."""
+    """Check nothing: a per-host command needs no more than the checks of every host."""
 
 
 async def try_ahead(ctx: RunContext) -> None:
-    """Try nothing."""
+    """Do nothing: a per-host step has no trial."""

@@ -1,3 +1,3 @@
-"""Inputs of a run: profiles, the inventory, hosts of the SSH configuration."""
+"""Inputs of a run: profiles, inventory, hosts of the SSH configuration."""
 
 from __future__ import annotations

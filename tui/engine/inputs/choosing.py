@@ -40,7 +40,7 @@ SAME = (
 
 
 class Chosen(NamedTuple):
-    """A host of a SPEC. `vouched`: a source reports that it exists."""
+    """A host selected by a SPEC. `vouched`: a source of hosts confirms that it exists."""
 
     address: HostAddress
     vouched: bool
@@ -48,9 +48,9 @@ class Chosen(NamedTuple):
 
 @dataclass
 class Chooser:
-    """Resolves SPECs.
+    """Resolves SPECs to hosts; each source is queried once.
 
-    `own` fills in what a source or a typed name does not say; sources are queried once.
+    `own` completes an address from the inventory.
     """
 
     groups: Mapping[str, Sequence[str]]
@@ -90,7 +90,7 @@ class Chooser:
         return found
 
     def check_form(self, part: str, before: str) -> None:
-        """Raise UsageError for a part that cannot name anything, before a source is queried."""
+        """Raise UsageError for a malformed part, before any source is queried."""
         if not part:
             raise UsageError("'!' names no host to leave out; allowed: !NAME and !@GROUP")
         if part.startswith("@"):
@@ -107,9 +107,9 @@ class Chooser:
         self.places(part)
 
     def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
-        """Remove hosts from those found.
+        """Remove excluded hosts from `found`.
 
-        Excluding a name that is not among them is an error; for a group it is not.
+        Excluding a name that is not in it is an error; excluding a group is not.
         """
         names = [chosen.address.name for chosen in self.part(part, above)]
         left = [found.pop(name) for name in names if name in found]
@@ -128,7 +128,9 @@ class Chooser:
         return [self.typed(place) for place in self.places(part)]
 
     def places(self, part: str) -> list[Destination]:
-        """Return the destinations of a part without a group or a source. Raises UsageError."""
+        """Return the destinations of a part that names neither a group nor a source. Raises
+        UsageError.
+        """
         try:
             return hostspec.destinations(part)
         except UsageError as error:
@@ -140,7 +142,7 @@ class Chooser:
             raise UsageError(f"{told}; allowed: {hostspec.FORMS}") from error
 
     def meant(self, part: str) -> str:
-        """Return `` (did you mean 'slurm:4711'?)`` for a part that names nothing, or ""."""
+        """Return a suggestion for an unknown part, ``(did you mean 'slurm:4711'?)``, or ""."""
         word = part.removeprefix("!")
         known = [*self.names(), *(f"@{group}" for group in (*self.groups, *self.sources))]
         near = nearest(hostspec.host_in(word), known)
@@ -153,7 +155,10 @@ class Chooser:
         return Chosen(self.own(typed_address(place)), vouched=False)
 
     def source_in(self, part: str) -> tuple[str, str] | None:
-        """Split a source into name and text. Raises UsageError for an unknown one."""
+        """Split ``SOURCE:TEXT`` into its two parts; None if the part names no source.
+
+        Raises UsageError for an unknown source.
+        """
         found = hostspec.source_of(part)
         if found is None or found[0] in installed_sources():
             return found
@@ -195,7 +200,7 @@ class Chooser:
     def source(
         self, part: str, source: tuple[str, str], above: tuple[str, ...]
     ) -> Iterable[Chosen]:
-        """Return the hosts of a source. Raises UsageError that names it."""
+        """Return the hosts of a source. Raises UsageError that names the source."""
         try:
             found = self.asked_once(part, source)
             for address in found.hosts:
@@ -221,7 +226,7 @@ class Chooser:
         return chosen
 
     def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:
-        """Return a source's first answer; it is queried once."""
+        """Return the source's answer; the source is queried on the first call only."""
         if part not in self.asked:
             self.asked[part] = load_source(source[0]).find(source[1], self.context)
             if len(self.asked[part].hosts) + len(self.asked[part].specs) > hostspec.MOST_KNOWN:
@@ -229,7 +234,7 @@ class Chooser:
         return self.asked[part]
 
     def nested(self, part: str, above: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the path down to a part. Raises UsageError for a circle."""
+        """Return the path of nested groups down to a part. Raises UsageError for a cycle."""
         if part in above:
             raise UsageError(f"{shown(part)} contains itself")
         if len(above) >= MOST_NESTED:
@@ -240,7 +245,7 @@ class Chooser:
 
 
 def _as_source(word: str) -> list[str]:
-    """Return a word as the source that it may be a mistyped form of: ``slrum:4711``,
+    """Return the sources that a mistyped word may mean: ``slurm:4711`` for ``slrum:4711`` or
     ``slurm;4711``.
     """
     known = installed_sources()
@@ -257,7 +262,7 @@ def _as_source(word: str) -> list[str]:
 
 
 def typed_address(place: Destination) -> HostAddress:
-    """Return a typed name as an address; `local` is this machine."""
+    """Return the address of a name typed by the user; `local` is this machine."""
     if place.name == hostspec.LOCAL:
         if place.user is not None:
             raise UsageError(f"{place.user}@{hostspec.LOCAL}: {LOCAL_ALONE}")
@@ -268,7 +273,7 @@ def typed_address(place: Destination) -> HostAddress:
 
 
 def completed(given: HostAddress, own: HostAddress) -> HostAddress:
-    """Fill in an address from the inventory."""
+    """Fill the unset fields of an address from its inventory entry."""
     missing = {
         name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())
     }
@@ -288,12 +293,12 @@ def check_name(address: HostAddress) -> None:
 
 
 def shown(part: str) -> str:
-    """Return a part for a message."""
+    """Return a part for a message, shortened to 80 characters."""
     return part if len(part) <= 80 else f"{part[:77]}..."
 
 
 def _of_part(problem: Problem, part: str) -> Problem:
-    """Return a problem with its part; a file with its line needs no part."""
+    """Prefix a problem with the part that caused it, unless it names a file."""
     return (
         problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
     )
@@ -305,9 +310,9 @@ def _in_group(chosen: Chosen, group: str) -> Chosen:
 
 
 def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
-    """Add a host that may already exist.
+    """Add a host that may already be listed.
 
-    Raises UsageError if the two have different addresses.
+    Raises UsageError if the two addresses differ.
     """
     name = chosen.address.name
     known = found.get(name)

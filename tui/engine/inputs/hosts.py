@@ -34,9 +34,9 @@ LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
 class Fleet:
-    """All hosts by name.
+    """All hosts that can be chosen, by name.
 
-    `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config.
+    `inventory` is None if there is no inventory; `ssh_config` None means ~/.ssh/config.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fleet:
 
     @cached_property
     def _patterns(self) -> list[str]:
-        """Patterns of Host lines, without `*`."""
+        """Patterns of Host lines, except `*` and negated ones."""
         return [
             word
             for word in self._words
@@ -77,17 +77,17 @@ class Fleet:
 
     @property
     def _words(self) -> list[str]:
-        """Every word of the configuration's Host lines: names and patterns."""
+        """All words of the configuration's Host lines: names and patterns."""
         if self._config_words is None:
             path = self.ssh_config or from_home("~/.ssh/config")
             self._config_words = list(dict.fromkeys(words_in(path)))
         return self._config_words
 
     def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
-        """Return every host known by name, this machine last.
+        """Return every known host with its origin, this machine last.
 
-        `named` are those of the command line or of a run: they count if DNS or a pattern of the SSH
-        configuration knows them.
+        `named` are host names from the command line or a run; they are included if DNS or a pattern
+        of the SSH configuration resolves them.
         """
         found: list[tuple[HostAddress, Origin]] = []
         found += [(self._address(name), "inventory") for name in self.hosts]
@@ -110,7 +110,7 @@ class Fleet:
         return [*found, (LOCAL_ADDRESS, "this machine")]
 
     def _vouched(self) -> list[HostAddress]:
-        """Return the hosts that sources have named so far."""
+        """Return the hosts that sources have returned so far."""
         return list(self.chooser.vouched.values()) if self.has_asked else []
 
     @property
@@ -144,7 +144,7 @@ class Fleet:
 
     @cached_property
     def chooser(self) -> Chooser:
-        """The resolver of SPECs; it caches answers of sources."""
+        """Resolver of SPECs; it caches the answers of sources."""
         chooser = self.new_chooser()
         if self._like is not None:
             before = self._like.chooser
@@ -170,26 +170,26 @@ class Fleet:
         )
 
     def _names(self) -> list[str]:
-        """Return the names to compare a mistyped one with."""
+        """Return the names among which a mistyped name is corrected."""
         return [*self.hosts, *self.config_names, hostspec.LOCAL]
 
     @property
     def uses(self) -> list[SourceUse]:
-        """What the sources in use resolved to."""
+        """Sources in use, with the hosts that each returned."""
         return self.chooser.uses
 
     def uses_of(self, hosts: Sequence[HostAddress]) -> list[SourceUse]:
-        """Return the answers of those sources that named any of these hosts."""
+        """Return the uses of sources that returned any of these hosts."""
         names = {host.name for host in hosts}
         return [use for use in self.uses if not names.isdisjoint(use.hosts)]
 
     @property
     def notes(self) -> list[str]:
-        """What sources want known before a run."""
+        """Notes from sources to show before a run."""
         return self.chooser.notes
 
     def _completed(self, given: HostAddress) -> HostAddress:
-        """Fill in an address from the inventory."""
+        """Fill the unset fields of an address from its inventory entry."""
         from tui.engine.inputs.choosing import completed
 
         return (
@@ -206,9 +206,9 @@ class Fleet:
         return known or self._described(name) or resolvable(name)
 
     def _described(self, name: str) -> bool:
-        """Return whether a pattern matches a name: behind a bastion, names cannot be resolved here.
+        """Return whether a pattern of the SSH configuration, except `*`, matches a name.
 
-        `*` does not count.
+        Names behind a bastion may not resolve on this machine.
         """
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
 
@@ -219,7 +219,9 @@ class Fleet:
         return f"unknown host '{name}'{self.chooser.meant(typed)}: {where}"
 
     def _broken_line(self) -> list[Problem]:
-        """Return the first line that ssh would refuse, which may make hosts below it unknown."""
+        """Return the first line of the SSH configuration that ssh would refuse; hosts below it may
+        be missing.
+        """
         from tui.remote.ssh_include import ConfigText
         from tui.remote.sshfile import ConfigError, lines_of, text_of, unknown
 
@@ -242,7 +244,7 @@ class Fleet:
 
 
 def resolvable(name: str) -> bool:
-    """Return whether a name has an address."""
+    """Return whether a host name resolves to an address."""
     try:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError):
@@ -251,9 +253,9 @@ def resolvable(name: str) -> bool:
 
 
 def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
-    """Return the inventory of a file, None if there is no file; `pipes`: the user named it.
+    """Read the inventory from a file; None if the file does not exist.
 
-    Raises UsageError.
+    `pipes`: allow a pipe, because the user named the file. Raises UsageError.
     """
     try:
         text = read_text(path, MOST_SMALL_BYTES, pipes=pipes)
@@ -268,9 +270,9 @@ def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
 
 
 def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> None:
-    """Add hosts or ranges, or change existing ones; fields that are None are left out.
+    """Add hosts or host ranges to the inventory, or change existing ones; None fields are omitted.
 
-    Raises UsageError, before anything is written, if the file is invalid or would become invalid.
+    Raises UsageError, before writing, if the file is invalid or would become invalid.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

@@ -29,7 +29,7 @@ def write_schema(user_dir: Path) -> Path:
     """Write the JSON Schema next to the user's profiles if it is missing or outdated; return its
     path.
 
-    A read-only folder is left alone: only completion in editors is lost.
+    Skipped in a read-only folder, where editors then offer no completion.
     """
     path = user_dir / SCHEMA_FILE
     text = schema_text("profile")
@@ -40,9 +40,9 @@ def write_schema(user_dir: Path) -> Path:
 
 
 def with_modeline(text: str, path: Path, user_dir: Path) -> str:
-    """Return a profile's text with the line by which editors find the schema.
+    """Return a profile's text with the line that points editors to the schema.
 
-    Unchanged outside of `user_dir`.
+    Unchanged outside `user_dir`.
     """
     if MODELINE in text or not path.is_relative_to(user_dir):
         return text
@@ -97,7 +97,7 @@ def _widest(base: LoadedProfile) -> int:
 
 
 def stamps(user_dir: Path) -> Stamps:
-    """Return path, size and time of every profile file of the user, to detect changes."""
+    """Return path, size and modification time of all user profile files, to detect changes."""
     found = set()
     for folder, _, names in os.walk(user_dir):
         for name in names:

@@ -22,9 +22,10 @@ OWN, OTHER = "your own", "other presets"
 
 @dataclass(frozen=True, slots=True)
 class ProfileFile:
-    """One file.
+    """A profile file.
 
-    `text` is None if it is unreadable, `tag` and `base` (what it extends) if they are.
+    `text` is None if the file is unreadable; `tag` and `base` (the profile it extends) are None if
+    they are missing or cannot be read.
     """
 
     path: Path
@@ -36,14 +37,14 @@ class ProfileFile:
 
     @property
     def name(self) -> str:
-        """Its display name, also if it is broken."""
+        """Display name: the tag, or the path if the file has no readable tag."""
         return self.tag or self.by_path
 
 
 class Shelf:
     """All files of presets and of `user_dir`, which need not exist; each is read once.
 
-    If a profile is named by its file, `beside` is that file's folder.
+    `beside` is the folder of a profile given by path; its files can be extended.
     """
 
     def __init__(self, user_dir: Path, beside: Path | None = None) -> None:
@@ -51,17 +52,17 @@ class Shelf:
 
     @functools.cached_property
     def files(self) -> list[ProfileFile]:
-        """The presets, then the user's own files, each by path."""
+        """The presets, then the user's own files, each sorted by path."""
         return [*_files_in(presets_dir(), True), *self.users]
 
     @functools.cached_property
     def users(self) -> list[ProfileFile]:
-        """The user's own files, each by path."""
+        """The user's own files, sorted by path."""
         return list(_files_in(self.user_dir, False))
 
     @functools.cached_property
     def neighbours(self) -> list[ProfileFile]:
-        """Files in the same folder as a profile named by its file; not those of subfolders."""
+        """Files in the folder of a profile given by path, without subfolders."""
         return [*_files_in(self.beside, False, deep=False)] if self.beside is not None else []
 
     @functools.cached_property
@@ -70,27 +71,29 @@ class Shelf:
         return tuple(file.tag for file in self.files if file.tag)
 
     def own(self, name: str) -> list[ProfileFile]:
-        """Return the user's own files of a name, broken ones too."""
+        """Return the user's own files with this name, including broken ones."""
         return [file for file in self.users if file.name == name]
 
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
-        """Return the file of a tag: the user's own, a preset, or a neighbour.
+        """Return the file with this tag: the user's own, a preset, or a neighbour.
 
-        A file does not extend itself (`above`).
+        Skips the file `above`: a file does not extend itself.
         """
         return next(
             (file for file in self._sought(tag) if file.tag == tag and file.path != above), None
         )
 
     def _sought(self, tag: str) -> Iterator[ProfileFile]:
-        """Yield files by precedence; a place is read only if earlier ones have no match."""
+        """Yield candidate files by precedence; a folder is read only if earlier ones have no
+        match.
+        """
         yield from self.users
         yield from self._preset_at(tag)
         yield from self.files
         yield from self.neighbours
 
     def _preset_at(self, tag: str) -> list[ProfileFile]:
-        """Return the preset at the path of its tag, so that others need not be read."""
+        """Return the preset at the path implied by its tag, which avoids reading all presets."""
         folder = presets_dir()
         path = folder / f"{tag}.yaml"
         return (
@@ -120,7 +123,10 @@ def _file(path: Path, folder: Path, preset: bool) -> ProfileFile:
 
 
 def profile_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a profile's file; `pipes`: the user named it. Raises UsageError."""
+    """Return the text of a profile file. Raises UsageError.
+
+    `pipes`: allow a pipe, because the user named the file.
+    """
     try:
         return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:
@@ -142,7 +148,9 @@ _PLAIN_HEAD = re.compile(
 
 @functools.lru_cache(maxsize=512)
 def head(text: str) -> tuple[str | None, str | None]:
-    """Return the tag of a profile's text and the tag that it extends; None if unreadable."""
+    """Return the tag of a profile's text and the tag that it extends; None for an unreadable
+    value.
+    """
     keys = _HEAD_KEY.findall(text)
     plain = dict(_PLAIN_HEAD.findall(text))
     # parsing the whole YAML is thirty times slower

@@ -30,9 +30,9 @@ JOB = "job:"  # prefix of the tag of a job without a file
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One profile of a list.
+    """One profile in a listing.
 
-    A file that cannot be loaded has an `error` and only its path.
+    A file that cannot be loaded has an `error` and no other details.
     """
 
     tag: str
@@ -47,10 +47,10 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoadedProfile:
-    """A profile with the text that it was read from.
+    """A profile with its source text.
 
-    `bases` are the profiles that it extends, (tag, text), nearest first; `members` those of a
-    suite, by tag.
+    `bases` are the profiles it extends, as (tag, text), nearest first; `members` are the profiles
+    of a suite, by tag.
     """
 
     profile: Profile
@@ -63,14 +63,14 @@ class LoadedProfile:
 
     @property
     def unreached(self) -> list[Problem]:
-        """Options of its file that reach no job, whatever the parameters are."""
+        """Options in its file that reach no job, whatever the parameters."""
         from tui.model.profile_model import unreached_hints
 
         return unreached_hints(self.profile, self.text, str(self.path))
 
     @property
     def hints(self) -> list[Problem]:
-        """Settings without effect: hints, not errors."""
+        """Settings without effect, reported as hints rather than errors."""
         from tui.model.profile_model import hints
 
         own = hints(self.profile, self.text, str(self.path))
@@ -89,8 +89,10 @@ class Catalogue:
         self._jobs: dict[str, str] = {}
 
     def keep_job(self, text: str) -> str:
-        """Return a name under which `load` finds the profile of a job without a file, for this
-        catalogue's lifetime.
+        """Register the profile text of a job without a file, and return the name that `load`
+        accepts.
+
+        The name is valid for the lifetime of this catalogue.
         """
         name = f"{JOB}{head(text)[0]}"
         self._jobs[name] = text
@@ -113,7 +115,7 @@ class Catalogue:
         return [entry.tag for entry in self.list() if entry.error is None]
 
     def load(self, name: str) -> LoadedProfile:
-        """Return a profile by tag, or by the path of its file. Raises UsageError."""
+        """Return a profile by its tag or file path. Raises UsageError."""
         if name in self._jobs:
             return self.load_text(self._jobs[name], Path(name.removeprefix(JOB)))
         if is_path(name):
@@ -133,7 +135,7 @@ class Catalogue:
         return loaded
 
     def shipped_text(self, name: str) -> str | None:
-        """Return the text of an unmodified preset; those are checked by tests."""
+        """Return the text of a preset that no user file overrides; None for other profiles."""
         shelf = Shelf(self.user_dir)
         file = None if is_path(name) or shelf.own(name) else shelf.find(name)
         return (
@@ -145,7 +147,7 @@ class Catalogue:
         return self.load_text(profile_text(path, pipes=True), path, preset=preset)
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
-        """Return the profile of a text that may be unsaved.
+        """Return the profile in a text, which may be unsaved.
 
         Raises UsageError with all problems.
         """
@@ -154,7 +156,8 @@ class Catalogue:
     def copy_to_user(self, tag: str) -> Path:
         """Return the user's own file of a profile, copied from the preset if there is none.
 
-        Never overwrites. Returns a broken file of the user too, to be repaired. Raises UsageError.
+        Never overwrites. A broken user file is returned too, so that it can be repaired. Raises
+        UsageError.
         """
         own = self.own_file(tag)
         if own:
@@ -166,7 +169,7 @@ class Catalogue:
         return path
 
     def own_file(self, name: str) -> Path | None:
-        """Return the user's own file of a tag, or of a path, broken or not."""
+        """Return the user's own file by tag or path, broken or not; None if there is none."""
         if is_path(name):
             path = from_home(name)
             return path if path.exists() else None
@@ -193,9 +196,9 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
 
 
 def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
-    """Return the entry of a preset from its raw data; presets are checked by tests.
+    """Return the entry of a preset from its raw data, without validation: tests check presets.
 
-    None if it needs the user's files.
+    None if it depends on the user's files.
     """
     try:
         data = load("".join(_LISTED.findall(file.text or "")), str(file.path)).data
@@ -213,7 +216,7 @@ def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
 
 
 def _inner(entry: Any) -> list[Any]:
-    """Return the profiles of one entry of a suite."""
+    """Return the profiles of a suite entry: one, or those under `together`."""
     return entry["together"] if isinstance(entry, dict) and "together" in entry else [entry]
 
 
@@ -234,7 +237,9 @@ def _loaded(text: str, path: Path, shelf: Shelf, *, preset: bool = False) -> Loa
 
 
 def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[str, str], ...]]:
-    """Return a profile and its bases as (tag, text), nearest first. Raises UsageError."""
+    """Return the profile in a text, and its bases as (tag, text), nearest first. Raises
+    UsageError.
+    """
     bases: list[tuple[str, str, str]] = []
     above, tag = path, head(text)[1]
     while tag is not None and tag not in [known for known, _, _ in bases]:
@@ -249,9 +254,9 @@ def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[
 
 
 def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str, LoadedProfile]:
-    """Return the profiles of a suite.
+    """Return the profiles of a suite by tag.
 
-    Raises UsageError that points at a missing one.
+    Raises UsageError with the line of a missing profile.
     """
     from tui.model.profile_check import placed_members
 
@@ -291,14 +296,16 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
 
 
 def measured_often(profile: Profile) -> str:
-    """Return the key that makes a profile measure more than once; empty if it measures once."""
+    """Return the key that makes a profile measure several times (`sweep` or `repeat`); empty if it
+    measures once.
+    """
     if profile.sweep is not None:
         return "sweep"
     return "repeat" if profile.repeat != 1 else ""
 
 
 def is_path(name: str) -> bool:
-    """Return whether a profile is named by its file rather than by its tag."""
+    """Return whether a profile is given by its file path rather than its tag."""
     return name.endswith(SUFFIXES) or name.startswith((".", "/", "~"))
 
 
@@ -320,7 +327,7 @@ def _cached_profile(
 
 
 def headline_text(profile: Profile) -> str:
-    """Return a profile's headline, such as 'read IOPS' or 'read p99.5 latency'."""
+    """Return a profile's headline metric as text, such as 'read IOPS' or 'read p99.5 latency'."""
     return (
         meaning(profile.headline_spec)
         if profile.headline_spec

@@ -1,4 +1,4 @@
-"""Sources of hosts as groups that can be refreshed: from inventory and command line."""
+"""Groups of hosts from sources, in the inventory or on the command line, that can be refreshed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class SourceAnswer(Struct, frozen=True):
-    """The answer for a group; `chooser` None: none."""
+    """A source's answer for a group; `chooser` is None if the query failed."""
 
     group: SourceGroup
     chooser: Chooser | None = None
 
 
 def source_groups(fleet: Fleet) -> list[SourceGroup]:
-    """Return the groups of the inventory, then SPECs that name other hosts."""
+    """Return the source groups of the inventory, then SPECs that name further hosts."""
     found = {name: fleet.answers.get(name) or _named_before(fleet, name) for name in fleet.sources}
     covered = {host for group in found.values() for host in group.names}
     for use in fleet.uses if fleet.has_asked else ():
@@ -37,7 +37,7 @@ def source_groups(fleet: Fleet) -> list[SourceGroup]:
 
 
 def _named_before(fleet: Fleet, name: str) -> SourceGroup:
-    """Return a group of the inventory with its answer from the start, if it was queried then."""
+    """Return a group of the inventory with its first answer, if it was queried at startup."""
     vouched = fleet.chooser.vouched.values() if fleet.has_asked else ()
     names = tuple(each.name for each in vouched if name in each.groups)
     uses = [use for use in fleet.uses if set(use.hosts) & set(names)] if names else []
@@ -48,7 +48,7 @@ def _named_before(fleet: Fleet, name: str) -> SourceGroup:
 def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
     """Query a group's sources again.
 
-    Changes nothing, so a thread may call it; `take_answer` applies the result.
+    Safe to call in a thread: it changes nothing; `take_answer` applies the result.
     """
     chooser = fleet.new_chooser()
     try:
@@ -65,7 +65,7 @@ def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
 def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
     """Apply the answer of a group's sources.
 
-    Hosts that no source names any more are removed.
+    Removes hosts that no source returns any more.
     """
     group, known = answer.group, fleet.chooser
     before = next((each for each in source_groups(fleet) if each.title == group.title), group)

@@ -19,7 +19,7 @@ PATTERN = set("*?!")
 def words_in(path: Path) -> Iterator[str]:
     """Yield host names and patterns of an SSH configuration and its includes, each file once.
 
-    An unreadable file has none. Raises UsageError for a configuration that is too large.
+    Skips unreadable files. Raises UsageError for a configuration that is too large.
     """
     for count, word in enumerate(_words(path, set(), ConfigText())):
         if count >= MOST_KNOWN:
@@ -47,7 +47,9 @@ def _words(path: Path, seen: set[Path], text: ConfigText) -> Iterator[str]:
 
 
 def _included(pattern: str, path: Path) -> list[Path]:
-    """Return the files that an Include names; relative ones lie in ~/.ssh. Raises UsageError."""
+    """Return the files matched by an Include; relative paths are relative to ~/.ssh. Raises
+    UsageError.
+    """
     try:
         return matching(from_home("~/.ssh") / from_home(pattern))
     except OSError as error:

@@ -25,7 +25,7 @@ _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "n
 
 
 def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return values by key of ``bs=4k,64k numjobs=8``; several values are swept over.
+    """Return the values by key of ``bs=4k,64k numjobs=8``; several values make a sweep.
 
     Raises UsageError.
     """
@@ -59,12 +59,14 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def joined_values(values: Iterable[str]) -> str:
-    """Join values to a text that `split_values` splits again."""
+    """Join values to a text that `split_values` can split."""
     return ",".join(value.replace(",", "\\,") for value in values)
 
 
 def _meant(workload: Workload, word: str) -> str:
-    """Return the term that accepts a word as its value, or has a similar name."""
+    """Return a suggestion for an invalid term: one that accepts the word as its value, or has a
+    similar name.
+    """
     terms = workload.from_terms()
     takes = next((term.name for term in terms.job_terms() if word in term.choices), None)
     return f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, terms.term_names())
@@ -77,7 +79,7 @@ def command_of(tool: str, given: GivenTerms) -> str:
 
 
 def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) -> str:
-    """Return the YAML of the profile of these terms; without a tag it is named after them.
+    """Return the YAML profile of these terms; the default tag is derived from them.
 
     Raises UsageError.
     """
@@ -99,7 +101,8 @@ def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) 
 def make_profile(
     catalogue: Catalogue, tool: str, words: Sequence[str], tag: str | None = None
 ) -> LoadedProfile:
-    """Return the profile of these terms, without a file; without a tag it is named after them.
+    """Return the loaded profile of these terms, without a file; the default tag is derived from
+    them.
 
     Raises UsageError.
     """
@@ -132,7 +135,7 @@ def _sweep(job: TermJob) -> dict[str, Any]:
 
 
 def _lines(mapping: Mapping[str, Any], depth: int) -> Iterable[str]:
-    """Yield a mapping, one key a line."""
+    """Yield a mapping as YAML lines, one key per line."""
     indent = "  " * depth
     for name, value in mapping.items():
         if (

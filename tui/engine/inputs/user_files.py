@@ -13,7 +13,7 @@ PRIVATE = 0o600  # they may name servers, users and, by mistake, more
 
 
 def write_new(path: Path, text: str) -> None:
-    """Create a file. Raises UsageError if it exists."""
+    """Create a file with this text. Raises UsageError if it exists."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(
@@ -25,7 +25,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def save(path: Path, text: str) -> None:
-    """Replace a file atomically, keeping its mode; a symbolic link is kept.
+    """Replace a file atomically, keeping its mode; follow a symbolic link.
 
     Raises UsageError.
     """
@@ -51,7 +51,7 @@ def save(path: Path, text: str) -> None:
 
 
 def add_lines(path: Path, lines: Iterable[str]) -> None:
-    """Add lines to a file, which is created if missing. Raises UsageError."""
+    """Append lines to a file, creating it if missing. Raises UsageError."""
     try:
         before = read_text(path, MOST_SMALL_BYTES) if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:

@@ -1,3 +1,3 @@
-"""Turn profile, hosts and choices into a plan. Pure."""
+"""Turn a profile, hosts and choices into a plan. Pure."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choices at launch: their names in messages, and the conditions a person attests. Pure."""
+"""Choices at launch: their names in messages, and conditions that the user attests. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 class Words(Struct, frozen=True):
-    """Names of choices in messages, and how to make them.
-
-    By default those of the command line.
-    """
+    """How messages name the choices: by default, as command-line options."""
 
     limits: str = "--slo"
     over: str = "--over"
@@ -46,7 +43,9 @@ ANSWERS = get_args(Answer)
 
 
 def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
-    """Return the conditions a profile asks about, by id; for a suite also those of its profiles."""
+    """Return the conditions that a profile asks about, by id; for a suite, also those of its
+    profiles.
+    """
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     asked: dict[str, AttestSpec] = {}
     for each in (each for profile in profiles for each in profile.attest):
@@ -57,9 +56,9 @@ def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
 def attested(
     loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS
 ) -> list[Attestation]:
-    """Return every condition that the profile asks for, with its answer.
+    """Return every condition that the profile asks about, with its answer.
 
-    Raises UsageError for an answer without a question, or a question without an answer.
+    Raises UsageError for an answer to an unknown condition, or a condition without an answer.
     """
     asked = questions_of(loaded)
     wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]
@@ -73,7 +72,7 @@ def attested(
 
 
 def signed(plan: Plan, by: str, utc: str) -> Plan:
-    """Return a plan with who answered its conditions, and when."""
+    """Return the plan with the name of the person who attested its conditions, and the time."""
     found = [
         each if each.answer == "unknown" else replace(each, by=by, utc=utc)
         for each in plan.attested
@@ -82,7 +81,7 @@ def signed(plan: Plan, by: str, utc: str) -> Plan:
 
 
 def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: str) -> str:
-    """Return what is wrong with an answer; empty if nothing is."""
+    """Return why an answer is invalid; empty if it is valid."""
     if name not in asked:
         asks = ", ".join(asked) or "nothing"
         return (

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps of a profile after one that fills their files, unless steps `before` already
-    did.
+    """Yield the steps of a profile, preceded by a fill of their files unless the steps `before`
+    already did that.
 
     Raises UsageError if it is unknown what to fill.
     """
@@ -73,9 +73,9 @@ def _fill(
 
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Return whether earlier steps fill all these files as often and as completely.
+    """Return whether earlier steps fill all files of a task at least as often and as completely.
 
-    The same for images.
+    Images are treated as files.
     """
     if task.objects:
         return all(_is_put(each, times, before) for each in task.objects)
@@ -99,7 +99,9 @@ def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
 
 
 def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
-    """Return whether a fill has put these objects as often, with no deletion since."""
+    """Return whether a fill puts these objects at least as often, and no later step deletes
+    them.
+    """
     for step in reversed(before):
         used = [each for task in step.tasks for each in task.objects]
         if any("delete" in each.does and each.overlaps(wanted) for each in used):
@@ -112,7 +114,7 @@ def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
 
 
 def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:
-    """Yield the description of each preconditioning round; nothing if none are requested."""
+    """Yield the description of each preconditioning round; nothing if the profile has none."""
     if wanted is None:
         return
     for number in range(1, wanted.rounds + 1):

@@ -58,7 +58,7 @@ MIN_LEASE_S = 10.0
 class Choices(Struct, frozen=True):
     """Choices at launch.
 
-    `overrides` are parameters as typed; None means the profile's value.
+    `overrides` are parameters as typed. None means the profile's value.
     """
 
     hosts: Sequence[HostAddress]
@@ -89,7 +89,7 @@ class Choices(Struct, frozen=True):
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     """Return the plan of one run.
 
-    Raises UsageError with every problem of parameters and hosts at once.
+    Raises UsageError with all problems of parameters and hosts.
     """
     check_choices(choices)
     profile = loaded.profile
@@ -163,13 +163,15 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
 
 
 def asks_for_precondition(loaded: LoadedProfile) -> bool:
-    """Return whether a profile, or one in a suite, is preconditioned."""
+    """Return whether a profile, or any profile of a suite, is preconditioned."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     return any(profile.prepare.precondition is not None for profile in profiles)
 
 
 def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:
-    """Return a profile's parameters, restricted to those in `given`."""
+    """Return the resolved values of the profile's parameters that `given` sets; other names are
+    ignored.
+    """
     return resolve_params(
         profile, {name: text for name, text in given.items() if name in profile.params}
     )
@@ -178,7 +180,7 @@ def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamV
 def suite_ref(
     loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]
 ) -> ProfileRef:
-    """Return a complete suite, with changes applied to its profiles."""
+    """Return a suite with its complete profiles and the parameters changed in them."""
     own = profile_ref(loaded, params)
     for member in loaded.members.values():
         own.changed.update(profile_ref(member, params_given(member.profile, reaching)).changed)
@@ -186,7 +188,7 @@ def suite_ref(
 
 
 def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return a value for the profiles of a suite as text, by its type in the first of them."""
+    """Format a parameter value by its type in the first profile of a suite that has it."""
     profile = next(
         member.profile for member in loaded.members.values() if name in member.profile.params
     )
@@ -194,7 +196,9 @@ def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
 
 
 def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return a note on a parameter set to one value although the suite's profiles differ."""
+    """Return a note if one value is set for a parameter that differs among the profiles of a suite;
+    else "".
+    """
     kept: dict[str, list[str]] = {}
     for tag, member in loaded.members.items():
         if name in member.profile.params:
@@ -210,7 +214,7 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
-    """Return the environment variables named by parameters of kind secret."""
+    """Return the environment variables that parameters of kind secret refer to."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     kinds = {
         name
@@ -227,7 +231,9 @@ def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
 
 
 def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
-    """Return a note on hosts that are storage nodes in the inventory but will generate load."""
+    """Return a note on hosts that generate load although the inventory lists them as storage
+    nodes.
+    """
     names = [host.name for host in hosts if host.role == "server"]
     return (
         [f"{', '.join(names)}: of role server in the inventory, and generates load here"]
@@ -253,7 +259,7 @@ def headline_of(profile: Profile) -> Headline | None:
 
 
 def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixChoice) -> list[str]:
-    """Return the names that vary between steps, the slowest first."""
+    """Return the names of the parameters that vary between steps, the slowest-changing first."""
     sweeps = [
         each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None
     ]
@@ -261,7 +267,7 @@ def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixCho
 
 
 def until_of(profile: Profile, choices: Choices) -> Until | None:
-    """Return when repetitions end by themselves; None if their number is fixed."""
+    """Return when repetitions may end early; None if their number is fixed."""
     repeat = profile.repeat
     if isinstance(repeat, int) or choices.repeat is not None:
         return None
@@ -269,7 +275,7 @@ def until_of(profile: Profile, choices: Choices) -> Until | None:
 
 
 def check_choices(choices: Choices) -> None:
-    """Raise UsageError if the choices are invalid for any profile."""
+    """Raise UsageError for choices that are invalid whatever the profile."""
     if not choices.hosts:
         raise UsageError("no host chosen; name hosts, @groups, ranges like h[1-4], or 'local'")
     if choices.repeat is not None and choices.repeat < 1:
@@ -279,8 +285,8 @@ def check_choices(choices: Choices) -> None:
 
 
 def check_searched(choices: Choices, search: Search) -> None:
-    """Raise UsageError for choices that exclude a search, which itself decides what to measure, and
-    how often.
+    """Raise UsageError for choices that conflict with a search, which decides itself what to
+    measure and how often.
     """
     words = choices.words
     if choices.repeat is not None:
@@ -294,7 +300,7 @@ def check_searched(choices: Choices, search: Search) -> None:
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:
-    """Return the complete profile, with the parameters changed from its defaults."""
+    """Return the complete profile with the parameters changed from their defaults."""
     profile = loaded.profile
     defaults = resolve_params(profile, {})
     source = profile.source.model_dump(exclude_none=True, mode="json") if profile.source else {}
@@ -317,7 +323,9 @@ def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> Prof
 
 
 def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
-    """Return the target directory or device: the profile's first parameter of such a kind."""
+    """Return the target directory or device: the first parameter of such a kind; None if there is
+    none.
+    """
     for name, param in profile.params.items():
         if param.kind in ("directory", "path", "device"):
             return str(params[name])
@@ -325,7 +333,7 @@ def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
 
 
 class Slotted(Struct, frozen=True):
-    """A search resolved for its profile, the steps for its points, and notes on them."""
+    """A search resolved for its profile, the steps for its points, and notes about them."""
 
     search: Search
     steps: list[Step]
@@ -343,7 +351,7 @@ def build_slots(
 ) -> Slotted:
     """Return the steps of a search: preconditioning, then one slot per point with its largest load.
 
-    Raises UsageError for a search that cannot measure one point.
+    Raises UsageError for a search that cannot measure a single point.
     """
     (planned,) = planned_profiles(loaded, overrides, MatrixChoice())
     planned = planned if prepare else unprepared(planned)
@@ -403,7 +411,7 @@ def _heavier(
     hosts: Sequence[HostAddress],
     slot: Step,
 ) -> tuple[str, ...]:
-    """Return what to vary for more load than the heaviest slot: each parameter that adds I/Os in
+    """Return parameters to vary for more load than the heaviest slot: those that add I/Os in
     flight.
     """
     if search.kind != "capacity":
@@ -427,7 +435,9 @@ def _heavier(
 
 
 def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: int) -> str:
-    """Return a search's knobs with heavier values of one parameter, others at their maximum."""
+    """Return the `over` option of a search with larger values of one parameter, the others at their
+    maximum.
+    """
     known = any(knob.name == name for knob in search.over)
     usual = () if known else knob_values(profile, name, (), hosts)
     values = (
@@ -446,7 +456,7 @@ def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: i
 
 
 def _led(search: Search, slot: Paced) -> Search:
-    """Return a search with the length of the ramp before each point.
+    """Return the search with the ramp time before each point.
 
     Raises UsageError if no point can be paced.
     """
@@ -458,7 +468,7 @@ def _led(search: Search, slot: Paced) -> Search:
 
 
 def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
-    """Return the numbers of hosts in the profile that exceed the number chosen."""
+    """Return the profile's host counts that exceed the number of chosen hosts."""
     asked = (
         knobs_of(profile.capacity.over).get(HOSTS, [])
         if profile.capacity and search.kind == "capacity"

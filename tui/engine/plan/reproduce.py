@@ -1,4 +1,4 @@
-"""Build the plan that repeats a run, or that reproduces a published result. Pure."""
+"""Build a plan that repeats a run or reproduces a published result. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STARS = "***"  # a secret as displayed
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Choices, as in `Choices`; `remarks` say what cannot be the same."""
+    """Choices that repeat a run; `remarks` list the differences that cannot be avoided."""
 
     overrides: dict[str, str]
     repeat: int | None = None
@@ -43,7 +43,7 @@ class Again:
 def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
     """Return the choices that repeat a planned run with the current profile.
 
-    Attested conditions are asked again. Raises UsageError for runs made in another way.
+    The user attests conditions again. Raises UsageError for runs that cannot be repeated this way.
     """
     if plan.proves is not None:
         raise UsageError("cannot repeat a counter-experiment; start it from the result it tests")
@@ -67,7 +67,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
 def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
     """Return the options that repeat a search.
 
-    A run that measured measures again.
+    For a run without a search: none, whatever the profile says.
     """
     search = plan.search
     if search is None:
@@ -85,8 +85,8 @@ def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return the parameters that differ from the current profile, or that prevent it from sweeping
-    them.
+    """Return the parameters that differ from the current profile, or that it would sweep but the
+    run did not.
     """
     defaults = resolve_params(profile, {})
     fixed = set(axes(profile.sweep)) - set(plan.axes) if profile.sweep is not None else set()
@@ -98,7 +98,7 @@ def _own(plan: Plan, profile: Profile) -> dict[str, str]:
 
 
 def _roles(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return hosts of roles that the profile still has, if they differ from the current profile."""
+    """Return the hosts of roles that the profile still has, where they differ from it."""
     return {
         role: text
         for role, text in plan.roles.items()
@@ -113,7 +113,7 @@ def _text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
-    """Return the parameters set in the profiles of a suite."""
+    """Return the parameters that the run set in the profiles of a suite."""
     known = {name for member in loaded.members.values() for name in member.profile.params}
     changed = {
         name: text
@@ -124,7 +124,7 @@ def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
 
 
 def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> int | None:
-    """Return the requested repetitions; None: those of the profile."""
+    """Return the requested number of repetitions; None means the profile's."""
     if plan.until is not None:
         return None
     made = _most(plan.steps)
@@ -136,7 +136,7 @@ def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> 
 
 
 def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the values of the axes that differ from the profile's."""
+    """Return the values of each axis that differs from the profile's."""
     if loaded.members:
         return {}
     profile = loaded.profile
@@ -160,7 +160,7 @@ def _most(steps: Sequence[Step]) -> int:
 
 
 def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
-    """Return the values of each axis except the number of hosts, in measuring order."""
+    """Return the values of each axis, except the number of hosts, in the order measured."""
     found: dict[str, list[ParamValue]] = {}
     for step in steps:
         for name, value in step.point.items():
@@ -179,7 +179,7 @@ def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) ->
 def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
     """Return the plan of a published result's profile at its point.
 
-    Without steps if there is no such profile.
+    The plan has no steps if the profile does not exist.
     """
     addresses = [HostAddress(name) for name in hosts]
     try:

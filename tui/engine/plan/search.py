@@ -1,4 +1,4 @@
-"""The steps of a search and of a counter-experiment: slots, offered load, one changed parameter.
+"""Steps of a search and of a counter-experiment: slots, offered load, one changed parameter.
 
 Pure.
 """
@@ -52,10 +52,10 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 
 
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
-    """Return the plan of the first feasible experiment. Raises UsageError with the reason if there
-    is none.
+    """Return the plan of the first feasible counter-experiment.
 
-    `seconds` is the length of each of the two steps; by default that of the run, at most 15 s.
+    `seconds` is the length of each of its two steps; the default is that of the run, at most 15 s.
+    Raises UsageError with the reason if none is feasible.
     """
     refused: list[str] = []
     for experiment in question.experiments:
@@ -117,12 +117,12 @@ def _planned(
 
 
 def kept_profile(ref: ProfileRef) -> Profile:
-    """Return the profile saved with a plan. Raises UsageError."""
+    """Return the profile saved in a plan. Raises UsageError."""
     return recorded_profile(ref.text, ref.tag, _bases_of(ref))
 
 
 def refused_today(ref: ProfileRef) -> list[str]:
-    """Return why a file with the run's profile would be refused now: later checks."""
+    """Return why the run's profile would be rejected now, by checks added since."""
     try:
         load_profile(ref.text, ref.tag, _bases_of(ref))
     except UsageError as error:
@@ -142,7 +142,7 @@ def _bases_of(ref: ProfileRef) -> Base:
 
 
 def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
-    """Return the hosts that the step was planned for, including idle ones."""
+    """Return the hosts a step was planned for, including idle ones."""
     count = step.point.get("hosts")
     return plan.hosts[: int(count)] if count is not None else list(plan.hosts)
 
@@ -157,7 +157,10 @@ def _one(plan: Plan, step: Step, profile: Profile, run_id: str, name: str, index
 
 
 def _fewer_hosts(step: Step) -> Step:
-    """Return a step on half of its hosts; their work and shares stay the same."""
+    """Return the step on half of its hosts; the work and share of each host stay the same.
+
+    Raises UsageError for a single host.
+    """
     if len(step.tasks) < 2:
         raise UsageError("there is one host")
     tasks = step.tasks[: len(step.tasks) // 2]
@@ -188,7 +191,7 @@ class SearchChoice(Struct, frozen=True):
     hold_s: float | None = None
 
     def asked(self, words: Words = OPTIONS) -> list[str]:
-        """Return the requested options of a search, apart from its kind."""
+        """Return the search options that were given, except the kind."""
         given = {
             words.limits: self.limits or None, words.over: self.over or None,
             words.points: self.points,
@@ -199,16 +202,16 @@ class SearchChoice(Struct, frozen=True):
 
 
 def usual_kind(profile: Profile) -> Kind:
-    """Return the kind of search in the profile."""
+    """Return the kind of search that the profile defines."""
     return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 
 def search_of(
     loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Words = OPTIONS
 ) -> Search | None:
-    """Return the search of a run; None for a run that only measures.
+    """Return the search of a run; None if the run only measures.
 
-    Raises UsageError with all problems, in `words`.
+    Raises UsageError with all problems, worded with `words`.
     """
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
@@ -236,7 +239,7 @@ def search_of(
 
 
 def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> None:
-    """Raise UsageError for search options without a search."""
+    """Raise UsageError for search options given without a search."""
     if not (asked := wish.asked(words)):
         return
     why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
@@ -248,7 +251,10 @@ HOLD_SHARE = 0.25  # share of a limited time that a default hold may take
 
 
 def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
-    """Return how long to hold an answer. Raises UsageError for searches without a hold."""
+    """Return how long to hold the answer, in seconds; 0 if the search has no hold.
+
+    Raises UsageError if a hold was requested for such a search.
+    """
     if search.kind != "capacity":
         if wish.hold_s is not None:
             raise UsageError(f"{words.hold}: a {search.kind} has no answer to hold")
@@ -263,7 +269,7 @@ def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
 def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, float]:
     """Return the minimum and maximum length of a point.
 
-    Raises UsageError if the minimum is longer.
+    Raises UsageError if the minimum exceeds the maximum.
     """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
@@ -349,7 +355,11 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
 def knob_values(
     profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
 ) -> tuple[int, ...]:
-    """Return a knob's values, ascending: given, swept by the profile, or around its default."""
+    """Return a knob's values in ascending order: those given, swept by the profile, or around its
+    default.
+
+    Raises UsageError for more hosts than were chosen.
+    """
     if name == RATE:
         return ()
     if name == HOSTS:
@@ -369,19 +379,19 @@ def knob_values(
 
 
 def doubled(hosts: int) -> tuple[int, ...]:
-    """Return the default host counts to measure with: 1, 2, 4 ... all."""
+    """Return the default host counts to measure: 1, 2, 4 ... all."""
     return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
 
 
 def within_bounds(param: Param, values: Sequence[int]) -> list[int]:
-    """Return the values within a parameter's bounds."""
+    """Return the values that are within a parameter's bounds."""
     least = 1 if param.min is None else parse_limit(param.kind, param.min)
     most = float("inf") if param.max is None else parse_limit(param.kind, param.max)
     return [each for each in values if least <= each <= most]
 
 
 def check_time_for_point(search: Search, words: Words) -> None:
-    """Raise UsageError if the time is too short for one point."""
+    """Raise UsageError if the time budget is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
         before = f", {short_duration(lead)} of it before it is measured" if lead else ""
@@ -391,7 +401,9 @@ def check_time_for_point(search: Search, words: Words) -> None:
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:
-    """Raise UsageError for limits on I/O that the jobs do not do: no point could meet them."""
+    """Raise UsageError for limits on a direction that the jobs do not use: no point could meet
+    them.
+    """
     done = [*step.directions, *([MIXED] if {"read", "write"} <= set(step.directions) else [])]
     wrong = [each for each in search.limits if each.direction and each.direction not in done]
     if wrong:
@@ -404,7 +416,7 @@ def check_limits(search: Search, profile: Profile, step: Step) -> None:
 def with_knobs(
     profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]
 ) -> dict[str, ParamValue]:
-    """Return parameters with the varied ones set to these values. Raises UsageError."""
+    """Return the parameters with these knobs set. Raises UsageError."""
     found = dict(params)
     for name, value in knobs.items():
         if name in profile.params:
@@ -416,9 +428,9 @@ def with_knobs(
 
 
 def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
-    """Return a search step with this offer.
+    """Return the step of a search point with this offered load.
 
-    Raises UsageError with the reason if it cannot be offered.
+    Raises UsageError if the load cannot be offered.
     """
     profile = kept_profile(plan.profile)
     number = [step.index for step in plan.slots].index(slot.index) + 1
@@ -435,7 +447,7 @@ def paced_step(
     offer: Offer,
     number: int,
 ) -> Paced:
-    """Return the step of a point at the offered load, seeded by its number."""
+    """Return the step of a point at the offered load, with random seeds derived from its number."""
     name = f"{profile.profile} point {number}"
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}

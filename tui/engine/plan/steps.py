@@ -1,7 +1,4 @@
-"""The steps of a plan: expand sweep, suite, repetitions and preconditioning.
-
-Drop duplicates. Pure.
-"""
+"""Expand a plan's steps: sweep, suite, repetitions, preconditioning; drop duplicates. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ from tui.engine.plan.fills import round_rules, with_fill
 def check_act(
     profile: Profile, params: Mapping[str, ParamValue], given: Iterable[str], varied: Iterable[str]
 ) -> None:
-    """Raise UsageError for parameters that were changed or are varied without any effect."""
+    """Raise UsageError for changed or varied parameters that have no effect."""
     idle = idle_params(profile)
     if not idle:
         return
@@ -69,7 +66,7 @@ def check_act(
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
-    """Raise UsageError if a sweep varies only names without effect: its table would be noise."""
+    """Raise UsageError if a sweep varies only names without effect: its table would show noise."""
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):
             raise UsageError(
@@ -78,7 +75,7 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
 
 
 def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return options of these jobs without effect, and swept names that vary only those."""
+    """Return notes on options without effect, and on sweeps whose points are all the same load."""
     told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
     return [
@@ -95,9 +92,9 @@ Overrides = Mapping[str, str]
 
 
 class MatrixChoice(Struct, frozen=True):
-    """Repetitions (None: the profile's), and values to sweep over as typed, requested at launch.
+    """Repetitions and sweep values requested at launch, as typed; None means the profile's.
 
-    `precondition`: whether to run the profile's preconditioning.
+    `precondition`: run the profile's preconditioning.
     """
 
     repeat: int | None = None
@@ -130,7 +127,7 @@ class PlannedProfile(Struct, frozen=True):
 def build_steps(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice, hosts: Sequence[HostAddress]
 ) -> list[Step]:
-    """Return all steps of a run. Raises UsageError with all problems of parameters at once."""
+    """Return all steps of a run. Raises UsageError with all problems of parameters."""
     assigned = roles_of(loaded.profile, wanted, hosts)
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
@@ -174,9 +171,9 @@ def _own_steps(
     wanted: MatrixChoice,
     before: Sequence[Step],
 ) -> list[Step]:
-    """Return the steps of one profile after the fill of its files.
+    """Return the steps of one profile, after the fill of its files.
 
-    At most MAX_STEPS and one.
+    At most MAX_STEPS + 1, so that the caller notices too many.
     """
     planned = planned if wanted.precondition else unprepared(planned)
     own = list(islice(_steps_of(replace(planned, made=turn * planned.most), hosts), MAX_STEPS + 1))
@@ -185,10 +182,9 @@ def _own_steps(
 
 
 def _at_the_same_time(steps: Sequence[Step], number: int) -> list[Step]:
-    """Return the steps of a stage of a suite: unmeasured ones first, in sequence, then all others
-    at once.
+    """Return the steps of a suite stage: warm-ups in sequence, then all other steps concurrently.
 
-    `number`: of the group, unique for each stage and pass of the suite.
+    `number` identifies the concurrent group; unique for each stage and pass of the suite.
     """
     if not any(step.together for step in steps):
         return list(steps)
@@ -201,7 +197,7 @@ def roles_of(
 ) -> dict[str, list[HostAddress]]:
     """Return the hosts of each role of a suite.
 
-    Raises UsageError that names the profile or the option.
+    Raises UsageError naming the profile or option at fault.
     """
     given = wanted.roles or {}
     try:
@@ -219,15 +215,14 @@ def roles_of(
 
 
 def unprepared(planned: PlannedProfile) -> PlannedProfile:
-    """Return a profile without its preconditioning."""
+    """Return the profile without its preconditioning."""
     prepare = planned.profile.prepare.model_copy(update={"precondition": None})
     return replace(planned, profile=planned.profile.model_copy(update={"prepare": prepare}))
 
 
 def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
-    """Return how often a suite is repeated as a whole.
-
-    Other profiles are repeated point by point.
+    """Return how often a suite is repeated as a whole; 1 for other profiles, which repeat each
+    point.
     """
     own = profile.repeat if isinstance(profile.repeat, int) else 1
     return (wanted.repeat or own) if profile.tool == "suite" else 1
@@ -236,7 +231,7 @@ def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
 def planned_profiles(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice
 ) -> list[PlannedProfile]:
-    """Return the profiles to measure in order."""
+    """Return the profiles to measure, in order."""
     if loaded.profile.tool != "suite":
         return [_planned(loaded.profile, overrides, wanted)]
     return _planned_members(loaded, overrides, wanted)
@@ -266,7 +261,7 @@ def _planned(
 def known_axes(
     profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words
 ) -> Mapping[str, Sequence[str]]:
-    """Return values to sweep over, resolved.
+    """Return the sweep with resolved values.
 
     Raises UsageError for unknown names and invalid values.
     """
@@ -299,7 +294,7 @@ def known_axes(
 def _planned_members(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice
 ) -> list[PlannedProfile]:
-    """Return the members of a suite, with their own parameters resolved."""
+    """Return the members of a suite with their parameters resolved."""
     suite = loaded.profile
     if wanted.sweep:
         raise UsageError(
@@ -335,9 +330,7 @@ def _planned_members(
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
-    """Return the parameters that differ among members with the same profile, and so distinguish
-    them.
-    """
+    """Return the parameters whose values differ among suite members with the same profile."""
     same = [given for other, given in members if other.profile == profile.profile]
     names = dict.fromkeys(name for given in same for name in given)
     return tuple(name for name in names if len({given.get(name) for given in same}) > 1)
@@ -378,7 +371,7 @@ def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator
 
 
 def _some_idle(profile: Profile, params: Params, count: int) -> bool:
-    """Return whether a total spread over so many hosts leaves a host without a share."""
+    """Return whether a total spread over this many hosts leaves some without a share."""
     return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
 
 
@@ -412,7 +405,9 @@ def _cell_steps(
 def rounds_at(
     planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
 ) -> Iterator[Step]:
-    """Yield a point's load as rounds until it is steady; the first rounds are not optional."""
+    """Yield a point's load as preconditioning rounds; rounds beyond the steadiness window are
+    optional.
+    """
     profile, wanted = planned.profile, planned.profile.prepare.precondition
     for rule in round_rules(wanted):
         load = workloads.get(profile.tool).warm(
@@ -460,7 +455,7 @@ def _one(
 
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
-    """Return the name of a point of a matrix: ``ceph/randread bs=4k numjobs=1``."""
+    """Return the key of a matrix cell: ``ceph/randread bs=4k numjobs=1``."""
     return " ".join(
         [
             profile.profile,
@@ -470,16 +465,13 @@ def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
 
 
 def param_text(profile: Profile, name: str, value: ParamValue) -> str:
-    """Return a parameter's value as people write it: sizes and times as fio does."""
+    """Return a parameter value as text, with sizes and times in fio's notation."""
     param = profile.params.get(name)
     return str(value) if param is None else value_text(param.kind, value)
 
 
 def person_text(profile: Profile, name: str, value: ParamValue) -> str:
-    """Return a parameter's value as text: ``32M``, ``2s``, ``yes``.
-
-    A secret is shown as stars.
-    """
+    """Return a parameter value for display: ``32M``, ``2s``, ``yes``; secrets as asterisks."""
     if name in profile.params and profile.params[name].kind == "secret":
         return "***"
     return (
@@ -488,9 +480,9 @@ def person_text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
-    """Return the seconds of a warm-up or a pause, which may name a parameter.
+    """Return the seconds of a warm-up or pause, given as a number or a parameter's name.
 
-    0 if there is none.
+    0 if not set.
     """
     if spec is None:
         return 0.0
@@ -499,7 +491,7 @@ def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
 
 
 def randseed(cell: str, host: str, repetition: int) -> int:
-    """Return a seed unique to point, host and repetition, and equal for equal plans.
+    """Return a seed unique to cell, host and repetition.
 
     Reproducible on purpose: the same plan reads the same offsets, and hosts never share a sequence.
     """

@@ -1,4 +1,4 @@
-"""Remove from hosts what runs created: a finished run, and leftovers of earlier ones."""
+"""Remove files that runs created on hosts, and leftovers of earlier runs."""
 
 from __future__ import annotations
 
@@ -53,9 +53,8 @@ REASONS: Mapping[str, str] = {
 
 
 def why_kept(path: str, said: str) -> str:
-    """Return why a path stays, from the agent's answer.
-
-    Empty if it is removed or does not exist.
+    """Return why a path stays, from the agent's answer; empty if it was removed or does not
+    exist.
     """
     what, _, detail = said.partition(" ")
     if what in (AS_MADE, REMOVED, ABSENT):
@@ -82,10 +81,11 @@ NAMES_SHOWN = 3
 
 
 class Created(Struct, frozen=True):
-    """Files of a run's record on one host. `sizes` are from the plan, 0 if unknown.
+    """Files that a run created on one host.
 
-    `grown` are later sizes from this user's runs. `counts` are those of paths that stand for many
-    files. `target` was on the file system mounted at `mount`.
+    `sizes` are from the plan, 0 if unknown; `grown` are larger sizes from later runs of this user.
+    `counts` are file numbers of paths that stand for many files. `target` was on the file system
+    mounted at `mount`.
     """
 
     address: HostAddress
@@ -102,8 +102,8 @@ class Created(Struct, frozen=True):
 
 
 class Cleaning(Struct):
-    """Cleaning of one host, planned or done: what is removed (with its bytes), was missing, or
-    stays and why.
+    """Planned or finished cleaning of one host: paths removed with their bytes, missing paths, and
+    paths kept with the reason.
     """
 
     host: str
@@ -114,16 +114,18 @@ class Cleaning(Struct):
 
     @property
     def bytes(self) -> int:
-        """Bytes of what goes."""
+        """Bytes to remove, or removed."""
         return sum(self.goes.values())
 
     @property
     def settled(self) -> list[str]:
-        """Paths that the record no longer needs."""
+        """Paths that no longer need a record: removed or missing."""
         return [*self.goes, *self.absent]
 
     def lines(self, *, done: bool) -> list[str]:
-        """Return it as text: what will happen, or what has happened."""
+        """Return the text lines for this host: what will happen, or with `done` what has
+        happened.
+        """
         if self.error:
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
@@ -140,7 +142,7 @@ class Cleaning(Struct):
 
 
 def created_of(plan: Plan, record: RunRecord) -> list[Created]:
-    """Return a run's files by host; hosts without any are left out."""
+    """Return the files a run created, by host; hosts without files are omitted."""
     addresses = {host.name: host for host in plan.hosts}
     whole = record.state == "complete"
     return [
@@ -173,7 +175,7 @@ def created_on(
     *,
     complete: bool = False,
 ) -> Created:
-    """Return these paths with the facts from plan and preflight."""
+    """Return these paths on a host as created files, with facts from plan and preflight."""
     specs = [spec for task in tasks_of(plan, address.name) for spec in task.files]
     counts: dict[str, int] = {}
     for spec in specs:
@@ -195,12 +197,12 @@ def created_on(
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
-    """Return what would be removed on each host, without changing anything."""
+    """Return what would be removed on each host; changes nothing."""
     return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
 
 
 def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
-    """Return the same with sizes and identities from later runs of this user."""
+    """Return the files with sizes and identities from later runs of this user."""
     made_files = MadeFiles.beside(run_dir)
     return [_as_later_runs_left(each, made_files) for each in found]
 
@@ -218,9 +220,9 @@ async def clean(
     connections: Connections,
     keep: Callable[[list[Cleaning]], object],
 ) -> list[Cleaning]:
-    """Check again, remove, have `keep` record the outcome on each host, and return it.
+    """Check again, remove, pass the outcome of each host to `keep`, and return it.
 
-    Blocks engines from resuming the run meanwhile. Raises BenchtuiError if one is running.
+    Prevents engines from resuming the run meanwhile. Raises BenchtuiError if an engine is running.
     """
     made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):
@@ -259,7 +261,7 @@ async def _look(agent: Agent, created: Created) -> Cleaning:
 
 
 async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """Keep paths that are no longer what the run created."""
+    """Mark paths as kept that are no longer the ones the run created."""
     said = await made.unmake(agent, "look", _items(created, cleaning.goes), created.known)
     for path, word in said.items():
         if why := why_kept(path, word):
@@ -268,7 +270,9 @@ async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> 
 
 
 def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
-    """Return what to remove, with the observed size of each file, which must not change."""
+    """Return the paths to remove with their observed sizes; the agent skips a file whose size
+    changes.
+    """
     return [
         (
             made.Item(
@@ -282,7 +286,7 @@ def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
 
 
 async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """Judge paths that stand for many files by all of them, not just the first."""
+    """Check all files of paths that stand for many files, not only the first."""
     for path in created.paths:
         count = created.counts.get(path, 0)
         if FILE_NUMBER not in path or path in cleaning.stays or not count:
@@ -301,7 +305,7 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
 
 
 async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """Keep missing paths in the record: they may be on a file system that is not mounted."""
+    """Keep missing paths in the record if their file system may not be mounted."""
     if not cleaning.absent:
         return
     missing = set(cleaning.absent)
@@ -317,7 +321,7 @@ async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> N
 
 
 def _directory_above(path: str, missing: set[str]) -> str:
-    """Return the directory of a path, or the nearest parent that the run did not create."""
+    """Return the nearest parent of a path that the run did not create."""
     parent = posixpath.dirname(path)
     while parent in missing:
         parent = posixpath.dirname(parent)
@@ -325,10 +329,7 @@ def _directory_above(path: str, missing: set[str]) -> str:
 
 
 async def _other_mount(agent: Agent, created: Created) -> str:
-    """Return a message if the run's directory is now on another file system.
-
-    Empty if it is not.
-    """
+    """Return a message if the run's directory is now on another file system; else ""."""
     if not (created.target and created.mount):
         return ""
     now = (await read_room(agent, [created.target]))[created.target].mount
@@ -343,9 +344,9 @@ async def _other_mount(agent: Agent, created: Created) -> str:
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
-    """Return what will be removed and what stays, from what exists at each path now.
+    """Return what to remove and what to keep, from what each path is now.
 
-    Directories depend on what is removed from them.
+    A directory is removed only if all of its contents are.
     """
     cleaning = Cleaning(created.address.name)
     for path in created.paths:
@@ -360,7 +361,7 @@ def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
 
 
 def why_unlike(created: Created, path: str, info: FileInfo) -> str:
-    """Return why a path is not what the run created; empty if it is."""
+    """Return how a path differs from the file that the run created; empty if it does not."""
     size = created.sizes.get(path)
     if FILE_NUMBER in path and not created.counts.get(path):
         return "its plan does not say how many files the run made"
@@ -375,7 +376,7 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
 
 
 def told_apart(now: int, made: int) -> str:
-    """Return two sizes as text, in bytes if three digits do not distinguish them."""
+    """Return the current and original size as text, exact if rounding would hide the difference."""
     if abs(now - made) < made / 100:
         return f"{units.exact(now)} B now, the run made it with {units.exact(made)} B"
     return f"{units.size(now)} now, the run made it with {units.size(made)}"
@@ -412,7 +413,7 @@ async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
 
 
 async def remove_created(agent: Agent, created: Created) -> Cleaning:
-    """Remove what is still as the run created it, and return the outcome for all paths.
+    """Remove the paths that are unchanged since the run, and return the outcome for all paths.
 
     Raises HostError.
     """
@@ -428,12 +429,17 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
 
 
 def is_own_directory(run_id: str, path: str) -> bool:
-    """Return whether a directory is the run's own, so that its content belongs to the run."""
+    """Return whether a directory was created for this run alone, so that all of its contents are
+    the run's.
+    """
     return posixpath.basename(path) == f"benchtui-{run_id}"
 
 
 class Leftover(Struct, frozen=True):
-    """What one run left on one host. `mark` is the run's name for the host."""
+    """Processes and directories that one run left on one host.
+
+    `mark` is the run's name for the host.
+    """
 
     host: str
     run: str
@@ -443,11 +449,13 @@ class Leftover(Struct, frozen=True):
 
     @property
     def live(self) -> bool:
-        """Whether it has a supervisor: then it is no leftover, and ends when its lease expires."""
+        """Whether it has a supervisor; then it is not a leftover, and ends when its lease
+        expires.
+        """
         return any(directory.alive for directory in self.directories)
 
     def line(self) -> str:
-        """Return it for people."""
+        """Return the leftover as one line of text."""
         parts = [f"{len(self.processes)} processes" if self.processes else "no process"]
         if self.directories:
             oldest = max(directory.age_s for directory in self.directories)
@@ -465,7 +473,7 @@ class Leftover(Struct, frozen=True):
 async def find_leftovers(
     addresses: Sequence[HostAddress], connections: Connections
 ) -> tuple[list[Leftover], list[HostError]]:
-    """Return what is left on all hosts, and the hosts that did not answer."""
+    """Return leftovers on all hosts, and the errors of hosts that did not answer."""
     found, errors = await fan_out(
         {address.name: _find(address, connections) for address in addresses}
     )
@@ -475,9 +483,9 @@ async def find_leftovers(
 async def remove_leftovers(
     addresses: Sequence[HostAddress], leftovers: Iterable[Leftover], connections: Connections
 ) -> list[HostError]:
-    """End the processes of leftovers by their mark and remove their directories.
+    """End the processes of leftovers by their mark, and remove their directories.
 
-    Return what failed.
+    Returns the errors of hosts where that failed.
     """
     of_host: dict[str, list[Leftover]] = {}
     for leftover in leftovers:

@@ -1,4 +1,6 @@
-"""What a run would overwrite: devices in use or with data, foreign files, files to lay out."""
+"""Find data that a run would overwrite: devices in use or with data, foreign files, files to lay
+out.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ Problem = tuple[str, str]  # code and message
 
 
 class HostFindings(Struct):
-    """Findings on one host.
+    """Findings of the checks on one host.
 
-    `files` are those of the plan by path, None for missing ones.
+    `files` are the plan's files by path; None for a missing file.
     """
 
     probe: HostProbe
@@ -35,7 +37,7 @@ class HostFindings(Struct):
     unreached: list[Problem] = field(default_factory=list)
 
     def room_of(self, path: str) -> DirFacts | None:
-        """Return the file system of a file, existing or not; None if it was not checked."""
+        """Return the file system of a file, which need not exist; None if it was not checked."""
         for directory in parents(path):
             facts = self.room.get(directory) or self.probe.dirs.get(directory)
             if facts is not None:
@@ -56,7 +58,7 @@ def tasks_of(plan: Plan, host: str) -> list[HostTask]:
 
 
 def sizes_of(plan: Plan, host: str) -> dict[str, int]:
-    """Return the largest planned size of each file of a host."""
+    """Return the largest planned size of each file on a host, by path."""
     sizes: dict[str, int] = {}
     for task in tasks_of(plan, host):
         for spec in task.files:
@@ -65,7 +67,7 @@ def sizes_of(plan: Plan, host: str) -> dict[str, int]:
 
 
 class FileNeed(Struct, frozen=True):
-    """A file that must be laid out before the measurement, and why."""
+    """A file that must be laid out before the measurement, with the reason."""
 
     spec: FileSpec
     why: str  # missing, short, holes
@@ -104,17 +106,17 @@ def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) 
 
 
 def unnamed_devices(plan: Plan) -> list[str]:
-    """Return the devices the plan writes to that the user has not confirmed."""
+    """Return the devices that the plan writes to and the user has not confirmed."""
     return [path for path in written_devices(plan) if path not in plan.destroy]
 
 
 def kind_of(info: FileInfo | None) -> str:
-    """Return what is at a path; empty when nothing is."""
+    """Return the kind of file at a path; empty if the path does not exist."""
     return info.kind if info is not None else ""
 
 
 def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Problem]:
-    """Yield reasons not to write to this host's devices and files."""
+    """Yield reasons not to write to the devices and files of a host."""
     touched = overwritten(tasks_of(plan, host), findings.files)
     for path, facts in findings.devices.items():
         if plan.allow_device and path in touched:
@@ -142,7 +144,7 @@ def judge_again(
 ) -> Iterator[Problem]:
     """Yield reasons not to use a device any more: it is gone, replaced, or in use.
 
-    Its content is not checked again: earlier steps may have written it.
+    Does not check its content again, because earlier steps may have written it.
     """
     if not now.kind:
         yield (
@@ -159,8 +161,9 @@ def judge_again(
 
 
 def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
-    """Return whether a path now leads to another device: by number, and by serial and size if
-    known.
+    """Return whether a path now leads to a different device.
+
+    Compares device numbers, and serial and size where known.
     """
     known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
     return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
@@ -181,7 +184,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
 
 
 def refusals(facts: DeviceFacts) -> Iterator[Problem]:
-    """Yield what no option overrides."""
+    """Yield reasons to refuse a device that no option overrides."""
     if facts.kind == "other":
         yield (
             "target-not-a-device",
@@ -209,7 +212,9 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
 
 
 def holds(facts: DeviceFacts) -> str:
-    """Return the refusal of a device with content, and how to proceed if it is not needed."""
+    """Return the refusal of a device with data, with instructions in case the data is not
+    needed.
+    """
     found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
     members = {facts.name: facts.path}
     what = ", ".join(
@@ -225,12 +230,12 @@ def holds(facts: DeviceFacts) -> str:
 
 
 def content(kind: str) -> str:
-    """Return the type of a signature as text."""
+    """Return the type of a signature on a device as text."""
     return f"a partition table ({kind})" if kind in PARTITION_TABLES else kind
 
 
 def identity(facts: DeviceFacts) -> str:
-    """Return the identity of a device: size, model, serial, number, stable name."""
+    """Return the identity of a device as text: size, model, serial, number, stable name."""
     parts = [
         units.size(facts.size_bytes) if facts.size_bytes is not None else "size unknown",
         facts.model,
@@ -256,7 +261,7 @@ def device_line(facts: DeviceFacts) -> str:
 
 
 def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files and devices that a host's measurements write to, including layout."""
+    """Return the files and devices that measurements on a host write to, including layout."""
     touched: dict[str, None] = {}
     for task in tasks:
         touched.update(dict.fromkeys(spec.path for spec in task.written))
@@ -265,7 +270,7 @@ def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None])
 
 
 def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files written before a task is measured, by benchtui's layout or by fio itself.
+    """Return the files written before a task is measured, by benchtui's layout or by fio.
 
     fio unlinks or truncates a regular file that is shorter than its job's size, and writes it
     again, whatever `rw` says (fio filesetup.c, extend_file). Jobs that only create, stat or remove
@@ -279,7 +284,9 @@ def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
 
 
 def foreign_files(touched: Iterable[str], findings: HostFindings) -> list[str]:
-    """Return overwritten files with content that no run of this user created."""
+    """Return files with content that would be overwritten and were not created by a run of this
+    user.
+    """
     return [
         path for path in touched if path not in findings.ours and is_full(findings.files.get(path))
     ]
@@ -295,8 +302,8 @@ def ours(
 ) -> frozenset[str]:
     """Return the files that this user's runs created. `now`: their current identities.
 
-    A file that has grown since, or was replaced, is foreign. An interrupted run recorded no
-    identities: its files are matched by size only, so that it can be resumed.
+    A file that has grown or was replaced since is foreign. An interrupted run recorded no
+    identities, so its files are matched by size only; otherwise it could not be resumed.
     """
     there = (
         (path, info) for path, info in files.items() if info is not None and path in made.sizes
@@ -308,7 +315,9 @@ def ours(
 
 
 def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
-    """Return existing regular files that a run of this user created and identified."""
+    """Return existing regular files whose identity a run of this user recorded when it created
+    them.
+    """
     return [
         path
         for path, info in files.items()
@@ -317,13 +326,13 @@ def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
 
 
 def is_named(path: str, named: Sequence[str]) -> bool:
-    """Return whether the user confirmed a file, or a directory above it."""
+    """Return whether the user confirmed this file, or a directory above it."""
     return path in named or any(directory in named for directory in parents(path))
 
 
 def names_for(paths: Sequence[str]) -> list[str]:
-    """Return names that cover these files: the only file, their common directory, or each
-    directory.
+    """Return the shortest names that cover these files: the only file, their common directory, or
+    each directory.
     """
     directories = sorted({posixpath.dirname(path) for path in paths})
     if len(paths) < 2:
@@ -333,7 +342,7 @@ def names_for(paths: Sequence[str]) -> list[str]:
 
 
 def not_confirmed(paths: Sequence[str]) -> str:
-    """Return the problem of unconfirmed files that would be overwritten."""
+    """Return the error message for unconfirmed files that would be overwritten."""
     shown = some(paths, NAMES_SHOWN)
     files = (
         "a file that your runs did not create"

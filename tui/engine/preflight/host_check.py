@@ -1,4 +1,4 @@
-"""Check hosts without a plan: facts, load generators, reasons why they cannot run a load."""
+"""Check hosts without a plan: facts, load generators, reasons why a host cannot run a load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class HostCheck(Struct, frozen=True):
-    """The check of one host: `code` and `message` say what is wrong if it is not `ok`."""
+    """Result of checking one host; unless `ok`, `code` and `message` give the problem."""
 
     name: str
     ok: bool
@@ -42,7 +42,7 @@ async def check_hosts(
     connections: Connections,
     programs: Sequence[CarriedProgram] = (),
 ) -> list[HostCheck]:
-    """Check all hosts at once and return the results in order.
+    """Check all hosts at once and return the results in the given order.
 
     `programs` are copied to the hosts for the check, as for a run.
     """
@@ -68,7 +68,7 @@ async def check_host(
     connections: Connections,
     programs: Sequence[CarriedProgram] = (),
 ) -> HostCheck:
-    """Connect to one host, probe it, judge it. Raises HostError."""
+    """Connect to one host, probe it and judge the result. Raises HostError."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
     from tui.engine.preflight.programs import carried_facts, carrying_agent
@@ -101,7 +101,7 @@ async def check_host(
 
 
 async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
-    """Return by command the capabilities that only some profiles need."""
+    """Return, by command, the capabilities that only some profiles need."""
     from tui import workloads
     from tui.engine.preflight.rules import try_commands
 
@@ -123,8 +123,8 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
 def problem_of(
     probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Return the first problem for a run of the expected load generators, and problems for other
-    ones.
+    """Return the first problem that prevents runs of the expected load generators, and notes on
+    other ones.
 
     Copied programs count as expected.
     """

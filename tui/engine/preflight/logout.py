@@ -1,4 +1,4 @@
-"""Effects of logging out on runs: processes that systemd ends, keys of a forwarded agent."""
+"""Effects of a logout on runs: systemd ends processes, a forwarded agent loses its keys."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/age
 def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
     """Return whether systemd ends this process when its user logs out; None if unknown.
 
-    A scope of the login session is ended, linger or not; processes of the user's service manager
-    live as long as that does, with linger forever (logind.conf(5), loginctl(1)).
+    A scope of the login session is ended whether or not the user lingers; processes of the user's
+    service manager live as long as the manager, with linger forever (logind.conf(5), loginctl(1)).
     """
     user = environ.get("USER") or environ.get("LOGNAME") or ""
     if not (root / "run/systemd/system").is_dir() or user == "root":  # KillExcludeUsers=root
@@ -62,7 +62,9 @@ def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool |
 
 
 def logout_warning(environ: Mapping[str, str], root: Path = Path("/")) -> str | None:
-    """Return the warning that a run started here would not survive the logout, and what to do."""
+    """Return a warning if a run started here would not survive a logout, with the remedy; else
+    None.
+    """
     return f"{KILLS}: {KILLS_ADVICE}" if ends_at_logout(environ, root) else None
 
 
@@ -72,7 +74,9 @@ def lingers(user: str, root: Path = Path("/")) -> bool:
 
 
 def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
-    """Return logind's setting, else that of its files, else None."""
+    """Return KillUserProcesses from the running logind, else from its configuration files, else
+    None.
+    """
     answer = output_of(LOGIND_PROPERTY, environ)
     if answer in ("b true", "b false"):
         return answer == "b true"
@@ -86,9 +90,9 @@ def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> b
 
 
 def last_setting(text: str) -> bool | None:
-    """Return the last KillUserProcesses of logind.conf texts.
+    """Return the last KillUserProcesses in logind.conf texts.
 
-    The commented one is the built-in value.
+    A commented-out line gives the built-in default.
     """
     builtin = re.findall(r"^#\s*KillUserProcesses=(\w+)", text, re.MULTILINE)
     chosen = re.findall(r"^KillUserProcesses=(\w+)", text, re.MULTILINE)
@@ -124,16 +128,16 @@ def text_of(path: Path) -> str:
 
 
 def agent_may_go(environ: Mapping[str, str]) -> bool:
-    """Return whether the agent of this session is a forwarded one."""
+    """Return whether the SSH agent of this login session is a forwarded one."""
 
     path = environ.get("SSH_AUTH_SOCK")
     return bool(path) and is_forwarded(str(path), environ)
 
 
 def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
-    """Return the warning about a forwarded agent whose keys servers accepted.
+    """Return a warning if servers accepted keys from a forwarded agent; else None.
 
-    `by_agent`: its socket by server.
+    `by_agent`: socket of the accepted agent, by server.
     """
 
     forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
@@ -144,10 +148,10 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 async def agent_warning(
     hosts: Sequence[HostAddress], connections: Connections, environ: Mapping[str, str]
 ) -> str | None:
-    """Return the warning about a forwarded agent for a run on these hosts; logs in to one host of
-    each kind.
+    """Return a warning if a run on these hosts would depend on a forwarded agent; else None.
 
-    Asks no questions; without a forwarded agent, contacts no host.
+    Logs in to one host per kind of login, without asking questions. Contacts no host if there is no
+    forwarded agent.
     """
     import asyncio
 
@@ -159,10 +163,7 @@ async def agent_warning(
 
 
 def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[HostAddress]:
-    """Return one host for each way to log in: user, key files, agent, bastions.
-
-    Without `local`.
-    """
+    """Return one host per way to log in (user, key files, agent, bastions), without `local`."""
     found: dict[object, HostAddress] = {}
     for host in hosts:
         if is_over_ssh(host):
@@ -175,9 +176,9 @@ def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[
 
 
 def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
-    """Return whether sshd listens on an agent's socket.
+    """Return whether sshd owns an agent's socket.
 
-    If the owner is hidden, decided by the socket's name.
+    Decides by the socket's name if the owner is hidden.
     """
     if (owner := owner_of(path)) is not None:
         return owner.startswith("sshd")
@@ -188,7 +189,7 @@ def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
 
 
 def owner_of(path: str) -> str | None:
-    """Return the name of the process that listens on a socket, None if unknown."""
+    """Return the name of the process that listens on a socket; None if unknown."""
     try:
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(TIMEOUT_S)
@@ -210,7 +211,7 @@ def command_of(pid: int) -> str | None:
 
 
 def has_agent_beside(pid: int) -> bool:
-    """Return whether an ssh-agent has this pid or one of the next: it forks after naming its
-    socket.
+    """Return whether this pid or one of the next belongs to an ssh-agent, which forks after naming
+    its socket.
     """
     return any(command_of(other) == "ssh-agent" for other in range(pid, pid + 4))

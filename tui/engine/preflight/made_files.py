@@ -1,4 +1,4 @@
-"""Remember which files on hosts were created by this user's runs: later runs may overwrite them."""
+"""Remember which files this user's runs created on hosts; later runs may overwrite them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPACT_BYTES = 8 << 20
 
 
 class MadeFilesEntry(Struct, omit_defaults=True):
-    """Files of one size that were created on a host, or removed. Size 0: unknown."""
+    """Files of one size created on a host, or removed. Size 0 means unknown."""
 
     host: str
     size: int = 0
@@ -30,7 +30,7 @@ class MadeFilesEntry(Struct, omit_defaults=True):
 
 
 class Files(Struct):
-    """Files of a host: their sizes when created, and identities."""
+    """Files of a host: sizes when created, and identities."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
@@ -49,19 +49,21 @@ class MadeFiles:
 
     @classmethod
     def beside(cls, run_dir: Path) -> MadeFiles:
-        """Return the files recorded beside the runs directory that contains `run_dir`."""
+        """Return the file list stored next to the runs directory that contains `run_dir`."""
         return cls(run_dir.absolute().parent.parent / MADE_FILES)
 
     def sizes(self, host: str) -> dict[str, int]:
-        """Return the files created on a host, with their original size."""
+        """Return the files created on a host with their original sizes in bytes."""
         return self.on(host).sizes
 
     def identities(self, host: str) -> dict[str, str]:
-        """Return the known identities of these files; an interrupted run recorded none."""
+        """Return the known identities of files created on a host; an interrupted run recorded
+        none.
+        """
         return self.on(host).known
 
     def on(self, host: str) -> Files:
-        """Return sizes and identities."""
+        """Return the files created on a host, with sizes and identities."""
         if self._read_files is None:
             self._read_files = self._read()
         return self._read_files.setdefault(host, Files())
@@ -88,7 +90,7 @@ class MadeFiles:
             self._append([MadeFilesEntry(host, known=new)])
 
     def forget(self, host: str, paths: Iterable[str]) -> None:
-        """Forget removed files: a new file at that path is foreign."""
+        """Forget removed files; a new file at such a path is foreign."""
         known = self.sizes(host)
         if gone := [path for path in paths if path in known]:
             self._append([MadeFilesEntry(host, gone=gone)])
@@ -122,7 +124,10 @@ class MadeFiles:
             os.close(descriptor)
 
     def _compact(self, descriptor: int) -> None:
-        """Rewrite the file with current entries only; an interruption can only lose entries."""
+        """Rewrite the file with current entries only.
+
+        An interruption can lose entries but never adds wrong ones.
+        """
         found = self._read()
         os.ftruncate(descriptor, 0)
         for host, files in found.items():

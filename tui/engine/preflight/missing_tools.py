@@ -1,4 +1,4 @@
-"""Load generators missing on hosts, found before launch so that a suite can run without."""
+"""Find load generators missing on hosts before launch, so that a suite can run without them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 Lacking = Mapping[str, list[str]]
-"""Hosts by what is not on them: the program that a step launches, or the command that it runs."""
+"""Hosts by the name of a missing program or command."""
 
 
 def has_several_tools(plan: Plan) -> bool:
-    """Return whether anything is left to measure without one of the plan's load generators."""
+    """Return whether steps would remain without any one of the plan's load generators."""
     return len({step.tool for step in plan.steps}) > 1
 
 
 async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
-    """Return what is missing on hosts.
+    """Return the tools missing on the hosts of a plan.
 
-    A host that cannot be checked is left to the engine, which reports why.
+    Skips hosts that cannot be checked; the engine reports why.
     """
     seen, _ = await fan_out({host.name: _look(plan, host, connections) for host in plan.hosts})
     found: dict[str, list[str]] = {}
@@ -57,7 +57,9 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
 
 
 def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
-    """Return hosts without a tool by their last check, which tries default names only."""
+    """Return the hosts without a tool according to their last check, which tries default names
+    only.
+    """
     looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
     looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}
     names = dict.fromkeys(
@@ -72,25 +74,26 @@ def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
 
 
 def programs_of(step: Step) -> list[str]:
-    """Return the program that a step launches over all its hosts, if any."""
+    """Return the MPI program that a step launches over all its hosts, if any."""
     workload = workloads.of(step)
     return [workload.program(step).launch.program] if workload.executor == "mpi" else []
 
 
 def needed(step: Step) -> list[str]:
-    """Return the commands that a step needs."""
+    """Return the commands and programs that a step needs."""
     return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
 
 
 def _missing(step: Step, lacking: Lacking) -> str:
-    """Return what a step's hosts are missing for it; empty if nothing."""
+    """Return the first tool missing on a host of the step; empty if none is missing."""
     return next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), "")
 
 
 def without(plan: Plan, lacking: Lacking) -> Plan:
-    """Return the plan without steps that hosts cannot run; unchanged if none would be left.
+    """Return the plan without steps that hosts cannot run; unchanged if no step would be left.
 
-    Steps concurrent with a removed one are removed too: alone they would be another measurement.
+    Steps concurrent with a removed one are removed too: alone they would be a different
+    measurement.
     """
     kept: list[Step] = []
     out: dict[tuple[str, str], list[Step]] = {}

@@ -1,4 +1,4 @@
-"""MPI on the hosts: library and launcher, whether all hosts match, and how ranks are launched."""
+"""MPI on the hosts: library, launcher, whether hosts match, how ranks are launched."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 
 @dataclass
 class Cluster:
-    """Hosts in rank order, the head first.
+    """Hosts in rank order, head first.
 
-    `tried` is the result of a trial; None before it.
+    `tried` is the result of a trial; None before the trial.
     """
 
     tool: str
@@ -58,22 +58,22 @@ class Cluster:
 
     @property
     def launch(self) -> MpiLaunch:
-        """What is launched, and how."""
+        """The program to launch and its settings."""
         return self.program.launch
 
     @property
     def hosts(self) -> list[str]:
-        """Names in the order of ranks."""
+        """Names of the hosts in rank order."""
         return list(self.facts)
 
     @property
     def head(self) -> str:
-        """The host that mpiexec runs on."""
+        """Name of the host that runs mpiexec."""
         return self.hosts[0]
 
     @property
     def launcher(self) -> Launcher | None:
-        """The head's mpiexec."""
+        """The head's mpiexec; None if it has none."""
         return self.facts[self.head].launcher(self.family)
 
     @property
@@ -83,12 +83,12 @@ class Cluster:
 
     @property
     def nodes(self) -> list[int]:
-        """Number of nodes that the program may count, by MPI nodes or by hostnames."""
+        """Possible node counts in the program's report, by MPI nodes or by hostnames."""
         return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property
     def machines(self) -> int:
-        """Number of distinct hostnames: several hosts of a run may be one machine."""
+        """Number of distinct hostnames; several hosts of a run may be one machine."""
         return len({facts.hostname for facts in self.facts.values()})
 
     @property
@@ -98,7 +98,7 @@ class Cluster:
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
-    """Return the MPI to launch with: as requested, else that of the program's build, else the
+    """Return the MPI family to launch with: the requested one, else the program's, else the
     head's.
     """
     if launch.family != "auto":
@@ -107,7 +107,7 @@ def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
 
 
 def judge(cluster: Cluster) -> dict[str, list[Problem]]:
-    """Return by host why it cannot take part; hosts without a problem are left out."""
+    """Return, by host, the reasons why it cannot take part; hosts without problems are omitted."""
     found = {
         host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)]
         for host in cluster.hosts
@@ -179,7 +179,7 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
 
 
 def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
-    """Compare a host with the head, and with the hosts before it."""
+    """Yield problems from comparing a host with the head and with the hosts before it."""
     facts, head, tool = cluster.facts[host], cluster.facts[cluster.head], cluster.tool
     before = cluster.hosts[: cluster.hosts.index(host)]
     own, first = facts.launcher(cluster.family), cluster.launcher
@@ -239,10 +239,7 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
 
 
 def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
-    """Return each host's address as reachable from the others.
-
-    Hosts without one are left out.
-    """
+    """Return the address of each host that the others can reach; hosts without one are omitted."""
     pairs = dict(
         pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair
     )
@@ -271,7 +268,7 @@ def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
 
 
 def _is_own(address: str, facts: MpiFacts) -> bool:
-    """Return whether an address is the host's own, including all of 127.0.0.0/8."""
+    """Return whether an address belongs to the host, including all of 127.0.0.0/8."""
     return address in facts.addresses or (is_address(address) and address.startswith("127."))
 
 
@@ -281,7 +278,7 @@ def _is_reachable(address: str) -> bool:
 
 
 def networks(cluster: Cluster) -> str:
-    """Return the networks of the addresses for Open MPI, in which each host finds its own
+    """Return the networks of the addresses for Open MPI, which lets each host find its
     interface.
     """
     if "/" in cluster.launch.addresses:
@@ -298,9 +295,9 @@ def networks(cluster: Cluster) -> str:
 
 
 def host_file(cluster: Cluster, ranks_per_host: int) -> str:
-    """Return the host file with rank counts.
+    """Return the MPI host file with rank counts.
 
-    Without counts, ranks would be distributed round-robin.
+    Without counts, MPI distributes ranks round-robin.
     """
     count = f" slots={ranks_per_host}" if cluster.family == "openmpi" else f":{ranks_per_host}"
     return "".join(f"{cluster.addresses[host]}{count}\n" for host in cluster.hosts)
@@ -313,9 +310,9 @@ def mpiexec(
     ranks_per_host: int,
     words: Sequence[str],
 ) -> list[str]:
-    """Return the head's command.
+    """Return the mpiexec command for the head.
 
-    Only named environment variables are passed on; `marks` are by host.
+    Passes on named environment variables only; `marks` are by host.
     """
     path = cluster.launcher.path if cluster.launcher else "mpiexec"
     if cluster.family == "openmpi":
@@ -371,16 +368,15 @@ def _openmpi(
 
 
 def _sections(parts: Sequence[list[str]]) -> list[str]:
-    """Return parts of one program with ":" between them, as mpiexec takes them."""
+    """Join the parts of one program with ":", as mpiexec expects."""
     return [word for index, part in enumerate(parts) for word in ([":"] if index else []) + part]
 
 
 def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
-    """Return the host and command of a proxy that mpiexec requests. Raises ValueError for anything
-    else.
+    """Return the host and command of a proxy that mpiexec requests.
 
-    Only the proxy found in preflight is started, with mpiexec's own arguments, never through a
-    shell.
+    Allows only the proxy found in preflight, with mpiexec's arguments, never through a shell.
+    Raises ValueError for anything else.
     """
     words = shlex.split(line)
     name = PROXY[cluster.family]
@@ -403,18 +399,18 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
 
 
 def major(version: str) -> int:
-    """Return the major version; 0 if unknown."""
+    """Return the major number of a version; 0 if unknown."""
     match = re.match(r"\d+", version)
     return int(match[0]) if match else 0
 
 
 def program_of(step: Step) -> MpiProgram:
-    """Return what a step launches."""
+    """Return the MPI program that a step launches."""
     return workloads.of(step).program(step)
 
 
 def key_of(step: Step) -> str:
-    """Return the key of this check and of a trial: the same launch on the same hosts."""
+    """Return a key for checks and trials: equal for the same launch on the same hosts."""
     launch = program_of(step).launch
     return (
         f"{step.hosts} {launch.program} {launch.family} {launch.directory} "
@@ -438,14 +434,14 @@ def _operations(step: Step) -> int:
 
 
 def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
-    """Return the cluster of a program's hosts; the facts of the first one must be known."""
+    """Return the cluster for a step's program; the facts of its first host must be known."""
     program = program_of(step)
     family = family_of(program.launch, facts[step.hosts[0]])
     return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
 
 
 def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
-    """Return a problem's message with advice."""
+    """Return the message of a problem, with the load generator's advice."""
     code, message = problem
     others = any(step.tool != tool for step in plan.steps)
     leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
@@ -454,17 +450,17 @@ def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
 
 
 Seen = Mapping[str, mpi.MpiFacts]
-"""What a host has, by load generator."""
+"""MPI facts of a host, by load generator."""
 
 
 def programs() -> dict[str, MpiProgram]:
-    """Return the programs to check hosts for, by load generator."""
+    """Return the MPI programs to look for on hosts, by load generator."""
     simplest = {workload.name: workload.simplest() for workload in workloads.every()}
     return {name: program for name, program in simplest.items() if program is not None}
 
 
 async def look(agent: Agent, directory: str) -> Seen:
-    """Return a host's facts. Raises HostError."""
+    """Return the MPI facts of a host. Raises HostError."""
     return {
         tool: await mpi.probe(agent, directory, each.launch.program)
         for tool, each in programs().items()
@@ -472,7 +468,7 @@ async def look(agent: Agent, directory: str) -> Seen:
 
 
 def facts_of(seen: Seen) -> dict[str, Fact]:
-    """Return them as host facts: the program's path, its MPI, the launchers available."""
+    """Return MPI facts as host facts: path of the program, its MPI, available launchers."""
     found: dict[str, Fact] = {}
     for tool, facts in seen.items():
         found["mpi"] = ", ".join(
@@ -485,7 +481,7 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 
 
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
-    """Return what the preflight of a run over all these hosts would report, by host.
+    """Return, by host, what the preflight of a run over all these hosts would report.
 
     Empty if no host has the program.
     """

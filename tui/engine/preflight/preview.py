@@ -1,6 +1,4 @@
-"""Check the hosts of a plan before the launch: what the run would overwrite, why a host would
-refuse.
-"""
+"""Check the hosts of a plan before launch: data that would be overwritten, reasons to refuse."""
 
 from __future__ import annotations
 
@@ -48,7 +46,9 @@ DOES: tuple[Literal["put", "delete"], ...] = ("put", "delete")
 
 @dataclass(frozen=True, slots=True)
 class HostTargets:
-    """One host's targets: devices, which of them are written to, foreign files it overwrites."""
+    """Targets on one host: devices, devices written to, and foreign files that would be
+    overwritten.
+    """
 
     host: str
     devices: tuple[DeviceFacts, ...] = ()
@@ -60,7 +60,7 @@ class HostTargets:
 
     @property
     def refused(self) -> list[str]:
-        """Devices that are refused whatever the user confirms."""
+        """Devices that are refused whether or not the user confirms them."""
         return [
             text
             for facts in self.devices
@@ -69,7 +69,7 @@ class HostTargets:
         ]
 
     def lines(self) -> Iterator[str]:
-        """Yield the findings as text; there are none for objects."""
+        """Yield the findings as text lines; objects are not included."""
         if self.error:
             yield f"{self.host}: not looked at: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
@@ -84,19 +84,19 @@ class HostTargets:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a run would overwrite on all hosts, and the names that the user must confirm."""
+    """Data that a run would overwrite on all hosts, and the names that the user must confirm."""
 
     hosts: tuple[HostTargets, ...]
     names: tuple[str, ...]
 
     @property
     def problems(self) -> list[Problem]:
-        """Problems that no confirmation removes."""
+        """Problems that no confirmation resolves."""
         return [Problem(text, host=each.host) for each in self.hosts for text in each.refused]
 
     @property
     def lines(self) -> list[str]:
-        """What was found, host by host."""
+        """Findings as text lines, host by host."""
         return [line for each in self.hosts for line in each.lines()]
 
     @property
@@ -113,12 +113,14 @@ def overwrites(plan: Plan) -> bool:
 
 
 def could_be_made(spec: FileSpec) -> bool:
-    """Return whether benchtui or fio lays a file out if it is missing or short, even to read it."""
+    """Return whether benchtui or fio would lay out this file if missing or short, even to read
+    it.
+    """
     return spec.size_bytes > 0 and not is_device(spec.path)
 
 
 def check_names(plan: Plan) -> None:
-    """Raise UsageError for a confirmed name that the plan does not overwrite: it may be a typo."""
+    """Raise UsageError for a confirmed name that the plan does not overwrite; it may be a typo."""
     right = targets_named(plan, plan.destroy)
     if wrong := [name for name in plan.destroy if name not in right]:
         paths = targets(plan)
@@ -136,7 +138,7 @@ def targets(plan: Plan) -> set[str]:
 
 
 def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
-    """Return the names that are targets of a plan, or directories of targets."""
+    """Return the names that are targets of the plan or directories containing targets."""
     paths = targets(plan)
     return [
         name for name in names if name in paths or any(is_named(path, [name]) for path in paths)
@@ -144,7 +146,7 @@ def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
 
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
-    """Check the targets of all hosts. Unreachable hosts are named in the findings."""
+    """Check the targets on all hosts. The findings include unreachable hosts."""
     work = {
         address.name: _targets_on_host(plan, address, connections, made_files)
         for address in plan.hosts
@@ -186,7 +188,7 @@ async def _targets_on_host(
 
 
 def changed_objects(tasks: Iterable[HostTask]) -> tuple[ObjectSet, ...]:
-    """Return the objects that are overwritten or deleted, each once with all operations."""
+    """Return each set of objects that is overwritten or deleted once, with all operations on it."""
     found: dict[tuple[str, str], ObjectSet] = {}
     for each in (each for task in tasks for each in task.objects if each.changes):
         before = found.get(each.key, each)
@@ -202,7 +204,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostReadiness:
-    """Readiness of one host: problems (none: ready), tools, all facts."""
+    """Readiness of one host: problems (empty if ready), tool versions, all facts."""
 
     host: str
     problems: tuple[str, ...] = ()
@@ -219,8 +221,8 @@ async def look_ahead(
 ) -> list[HostReadiness]:
     """Check all hosts at once by the rules of the preflight.
 
-    `heard` is called for each host that answers. Takes no locks and does not launch MPI: both would
-    disturb others.
+    Calls `heard` for each host that answers. Takes no locks and launches no MPI program, which
+    would disturb others.
     """
     work = {
         address.name: _preflight_host(plan, address, connections, made_files, heard)
@@ -276,12 +278,12 @@ async def _preflight_host(
 
 
 def known_secrets(plan: Plan) -> dict[str, str]:
-    """Return the secrets of a plan that are set in the environment."""
+    """Return the plan's secrets that are set in the environment."""
     return {name: os.environ[name] for name in plan.secrets if os.environ.get(name)}
 
 
 def launched(plan: Plan) -> dict[str, Step]:
-    """Return one step for each program launched over all hosts."""
+    """Return one step per program that is launched over all hosts."""
     from tui.engine.preflight.mpi_hosts import launches_of
 
     return launches_of(step for step in plan.steps if step.mpi is not None)
@@ -290,7 +292,7 @@ def launched(plan: Plan) -> dict[str, Step]:
 def mpi_answers(
     plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]
 ) -> dict[str, tuple[list[str], list[str]]]:
-    """Return by host its MPI facts, and why it cannot take part.
+    """Return, by host, its MPI facts and the reasons why it cannot take part.
 
     Empty if the first host is missing.
     """
@@ -333,7 +335,7 @@ def _judged(
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
-    """Return tool versions, free space at the target, and what remains to be laid out."""
+    """Return tool versions, free space at the target, and the amount still to lay out."""
     said = [tool.text for tool in findings.probe.tools.values()]
     places = {
         facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None

@@ -1,6 +1,6 @@
-"""User's load generators to copy to hosts: find them, read their ELF headers, copy them.
+"""Load generators that the user provides: find them, read their ELF headers, copy them to hosts.
 
-Copies are in a directory that is removed with the run.
+Copies go to a directory that is removed with the run.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ CLEAN_S = 20.0
 
 
 def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
-    """Return a plan that copies load generators to the hosts: FOLDER/NAME, or FOLDER/MACHINE/NAME.
+    """Return the plan with programs to copy to the hosts, from FOLDER/NAME or FOLDER/MACHINE/NAME.
 
-    Raises UsageError for files that are not programs, and, if `required`, if all programs that the
-    plan needs are missing.
+    Raises UsageError for files that are not programs, and, if `required`, when none of the plan's
+    programs is found.
     """
     names = carried_names(plan)
     if required and not names:
@@ -66,7 +66,7 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
 
 
 def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:
-    """Return the programs of a folder that a run of any load generator would copy.
+    """Return the programs in a folder that a run of any load generator would copy.
 
     Raises UsageError as `with_programs` does.
     """
@@ -81,10 +81,10 @@ def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:
 
 
 def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[CarriedProgram]:
-    """Return the programs of these names in a folder and its subfolders of machines.
+    """Return the programs with these names in a folder and its per-architecture subfolders.
 
-    Raises UsageError for files that are not programs, two for the same machine, and, if `required`,
-    when there is none.
+    Raises UsageError for files that are not programs, for two programs of one architecture, and, if
+    `required`, when there is none.
     """
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
     paths = [place / name for name in names for place in places if (place / name).is_file()]
@@ -104,9 +104,9 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
-    """Return the commands, of a host or of any, that can be copied.
+    """Return the commands that can be copied, for one host or for any.
 
-    MPI needs one path on all hosts.
+    MPI needs the same path on all hosts.
     """
     steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
     commands = commands_of(requirements_of(replace(plan, steps=steps), host))
@@ -114,7 +114,7 @@ def carried_names(plan: Plan, host: str | None = None) -> list[str]:
 
 
 def read_program(path: Path) -> CarriedProgram:
-    """Read a program's header. Raises UsageError if it is not an ELF file, or is too large."""
+    """Read a program's ELF header. Raises UsageError if the file is not ELF or is too large."""
     try:
         stat = path.stat()
         return _read_program(path.absolute(), stat.st_size, stat.st_mtime_ns)
@@ -124,7 +124,7 @@ def read_program(path: Path) -> CarriedProgram:
 
 @functools.lru_cache(maxsize=16)
 def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
-    """Read a program's header again only if size or modification time changed."""
+    """Read a program's header; cached by size and modification time."""
     data = read_file(path, MOST_BYTES) if size <= MOST_BYTES else b""
     if not data:
         told = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
@@ -166,7 +166,8 @@ def is_carried(plan: Plan, code: str, machine: str) -> bool:
 async def carrying_agent(
     address: HostAddress, connections: Connections, programs: Sequence[CarriedProgram]
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a check, with the programs for its architecture copied until the end.
+    """Connect to a host for a check, with the programs for its architecture copied until the
+    context exits.
 
     Raises HostError.
     """
@@ -197,7 +198,9 @@ async def _remove(agent: Agent) -> None:
 
 
 async def carry(agent: Agent, program: CarriedProgram) -> None:
-    """Copy a program to a host unless it is there with the planned checksum. Raises HostError."""
+    """Copy a program to a host unless it is already there with the planned checksum. Raises
+    HostError.
+    """
     try:
         packed = await asyncio.to_thread(_packed, program.path, program.sha256)
     except OSError as error:
@@ -208,12 +211,12 @@ async def carry(agent: Agent, program: CarriedProgram) -> None:
 
 
 def no_program(name: str, machine: str) -> tuple[str, str]:
-    """Return the problem of a host with an architecture for which the folder has no program."""
+    """Return the problem that the folder has no program for a host's architecture."""
     return "no-program", f"no {name} for {machine} in the --with folder"
 
 
 def carried_facts(programs: Sequence[CarriedProgram], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return the original paths of copied programs, instead of their temporary ones."""
+    """Return host facts with the original paths of copied programs instead of temporary ones."""
     mine = of_machine(programs, str(facts.get("arch")))
     return {f"{name}_path": each.path for name, each in mine.items() if f"{name}_path" in facts}
 
@@ -222,10 +225,7 @@ _packing = Lock()  # many hosts wait for the same program, which is packed once
 
 
 def _packed(path: str, sha256: str) -> str:
-    """Return a program in transfer form: gzip in base64.
-
-    Empty if it has changed since the plan.
-    """
+    """Return a program as base64-encoded gzip; empty if it has changed since the plan."""
     with _packing:
         return _packed_once(path, sha256)
 

@@ -1,4 +1,4 @@
-"""Preflight rules for every host: load generators, free space, end of the allocation."""
+"""Preflight rules for every host: load generators, free space, end of its allocation."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ NETWORK_FILE_SYSTEMS = (
 
 
 class FileSystemSpace(Struct):
-    """A file system: bytes to be added, by path, and free space as seen by its hosts."""
+    """A file system: bytes to be added, by path, and its free space as seen by each host."""
 
     files: dict[str, int] = field(default_factory=dict)
     hosts: dict[str, DirFacts] = field(default_factory=dict)
 
     @property
     def demand(self) -> int:
-        """Bytes that are still to be written."""
+        """Total bytes still to be written."""
         return sum(self.files.values())
 
 
 def judge_space(plan: Plan, found: Mapping[str, HostFindings]) -> dict[str, Problem]:
-    """Return by host the problem that a file system is too small for the planned files.
+    """Return, by host, the problem of a file system that is too small for the planned files.
 
-    Hosts that share a file system (same network source, or same machine) are added up; a path used
-    by several steps or hosts counts once.
+    Adds up hosts that share a file system (same network source, or same machine); counts a path
+    once even if several steps or hosts use it.
     """
     problems: dict[str, Problem] = {}
     for place in places(plan, found):
@@ -99,9 +99,8 @@ def places(plan: Plan, found: Mapping[str, HostFindings]) -> Iterable[FileSystem
 
 
 def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
-    """Return the directories to check for free space.
-
-    If there are very many, their common parent.
+    """Return the directories in which to check free space; their common parent if there are very
+    many.
     """
     files = (spec.path for task in tasks for spec in task.files if not is_device(spec.path))
     found = sorted({posixpath.dirname(path) for path in files})
@@ -109,21 +108,21 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
 
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
-    """Return a name shared by hosts on the same file system: its network source, or machine and
+    """Return a name that is equal for hosts on the same file system: network source, or machine and
     mount.
     """
     return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
 
 
 def is_network(fstype: str, source: str) -> bool:
-    """Return whether a file system can be mounted by several hosts."""
+    """Return whether several hosts can mount this type of file system."""
     return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
 
 
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
-    """Return a name shared by hosts on the same file system.
+    """Return a name that is equal for hosts on the same file system.
 
-    A host with an unknown boot id counts as its own machine.
+    A host with unknown boot id counts as a machine of its own.
     """
     return file_system_name(
         facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}"
@@ -131,10 +130,10 @@ def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
 
 
 def identified_by(host: str, findings: HostFindings, path: str) -> str:
-    """Return the scope in which a file's inode is unique: a network file system, or a machine;
-    empty: unknown.
+    """Return the scope in which a file's inode is unique: a network file system or a machine; empty
+    if unknown.
 
-    Containers of one machine have overlays with equal inodes: there the scope is the container.
+    Containers on one machine have overlays with equal inodes; for them the scope is the container.
     """
     room = findings.room_of(path)
     if room is None or not room.fstype:
@@ -150,7 +149,7 @@ def identified_by(host: str, findings: HostFindings, path: str) -> str:
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:
-    """Return the bytes a host will add, by path: the largest size of each path over all steps.
+    """Return the bytes that a host will add, by path: the largest size of each path over all steps.
 
     If the first of a set of numbered files exists, all are assumed to exist.
     """
@@ -168,18 +167,20 @@ def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -
 
 
 def on_device(path: str, files: Mapping[str, FileInfo | None]) -> bool:
-    """Return whether a path uses no space of a file system."""
+    """Return whether a path needs no file system space, because it is a device or otherwise not a
+    regular file.
+    """
     info = files.get(path)
     return is_device(path) or (info is not None and info.kind != "file")
 
 
 def allocated(info: FileInfo | None) -> int:
-    """Return the bytes a file has allocated."""
+    """Return a file's allocated bytes; 0 if it does not exist."""
     return min(info.allocated, info.size) if info is not None else 0
 
 
 def over(facts: DirFacts, demand: int) -> bool:
-    """Return whether demand plus headroom exceeds the free space."""
+    """Return whether the demand plus headroom exceeds the free space."""
     return demand > 0 and demand * HEADROOM > (facts.free_bytes or 0)
 
 
@@ -204,7 +205,7 @@ TARGETS = 8  # of files in many directories
 
 
 class Ask(Protocol):
-    """Calls a host's agent; the call may be repeated."""
+    """Calls a host's agent; may repeat the call."""
 
     async def __call__(self, call: Callable[[Agent], Awaitable[T]]) -> T:
         """Return the agent's answer. Raises HostError."""
@@ -213,9 +214,9 @@ class Ask(Protocol):
 async def look_at(
     plan: Plan, host: str, ask: Ask, made: Files, secrets: Mapping[str, str]
 ) -> HostFindings:
-    """Collect a host's facts for the rules.
+    """Collect the facts of a host that the rules need.
 
-    `made` are files created there by this user's runs; `secrets` the run's known secrets.
+    `made` are files that this user's runs created there; `secrets` are the run's known secrets.
     """
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
@@ -243,7 +244,7 @@ async def look_at(
 
 
 async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
-    """Return all facts of a checked host, with the devices below its targets."""
+    """Return all facts of a checked host, including the devices underneath its targets."""
     tasks = tasks_of(plan, host)
     targets = [
         *(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]),
@@ -254,12 +255,12 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
 
 
 def required_directories(tasks: Sequence[HostTask]) -> list[str]:
-    """Return the directories that must exist."""
+    """Return the directories that must exist on the host."""
     return sorted({task.required_dir for task in tasks if task.required_dir})
 
 
 async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe) -> dict[str, str]:
-    """Run trials of the commands, and return the errors by capability."""
+    """Run the commands' trials, and return the error messages by capability."""
     tries = {
         need.trial_of: need for need in needs if need.trial_args and need.command in probe.tools
     }
@@ -273,7 +274,9 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
 async def check_targets(
     plan: Plan, host: str, ask: Ask, probe: HostProbe, secrets: Mapping[str, str]
 ) -> list[Problem]:
-    """Return the targets outside the host's files that are missing or do not answer."""
+    """Return problems of targets that are not files of the host (such as buckets): missing, or not
+    answering.
+    """
     values = {name: secrets[name] for name in plan.secrets}
     found: list[Problem] = []
     for workload, steps in tools_of(plan, host):
@@ -288,7 +291,7 @@ async def check_targets(
 
 
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
-    """Return why this host cannot run the plan: tool, directories, targets."""
+    """Return why a host cannot run the plan: tools, directories, targets."""
     needs = requirements_of(plan, host)
     copied = of_machine(plan.carried, str(findings.probe.values.get("arch")))
     problems = [each for need in needs for each in tool_problems(need, findings.probe, copied)]
@@ -302,14 +305,14 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
 
 
 def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
-    """Return what the plan's load generators need, on one host or on any."""
+    """Return the requirements of the plan's load generators, on one host or on any."""
     return [
         need for workload, steps in tools_of(plan, host) for need in workload.requirements(steps)
     ]
 
 
 def tools_of(plan: Plan, host: str | None = None) -> list[tuple[Workload, list[Step]]]:
-    """Return the load generators of a plan with their steps, on one host or on any."""
+    """Return the plan's load generators with their steps, on one host or on any."""
     own = plan.steps if host is None else [*filter(None, (of_host(s, host) for s in plan.steps))]
     tools = dict.fromkeys(step.tool for step in own)
     steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
@@ -317,18 +320,18 @@ def tools_of(plan: Plan, host: str | None = None) -> list[tuple[Workload, list[S
 
 
 def of_host(step: Step, host: str) -> Step | None:
-    """Return one host's part of a step, None if it takes no part."""
+    """Return the step reduced to one host; None if the host takes no part."""
     tasks = [task for task in step.tasks if task.host == host]
     return replace(step, tasks=tasks) if tasks else None
 
 
 def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
-    """Return the commands to find, each with its arguments to print the version."""
+    """Return the commands to look for, each with the arguments that print its version."""
     return {need.command: need.version_args for need in needs}
 
 
 def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iterable[Problem]:
-    """Report commands that fail in a trial."""
+    """Yield problems of commands whose trial failed."""
     for need in needs:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
@@ -343,7 +346,7 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
 def tool_problems(
     need: Requirement, probe: HostProbe, copied: Mapping[str, CarriedProgram] = NOTHING_COPIED
 ) -> Iterable[Problem]:
-    """Check that a command exists, starts, and is new enough.
+    """Yield problems of a command that is missing, does not start, or is too old.
 
     `copied`: programs copied to the host for the run, by name.
     """
@@ -374,7 +377,7 @@ def tool_problems(
 
 
 def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
-    """Check that the target directory exists, is a directory, and is writable."""
+    """Yield problems of a target directory that is missing, not a directory, or not writable."""
     facts = probe.dirs.get(directory)
     if facts is None:
         return
@@ -389,7 +392,9 @@ def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
 def judge_files(
     plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]
 ) -> Iterable[Problem]:
-    """Check that all files of the plan are regular files, unless the profile allows devices."""
+    """Yield problems of planned files that are not regular files; devices only if the profile
+    allows them.
+    """
     for spec in task.files:
         info = files.get(spec.path)
         if info is None:
@@ -405,14 +410,14 @@ def judge_files(
 
 
 def in_use_by(holder: Holder) -> str:
-    """Say who holds a host."""
+    """Return a message that names the run and user holding a host."""
     return f"in use by run {holder.run} of {holder.owner}"
 
 
 async def allocation_facts(address: HostAddress, connections: Connections) -> dict[str, Fact]:
     """Return when the host's allocation ends, by this machine's clock.
 
-    Empty if it has no limit or none is known.
+    Empty if there is no time limit or it is unknown.
     """
     left_s = (await connections.way(address).limits(address)).left_s
     if left_s is None:

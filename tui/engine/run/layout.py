@@ -1,4 +1,4 @@
-"""Layout: write test files before the measurement, remove them when asked."""
+"""Write test files before the measurement, and remove them on request."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ LEAVING_S = 10.0  # how long to retry a broken connection at the end
 
 
 async def layout(ctx: RunContext, step: Step) -> None:
-    """Write what is missing on each host, all hosts at once.
+    """Write the missing files on all hosts at once.
 
-    Refuses the run if one of them fails.
+    Raises RunRefused if a host fails.
     """
     wanted = await on_hosts(
         ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step)
@@ -69,7 +69,7 @@ async def layout(ctx: RunContext, step: Step) -> None:
 
 
 async def make_directories(ctx: RunContext, step: Step) -> None:
-    """Create the directories for a step's files, and record new ones."""
+    """Create the directories for a step's files, and record the new directories."""
     sessions = ctx.taking_part(step)
     await on_hosts(
         ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session))
@@ -78,7 +78,7 @@ async def make_directories(ctx: RunContext, step: Step) -> None:
 
 
 async def clean_up(ctx: RunContext) -> None:
-    """Remove from the hosts what this run created."""
+    """Remove the files that this run created from the hosts."""
     with ctx.phase("cleanup"):
         holding = [session for session in ctx.sessions if session.created]
         await on_hosts(ctx, CLEAN_UP, holding, partial(_clean_host, ctx), _stays_behind)
@@ -99,7 +99,9 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
 
 
 async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
-    """Check the required state of files for a step that only creates, stats or removes them."""
+    """Check that files are in the state required by a step that only creates, stats or removes
+    them.
+    """
     task = ctx.task_of(step, session)
     if not task.expects:
         return
@@ -138,10 +140,11 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
 async def _look_at_numbered(
     ctx: RunContext, session: HostSession, task: HostTask
 ) -> list[NumberedFiles]:
-    """Check all files that a step will create, or remove without having been created by this user.
+    """Count the numbered files that a step will create, or will remove although this user's runs
+    did not create them.
 
-    Files that a step only stats, and own ones, are not checked: the check would cache them on the
-    host.
+    Files that a step only stats, and this user's own, are skipped: the check would cache them on
+    the host.
     """
     if task.expects == "absent":
         specs = task.files

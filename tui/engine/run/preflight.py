@@ -1,6 +1,6 @@
 """Preflight of a run: lock hosts, check hosts and storage nodes, find shared files.
 
-Report all problems at once.
+Reports all problems at once.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ LOOK_AGAIN_S = (2.0, 5.0)
 async def take_locks(ctx: RunContext) -> bool:
     """Lock every host for this run, or keep its lock; wait for hosts in use if the plan says so.
 
-    Returns whether it had to wait. Raises RunRefused if another run still holds a host at the end.
+    Returns whether it had to wait. Raises RunRefused if another run still holds a host when the
+    wait is over.
     """
     loop = asyncio.get_running_loop()
     begun, told, sessions = loop.time(), set[str](), ctx.alive
@@ -88,7 +89,7 @@ async def take_locks(ctx: RunContext) -> bool:
 
 
 async def _in_use(ctx: RunContext) -> dict[str, Holder]:
-    """Try to lock all hosts and return the holders of the others."""
+    """Try to lock all hosts; return the holder of each host that is in use."""
     answers = await on_hosts(ctx, TRY_LOCK, ctx.alive, partial(_lock, ctx))
     held = {name: holder for name, holder in answers.items() if holder is not None}
     if ctx.plan.take_locks:
@@ -115,7 +116,7 @@ def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
-    """Report the runs that this one waits for, each once."""
+    """Report the runs that this run waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
         session.enter("checking", f"waiting: {_words(holder)}")
@@ -129,14 +130,14 @@ def _words(holder: Holder) -> str:
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:
-    """Return a host of the run by its name."""
+    """Return the session of a host by its name."""
     return next(session for session in ctx.sessions if session.name == name)
 
 
 class SharedFiles(Struct, frozen=True):
-    """Files that the same hosts use on one file system.
+    """Files that several hosts use on one file system.
 
-    The first host creates them, and records them.
+    The first host creates and records them.
     """
 
     hosts: tuple[str, ...]
@@ -145,7 +146,7 @@ class SharedFiles(Struct, frozen=True):
 
 
 def shared_files(plan: Plan, found: Mapping[str, HostFindings]) -> list[SharedFiles]:
-    """Return the files that hosts share, by the file systems found."""
+    """Return the files that hosts share, judged by the file systems found."""
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for path, hosts in common_paths(plan).items():
         for sharing, where in _on_one_file_system(path, hosts, found):
@@ -170,7 +171,9 @@ def _on_one_file_system(
 
 
 def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
-    """Report hosts that use the same files, add it to their facts; the first creates them."""
+    """Report hosts that use the same files, add this to their facts, and let the first host create
+    the files.
+    """
     for session in ctx.sessions:
         session.made_elsewhere = {}
     at_once = paths_used_at_once(ctx.plan)
@@ -191,7 +194,9 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
 def own_needs(
     ctx: RunContext, step: Step, session: HostSession, needs: Sequence[FileNeed]
 ) -> list[FileNeed]:
-    """Return what a host lays out itself, without files laid out by another host."""
+    """Return the files that a host must lay out itself; others are laid out by a host that shares
+    them.
+    """
     here = {each.name for each in ctx.taking_part(step)}
     others = [need for need in needs if session.made_elsewhere.get(need.spec.path) in here]
     ctx.made_files.add(session.name, (need.spec for need in others))
@@ -199,7 +204,7 @@ def own_needs(
 
 
 def forget_made(ctx: RunContext, session: HostSession, paths: Sequence[str]) -> None:
-    """Forget files that are gone, on every host that had them."""
+    """Forget removed files on every host that had them."""
     for each in ctx.sessions:
         if each is session or set(paths) & set(each.made_elsewhere):
             ctx.made_files.forget(each.name, paths)
@@ -210,14 +215,17 @@ LEAVE_S = 10.0
 
 
 class ServerSession(HostSession):
-    """A storage node. It is not a host of the run: the journal has no states or problems of it."""
+    """A storage node.
+
+    It is not a host of the run, so the journal has no states or problems of it.
+    """
 
     def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002
-        """Change the state."""
+        """Set the state without journalling it."""
         self.state = state
 
     def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:  # noqa: ARG002
-        """Report what is wrong; a fatal problem excludes the node."""
+        """Report a problem; a fatal one excludes the node."""
         self.say("warning", message)
         if fatal:
             self.state = "failed"
@@ -226,7 +234,7 @@ class ServerSession(HostSession):
 async def connect_servers(ctx: RunContext) -> None:
     """Connect to the storage nodes and read their facts.
 
-    Unreachable ones are reported and left out.
+    Reports and skips unreachable nodes.
     """
     if ctx.plan.telemetry:
         await on_hosts(ctx, REACH, ctx.servers, _connect, _not_looked_at)
@@ -270,7 +278,7 @@ SLOW_S = 15.0  # shown for a host whose check takes longer
 
 
 async def preflight(ctx: RunContext) -> None:
-    """Check every host, then judge all.
+    """Check every host, then judge them together.
 
     Raises RunRefused (exit 3) if any host cannot run the plan.
     """
@@ -288,15 +296,15 @@ async def preflight(ctx: RunContext) -> None:
 
 
 def tell_ready(ctx: RunContext) -> None:
-    """Report which hosts could run the plan."""
+    """Report which hosts are able to run the plan."""
     for session in ctx.alive:
         session.enter("ready")
 
 
 async def look_and_judge(ctx: RunContext) -> None:
-    """Check every host and report all problems of all hosts.
+    """Check every host and report all problems.
 
-    Raises RunRefused if there is one.
+    Raises RunRefused if there are any.
     """
     found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
     for session in ctx.alive:
@@ -318,7 +326,7 @@ async def look_and_judge(ctx: RunContext) -> None:
 
 
 def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
-    """Return files of this user's runs that are smaller than needed; they are laid out again."""
+    """Return files of this user's runs that are smaller than planned and must be laid out again."""
     there = (
         (path, info)
         for path, info in findings.files.items()
@@ -328,7 +336,7 @@ def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> se
 
 
 def tell_expired(session: HostSession, expired: Expired) -> None:
-    """Report the leftovers of other runs that were removed on a host."""
+    """Report which leftovers of other runs were removed from a host."""
     for gone in expired.ended:
         text = (
             f"ended {gone.size} processes of run {gone.run}: its lease had expired and its"
@@ -341,9 +349,8 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
 
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
-    """Report the data that ended runs left on a host.
-
-    Nothing is removed, because it may be needed.
+    """Report the data that ended runs left on a host; nothing is removed, because it may still be
+    needed.
     """
     # finished steps are next to them
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
@@ -365,7 +372,7 @@ async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
 
 
 async def _say_slow(session: HostSession) -> None:
-    """Show that a host is slow; the run waits for it."""
+    """Show how long a slow host's check has taken so far, until cancelled."""
     begun = time.monotonic()
     while True:
         await asyncio.sleep(SLOW_S)
@@ -402,7 +409,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
 
 
 def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
-    """Return a measured clock as an event on the run's time line."""
+    """Return a measured clock offset as an event on the run's time line."""
     return HostClock(
         t=0.0,
         host=session.name,
@@ -414,7 +421,7 @@ def clock_event(session: HostSession, clock: ClockOffset) -> HostClock:
 
 
 async def copy_programs(ctx: RunContext, session: HostSession) -> None:
-    """Copy the programs that a host needs, unless they are there.
+    """Copy the programs that a host needs, unless already there.
 
     Raises HostError.
     """

@@ -45,7 +45,9 @@ LEAVE_S = 15.0
 def open_run(
     run_dir: Path, plan: Plan, connections: Connections, history: History | None = None
 ) -> RunContext:
-    """Return the context of a run, with a new journal, or one continued from `history`."""
+    """Return the context of a run, with a new journal, or with the one that `history` was read
+    from.
+    """
     journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
     for session in sessions:
@@ -62,7 +64,7 @@ def open_run(
 
 
 def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
-    """Return the first event of a journal."""
+    """Return the first event of a run's journal."""
     return RunStarted(
         t=0.0,
         run_id=run_dir.name,
@@ -75,9 +77,9 @@ def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
 
 
 def resume_point(run_dir: Path, history: History) -> Resume:
-    """Return where the journal of a dead engine ends.
+    """Return the point at which to continue the journal of a dead engine.
 
-    Without a first event, the run's id gives its start.
+    If its first event is missing, the start time comes from the run's id.
     """
     zero_ms = history.zero_ms
     if zero_ms is None:
@@ -89,7 +91,7 @@ def resume_point(run_dir: Path, history: History) -> Resume:
 
 
 def resume_from(ctx: RunContext, history: History) -> None:
-    """Set a context to the state that a dead engine left."""
+    """Restore a context to the state at which a dead engine stopped."""
     gap_s = round(ctx.journal.now - history.seen.t, 3)
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
@@ -111,7 +113,7 @@ def resume_from(ctx: RunContext, history: History) -> None:
 
 
 async def execute(ctx: RunContext) -> RunEnded:
-    """Execute the plan and return the last event of the journal."""
+    """Execute the plan and return the closing event of the journal."""
     return await finish(ctx, _everything(ctx))
 
 
@@ -124,7 +126,9 @@ async def _everything(ctx: RunContext) -> RunEnded:
 
 
 async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
-    """Await the work of a run, always clean up the hosts, journal the end and return that event."""
+    """Await the work of a run, always clean up the hosts, then journal and return the closing
+    event.
+    """
     try:
         end = await work
     except RunRefused as refused:
@@ -141,7 +145,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
 
 
 def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
-    """Return the end of a run that names hosts with uncollected output, and how to collect it."""
+    """Add to the closing event which hosts have uncollected output, and how to collect it."""
     held = [session.name for session in ctx.sessions if session.holds]
     if not held:
         return end
@@ -153,7 +157,10 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
 
 
 async def connect_all(ctx: RunContext) -> None:
-    """Connect to every host; refuse with all problems at once if one is unreachable."""
+    """Connect to every host.
+
+    Raises RunRefused with all problems if a host is unreachable.
+    """
     check_secrets(ctx)
     with ctx.phase("connect"):
         try:
@@ -176,7 +183,7 @@ async def _connect_one(session: HostSession) -> None:
 
 
 async def leave_hosts(ctx: RunContext) -> None:
-    """Remove what was requested and the agent's own directories, then close all connections."""
+    """Remove what the plan says and the agent's own directories, then close all connections."""
     await ctx.telemetry.leave()
     await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
@@ -227,9 +234,9 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 
 
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
-    """Connect once more.
+    """Reconnect to a lost host once, if the run was not stopped; return whether that worked.
 
-    A lost host may be back, with its load running; but a stop must not take longer.
+    The host may be back with its load still running.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)
@@ -242,7 +249,7 @@ async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
 
 
 def how_it_ended(ctx: RunContext) -> RunEnded:
-    """Return how the run ended, from the journal."""
+    """Return the closing event of a run, derived from its results, stop requests and problems."""
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
@@ -267,8 +274,9 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
 
 
 def search_ended(ctx: RunContext) -> RunEnded:
-    """Return how a search ended that was not stopped: host problems make it partial, no answer has
-    its own code.
+    """Return the closing event of a search that was not stopped.
+
+    Host problems make it partial; a search without an answer has its own exit code.
     """
     from tui.engine.run.search import how_search_ended
 
@@ -280,22 +288,22 @@ def search_ended(ctx: RunContext) -> RunEnded:
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:
-    """Return the closing event."""
+    """Return the closing event with this state, exit code and reason."""
     return RunEnded(t=0.0, state=state, exit_code=exit_code, reason=reason)
 
 
 def utc_now() -> str:
-    """Return the time as RFC 3339 in UTC."""
+    """Return the current UTC time in RFC 3339 format."""
     return rfc3339(datetime.datetime.now(datetime.UTC))
 
 
 def rfc3339(when: datetime.datetime) -> str:
-    """Return a time in UTC as RFC 3339."""
+    """Format a UTC time in RFC 3339."""
     return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def jump_host_facts() -> dict[str, str]:
-    """Return the record's facts about the jump host."""
+    """Return facts about this machine, the jump host, for the record."""
     name = platform.uname()
     return {
         "hostname": name.node,

@@ -72,7 +72,9 @@ def _skip(ctx: RunContext, slot: Step) -> None:
 
 
 def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
-    """Journal the load of a slot, and return its step. Raises RunRefused if not possible."""
+    """Journal the load offered in a slot, and return the slot's step. Raises RunRefused if it
+    cannot be offered.
+    """
     try:
         paced = offered_step(ctx.plan, slot, offer)
     except UsageError as error:
@@ -105,7 +107,7 @@ async def _measured(
 
 
 def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
-    """End a point early if its outcome is certain."""
+    """End a point early if its verdict is already certain."""
     if step.index in ctx.ended_early or not ctx.active:
         return
     if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
@@ -115,7 +117,9 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
 
 
 def decide_measured(ctx: RunContext) -> None:
-    """Decide points that a dead engine measured but did not decide, from the journal's samples."""
+    """Decide points that a dead engine measured but did not decide, using the samples in the
+    journal.
+    """
     for index, event in ctx.search.offered.items():
         step = ctx.plan.steps[index]
         if index not in ctx.search.decided and ctx.is_whole(step):
@@ -134,7 +138,9 @@ def _decide(ctx: RunContext, step: Step, offer: Offer) -> None:
 
 
 def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
-    """Return a step's result as a point, from its hosts' results and its seconds."""
+    """Return the measured step as a search point, from its hosts' results and per-second
+    samples.
+    """
     cut = step.index in ctx.ended_early
     results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
     whole = {
@@ -153,18 +159,20 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
 
 
 def failed_ios(results: Sequence[HostResult]) -> int:
-    """Return the number of failed I/Os, or of distinct errors for tools that do not count them."""
+    """Return the number of failed I/Os; for tools that do not count them, the number of distinct
+    errors.
+    """
     return sum(len(each.errors) if each.failed_ios is None else each.failed_ios for each in results)
 
 
 def split_of(step: Step) -> dict[str, float]:
-    """Return the rate offered to each direction, as split on the first host."""
+    """Return the offered IOPS by direction, summed over the step's jobs."""
     names = dict.fromkeys(name for job in step.jobs for name in job.rate_iops)
     return {name: sum(job.rate_iops.get(name, 0.0) for job in step.jobs) for name in names}
 
 
 def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
-    """Return the rate of each of several jobs, over all hosts."""
+    """Return the achieved rate by job, summed over all hosts."""
     names = dict.fromkeys(name for each in results for name in each.jobs)
     return {
         name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names
@@ -172,7 +180,7 @@ def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:
-    """Return the exit code of a completed search, and the reason if it is not 0."""
+    """Return the exit code of a completed search, and the reason if the code is not 0."""
     search, points = _search(ctx), ctx.search.points
     over = next_offer(unbounded(search, points), points) is None
     if search.kind == "capacity":

@@ -1,4 +1,4 @@
-"""Run the steps in order: pauses, preconditioning rounds, failed steps; look at file content."""
+"""Run steps in order: pauses, preconditioning rounds, failed steps, checks of file content."""
 
 from __future__ import annotations
 
@@ -47,15 +47,14 @@ PATIENCE_S = 20.0  # slow for a fragmented file, and dirty pages are written fir
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
-    """Raise RunRefused if a participating host has not filled a step's files as planned."""
+    """Raise RunRefused if a participating host has not filled the step's files as planned."""
     if reason := not_filled(ctx, step):
         raise RunRefused("failed", EXIT_PARTIAL, reason)
 
 
 def not_filled(ctx: RunContext, step: Step) -> str:
-    """Return the hosts that have not filled a step's files as planned, and what to do.
-
-    Empty: all have.
+    """Return which hosts have not filled the step's files as planned, and what to do; empty if all
+    have.
     """
     for fill in fills_of(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
@@ -73,7 +72,7 @@ def not_filled(ctx: RunContext, step: Step) -> str:
 
 
 def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
-    """Yield the fills of files that a later step uses."""
+    """Yield earlier steps that fill files used by this step."""
     used = _used(step)
     for fill in steps[: step.index] if not step.is_fill else ():
         if fill.is_fill and used & _used(fill):
@@ -81,7 +80,9 @@ def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
 
 
 def _used(step: Step) -> set[tuple[str, str]]:
-    """Return the files of a step, by host, and the images and objects, which all hosts share."""
+    """Return the step's files with their host; images and objects, which all hosts share, without
+    one.
+    """
     files = {(task.host, spec.path) for task in step.tasks for spec in task.files}
     objects = {
         each.key
@@ -93,7 +94,7 @@ def _used(step: Step) -> set[tuple[str, str]]:
 
 
 def steady_already(ctx: RunContext, step: Step) -> str:
-    """Return why a round can be skipped; empty if it must run."""
+    """Return why a preconditioning round can be skipped; empty if it must run."""
     if step.precondition is None or not step.is_round:
         return ""
     made = rounds_made(ctx, step)
@@ -105,9 +106,8 @@ def steady_already(ctx: RunContext, step: Step) -> str:
 
 
 def tell_round(ctx: RunContext, step: Step) -> None:
-    """Report the result of a round to the user.
-
-    A warning if it was the last and the load is not steady.
+    """Report the result of a preconditioning round; a warning if the last round left the load
+    unsteady.
     """
     rule, headline = step.precondition, ctx.plan.headline_of(step)
     if rule is None or headline is None or not step.is_round:
@@ -131,7 +131,7 @@ def tell_round(ctx: RunContext, step: Step) -> None:
 
 
 def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
-    """Return the rounds before a step that ran."""
+    """Return the preconditioning rounds that ran before this step."""
     return [each for each in rounds_before(ctx.plan.steps, step) if each.index not in ctx.skipped]
 
 
@@ -145,7 +145,7 @@ BACK_WITHIN_S = 10.0
 
 
 async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Run steps in order. If a step of a matrix fails, the others still run.
+    """Run steps in order; if a step of a matrix fails, the others still run.
 
     Raises RunStopped, and RunRefused if the only step failed or no host is left.
     """
@@ -159,7 +159,10 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 async def _measured(ctx: RunContext, step: Step) -> None:
-    """Measure a point of a search."""
+    """Measure a point of a search.
+
+    Raises HostsAway if a host that it needs is lost.
+    """
     await pause(ctx, [step])
     await bring_back(ctx)
     if away := [name for name in step.hosts if name not in {session.name for session in ctx.alive}]:
@@ -191,7 +194,7 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
-    """Journal a step that need not run; return whether it was skipped.
+    """Return whether a step can be skipped, and journal the skip.
 
     Concurrent steps always run.
     """
@@ -215,8 +218,8 @@ async def run_step(ctx: RunContext, step: Step) -> None:
 async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
     """Prepare steps one by one, then measure them at the same time, each on its own hosts.
 
-    Raises RunStopped, and RunRefused if one cannot start; a step that fails later does not affect
-    the others.
+    Raises RunStopped, and RunRefused if a step cannot start; a step that fails later does not
+    affect the others.
     """
     window, preparing = Window(len(steps)), asyncio.Lock()
 
@@ -249,7 +252,9 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _rank(fault: BaseException) -> int:
-    """Rank errors: internal errors, stops, refusals, then steps that never began."""
+    """Return the sort key of an error: internal errors first, then stops, refusals, and steps that
+    never began.
+    """
     if isinstance(fault, RunRefused):
         return 3 if NOT_STARTED in fault.reason else 2
     return 1 if isinstance(fault, RunStopped) else 0
@@ -257,7 +262,7 @@ def _rank(fault: BaseException) -> int:
 
 @asynccontextmanager
 async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
-    """Journal the begin and end of a step; its telemetry ends with it."""
+    """Journal the start and end of a step; end its telemetry on exit."""
     hosts = step.hosts if step.together else []
     ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt, hosts=hosts))
     for session in ctx.sessions:
@@ -281,7 +286,7 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
 
 
 async def _admit(ctx: RunContext, step: Step) -> None:
-    """Report the lost hosts of a step, and reserve the others.
+    """Report lost hosts of a step and reserve the remaining ones.
 
     Raises RunRefused if none is left.
     """
@@ -292,7 +297,7 @@ async def _admit(ctx: RunContext, step: Step) -> None:
 
 
 async def _prepare(ctx: RunContext, step: Step) -> None:
-    """Prepare a step before its hosts are armed. Raises RunRefused, RunStopped."""
+    """Prepare a step up to the arming of its hosts. Raises RunRefused, RunStopped."""
     await still_free(ctx, step)
     await check_unchanged(ctx, step)
     await make_directories(ctx, step)
@@ -309,7 +314,7 @@ async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Start telemetry, with some seconds before the first load to check that hosts are quiet."""
+    """Start telemetry, a few seconds before the first load, to check that hosts are quiet."""
     begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
     await ctx.unless_stopped(asyncio.gather(*begun))
     seconds = quiet_s(ctx.plan)
@@ -325,7 +330,9 @@ async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def name_the_absent(ctx: RunContext, step: Step) -> None:
-    """Report every lost host that takes no part in a step: a smaller total is never silent."""
+    """Report every lost host that is missing from a step, so that a smaller total never goes
+    unnoticed.
+    """
     here = {session.name for session in ctx.taking_part(step)}
     for session in ctx.sessions:
         if session.name in step.hosts and session.name not in here:
@@ -366,7 +373,7 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
 
 
 async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Wait without load before concurrent steps, as planned."""
+    """Wait without load before a step or concurrent steps, as planned."""
     step = max(steps, key=lambda step: step.pause_s)
     if step.pause_s:
         with ctx.phase("pause", step.index, expected_s=step.pause_s):
@@ -374,7 +381,7 @@ async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 async def bring_back(ctx: RunContext) -> None:
-    """Reconnect hosts lost in an earlier step: once, and briefly."""
+    """Try once, briefly, to reconnect hosts lost in an earlier step."""
     gone = [session for session in ctx.sessions if session.failed]
     one_back = partial(_one_back, ctx)
     await on_hosts(
@@ -391,10 +398,7 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
-    """Drop the page caches of all hosts before a measurement, and report how.
-
-    Never a silent no-op.
-    """
+    """Drop the page caches of all hosts before a measurement, and report how or why not."""
     wanted = ctx.plan.drop_caches_before(step)
     if wanted == "no":
         return
@@ -416,7 +420,7 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
 
 
 def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:
-    """Journal how a host dropped its page cache, and report it; True if it did."""
+    """Journal and report how a host dropped its page cache; return whether it did."""
     ok, method, detail = answer.ok, answer.method, answer.detail
     session.journal.append(
         CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail)
@@ -439,7 +443,9 @@ async def _drop_on(ctx: RunContext, step: Step, session: HostSession) -> CacheDr
 
 
 async def look_at_written(ctx: RunContext, step: Step) -> None:
-    """Check which blocks of the files a step reads were ever written, if the host can tell."""
+    """Check which blocks of the files that a step reads were ever written, where the host can
+    report it.
+    """
     if any("read" in job.directions and job.stores for job in step.jobs):
         await on_hosts(
             ctx, WRITTEN, ctx.taking_part(step), partial(_check_extents, ctx, step), _not_known
@@ -465,9 +471,8 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
 
 
 def looked_at(files: list[FileSpec]) -> list[str]:
-    """Return the paths of the largest files.
-
-    Devices and numbered empty files have no extents.
+    """Return the paths of the largest files, without devices and numbered empty files, which have
+    no extents.
     """
     plain = [
         spec
@@ -478,7 +483,9 @@ def looked_at(files: list[FileSpec]) -> list[str]:
 
 
 def row_of(step: int, found: dict[str, FileExtents]) -> Written:
-    """Return the totals over files, and the worst file."""
+    """Return written and never-written bytes over all files, and the file with the most bytes never
+    written.
+    """
     worst = max(found, key=lambda path: found[path].never_written)
     never = sum(each.never_written for each in found.values())
     return Written(
@@ -497,7 +504,9 @@ STRIDE = 256
 
 
 async def look_at_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
-    """Sample the content of a step's files: before it if read, after it if written."""
+    """Sample the content of a step's files: before the step if it reads them, after it if it writes
+    them.
+    """
     direction = "read" if kind == "read" else "write"
     if any(direction in job.directions and job.stores for job in step.jobs):
         look = partial(_sample, ctx, step, kind)
@@ -527,9 +536,9 @@ async def _sample(
 
 
 def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the blocks to sample, by path and number, spread over the largest files.
+    """Return the blocks to sample as (path, block number), spread over the largest files.
 
-    `devices` are bytes by path.
+    `devices`: size in bytes by path.
     """
     sizes = {
         spec.path: devices.get(spec.path, 0) if is_device(spec.path) else spec.size_bytes
@@ -553,7 +562,7 @@ def _not_sampled(kind: str, session: HostSession, error: HostError) -> None:
 
 
 def _keep(session: HostSession, row: Written | Content | Unknown) -> None:
-    """Add to the facts of a host, over all steps."""
+    """Append a row to the host's facts, which accumulate over all steps."""
     name = {Written: "written", Content: "content", Unknown: "unknown"}[type(row)]
     listed = session.facts.get(name)
     before = listed if isinstance(listed, list) else []

@@ -1,3 +1,3 @@
-"""Shared by all phases of a run: hosts, tasks, telemetry, context."""
+"""Parts that all phases of a run share: hosts, tasks, telemetry, context."""
 
 from __future__ import annotations

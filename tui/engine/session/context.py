@@ -1,4 +1,4 @@
-"""What all phases of a run share: plan, hosts, journal, requests to stop, the measured window."""
+"""Context that all phases of a run share: plan, hosts, journal, stop requests, seconds measured."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NOT_STARTED = "not started: "
 
 
 class _Sum(msgspec.Struct):
-    """Sum over all hosts in one direction and second."""
+    """I/Os and latencies of one direction in one second, summed over all hosts."""
 
     ios: int = 0
     lat: Histogram = msgspec.field(default_factory=Histogram)
@@ -64,11 +64,11 @@ class _Sum(msgspec.Struct):
 
 
 class Seconds:
-    """Seconds of one step, counted per host from the begin of its measurement: hosts start
-    together.
+    """Per-second sums of one step over all hosts, counted from each host's first sample, since
+    hosts start together.
 
-    Each sample is added once, packed, and kept for a host that restarts: 256 hosts send 15,000
-    samples a minute.
+    Each sample is added once, and kept packed so that it can be removed if its host restarts: 256
+    hosts send 15,000 samples a minute.
     """
 
     def __init__(self, step: int = -1, hosts: int = 0) -> None:
@@ -79,7 +79,7 @@ class Seconds:
         self._sums: dict[int, dict[str, _Sum]] = {}
 
     def add(self, sample: Sample) -> bool:
-        """Add a sample; return whether all hosts now have another whole second."""
+        """Add a sample; return whether one more second is now complete on all hosts."""
         if sample.step != self.step or sample.phase != "measure" or sample.ramp:
             return False
         if sample.restart:
@@ -94,7 +94,7 @@ class Seconds:
         return self.whole > before
 
     def _take_back(self, host: str) -> None:
-        """Remove a host's contributions from before its restart."""
+        """Remove a host's contributions made before its restart."""
         self._lengths.pop(host, None)
         for at, packed in self._told.pop(host, []):
             for name, part in _unpack(packed).items():
@@ -102,13 +102,13 @@ class Seconds:
 
     @property
     def whole(self) -> int:
-        """Seconds that all hosts have told."""
+        """Number of seconds that all hosts have reported completely."""
         if len(self._lengths) < self.hosts or not self._lengths:
             return 0
         return int(min(self._lengths.values()) + LATE_S)
 
     def totals(self) -> list[ClusterSecond]:
-        """Return the complete seconds, summed over all hosts."""
+        """Return the complete seconds, each summed over all hosts."""
         return [_second(self._sums.get(at, {})) for at in range(self.whole)]
 
 
@@ -122,11 +122,11 @@ StopMode = Literal["stop", "abort"]
 
 
 class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went wrong)
-    """Raised between phases after a request to stop."""
+    """Raised between phases after a stop request."""
 
 
 class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
-    """Ends a run before or between measurements with this state and exit code."""
+    """Ends a run, before or between measurements, with this state and exit code."""
 
     def __init__(self, state: RunStateName, exit_code: int, reason: str) -> None:
         super().__init__(reason)
@@ -137,7 +137,7 @@ class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of
 
 @dataclass
 class RunContext:
-    """A run in the engine."""
+    """State of a run in the engine process."""
 
     run_dir: Path
     plan: Plan
@@ -185,17 +185,17 @@ class RunContext:
 
     @property
     def alive(self) -> list[HostSession]:
-        """Hosts that still take part."""
+        """Hosts that are still part of the run."""
         return [session for session in self.sessions if not session.failed]
 
     def taking_part(self, step: Step) -> list[HostSession]:
-        """Hosts of a step that are not lost."""
+        """Return the hosts of a step that are still connected or expected back."""
         names = set(step.hosts)
         return [session for session in self.alive if session.name in names]
 
     @property
     def measured_hosts(self) -> int:
-        """Number of host results, over all steps but warm-ups."""
+        """Number of host results, over all steps except warm-ups."""
         warmups = {step.index for step in self.plan.steps if step.warmup}
         return sum(step not in warmups for step, _ in self.results)
 
@@ -205,37 +205,34 @@ class RunContext:
         return all(result is not None and result.final for result in found)
 
     def forget(self, steps: Iterable[int]) -> None:
-        """Drop the results of steps that are repeated."""
+        """Drop the results of steps that will be repeated."""
         gone = set(steps)
         self.results = {key: result for key, result in self.results.items() if key[0] not in gone}
         self.skipped -= gone
 
     def task_of(self, step: Step, session: HostSession) -> HostTask:
-        """What a host does in a step."""
+        """Return a host's task in a step."""
         return next(task for task in step.tasks if task.host == session.name)
 
     def offer(self, event: PointOffered) -> Step:
-        """Journal the load of a search step, and put it into the plan.
-
-        Returns the step.
-        """
+        """Journal the offered load of a search step, update the plan, and return the step."""
         self.search.offer(self.journal.append(event))
         self.plan = plan_as_run(self.plan, self.search)
         return event.planned
 
     def hear(self, sample: Sample) -> None:
-        """Take a sample of a host that measures."""
+        """Handle a sample from a measuring host."""
         if self.seconds.add(sample):
             self.on_second()
 
     def say(self, severity: Severity, text: str) -> None:
-        """Report something about the run as a whole to the user."""
+        """Report a message about the run as a whole to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
         """Request the end of the run; abort overrides stop.
 
-        `reason`: the engine's own, if it decided.
+        `reason` is set if the engine itself decided to stop.
         """
         if self.stop_mode not in ("abort", mode):
             self.stop_mode, self.stop_reason = mode, reason
@@ -259,7 +256,7 @@ class RunContext:
         expected_s: float | None = None,
         total_bytes: int | None = None,
     ) -> Iterator[None]:
-        """Journal the start and the end of a phase."""
+        """Journal the start and end of a phase around the with block."""
         started = PhaseStarted(
             t=0.0, phase=name, step=step, expected_s=expected_s, total_bytes=total_bytes
         )
@@ -273,7 +270,7 @@ class RunContext:
             self.journal.sync()
 
     async def unless_stopped(self, work: Awaitable[T]) -> T:
-        """Wait for work; on a stop request, cancel it and raise RunStopped."""
+        """Await work; on a stop request, cancel it and raise RunStopped."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stop_event.wait())
         try:
@@ -291,7 +288,7 @@ EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0
 
 
 class HostsAway(RunRefused):
-    """Ends a search with lost hosts that do not come back: fewer hosts have another capacity."""
+    """Ends a search whose lost hosts do not come back: fewer hosts have a different capacity."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         why = "a search needs all hosts; continue with runs resume, or u on Runs, once it is back"
@@ -299,9 +296,10 @@ class HostsAway(RunRefused):
 
 
 class Duty(Struct, frozen=True):
-    """A call on all hosts.
+    """A call to be made on all hosts.
 
-    `refusal`, before their names, refuses the run if some fail; empty: the others continue.
+    If hosts fail, the run is refused with the text `refusal` followed by their names; if `refusal`
+    is empty, the other hosts continue.
     """
 
     phase: PhaseName
@@ -343,10 +341,11 @@ async def on_hosts(
     work: Callable[[HostSession], Awaitable[T]],
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> dict[str, T]:
-    """Run a call on several hosts in parallel; return the answers by name, without failed ones.
+    """Run a call on several hosts in parallel; return the answers by host, without hosts that
+    failed.
 
-    `failed` handles errors of a host; by default they become a problem, and the host drops out.
-    Raises RunRefused if the duty says so, and RunStopped.
+    `failed` handles a host's error; by default the error becomes a problem and the host drops out.
+    Raises RunStopped, and RunRefused if `duty` says so.
     """
     sessions = list(sessions)
     answers: dict[str, T] = {}
@@ -362,7 +361,7 @@ async def on_hosts(
 
 
 def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
-    """Raise RunRefused if a host failed and the duty needs all."""
+    """Raise RunRefused if a host failed and the duty needs every host."""
     names = ", ".join(session.name for session in sessions if session.failed)
     if duty.refusal and names:
         raise RunRefused("failed", duty.exit_code, f"{duty.refusal} {names}")
@@ -374,9 +373,9 @@ def faults_of(
     phase: PhaseName,
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> Iterator[None]:
-    """Turn any error in the with block into a problem of this host.
+    """Turn an error in the with block into a problem of this host.
 
-    Internal errors have their traceback in engine.log.
+    Tracebacks of internal errors go to engine.log.
     """
     try:
         yield
@@ -389,9 +388,9 @@ def faults_of(
 
 
 def told(session: HostSession, fault: Exception) -> HostError:
-    """Return an error as the host's.
+    """Return any error as a HostError of this session.
 
-    The traceback of an internal or plug-in error goes to engine.log.
+    Tracebacks of internal and plug-in errors go to engine.log.
     """
     error = host_error(session.name, fault)
     if error.code in (OUR_FAULT, PLUGIN_FAILED):
@@ -405,9 +404,9 @@ def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
 
 
 async def _all_at_once(work: list[Awaitable[None]]) -> None:
-    """Wait for all.
+    """Await all work in parallel.
 
-    An error that belongs to no host, such as an unwritable journal, cancels the others.
+    An error that belongs to no host, such as an unwritable journal, cancels the rest.
     """
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
@@ -419,9 +418,9 @@ async def _all_at_once(work: list[Awaitable[None]]) -> None:
 
 
 class Window:
-    """Where `steps` steps wait for each other: prepared, armed, and right before GO.
+    """Synchronizes concurrent steps: when prepared, when armed, and right before GO.
 
-    One alone waits for none.
+    A single step never waits.
     """
 
     def __init__(self, steps: int = 1) -> None:
@@ -429,7 +428,10 @@ class Window:
         self._refusal = ""
 
     async def meet(self, ctx: RunContext) -> None:
-        """Wait until every step is here. Raises RunRefused when one cannot come, RunStopped."""
+        """Wait until all steps have arrived.
+
+        Raises RunRefused if a step has withdrawn, RunStopped.
+        """
         try:
             await ctx.unless_stopped(self._barrier.wait())
         except asyncio.BrokenBarrierError:
@@ -437,6 +439,6 @@ class Window:
         ctx.check_stop()
 
     async def leave(self, why: str) -> None:
-        """Withdraw a step: refuse the steps that wait for it."""
+        """Withdraw a step, which refuses the steps waiting for it."""
         self._refusal = self._refusal or why
         await self._barrier.abort()

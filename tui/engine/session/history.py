@@ -1,4 +1,4 @@
-"""What a dead engine had done, from its journal, to resume the run."""
+"""Work of a dead engine, read from its journal in order to resume the run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tui.model.problem import BenchtuiError
 
 
 class History(Struct):
-    """The past of a run: a view of its journal's state."""
+    """Past of a run: a view of the state folded from its journal."""
 
     seen: RunState = field(default_factory=RunState)
     going_on: bool = False  # run missing steps, whatever was requested before
 
     def take(self, event: JournalEvent) -> None:
-        """Take the next event."""
+        """Apply the next event of the journal."""
         fold(self.seen, event)
 
     @property
@@ -35,7 +35,7 @@ class History(Struct):
 
     @property
     def running(self) -> list[int]:
-        """The running steps: several if they run at the same time."""
+        """Indexes of running steps; several if they are concurrent."""
         return (
             []
             if self.ended
@@ -44,13 +44,15 @@ class History(Struct):
 
     @property
     def zero_ms(self) -> float | None:
-        """Wall-clock time of t = 0; None when the journal does not say it."""
+        """Wall-clock time of t = 0 in milliseconds since 1970; None if the journal does not contain
+        it.
+        """
         created = self.seen.created
         return None if created is None else created.timestamp() * 1000
 
     @property
     def sampled(self) -> bool:
-        """Whether samples of a measurement had arrived."""
+        """Whether the journal contains samples of a measurement."""
         return any(
             phase == "measure" for step in self.seen.steps.values() for phase, _ in step.sampled_ms
         )
@@ -61,7 +63,7 @@ class History(Struct):
 
     @property
     def results(self) -> dict[tuple[int, str], HostResult | None]:
-        """Results by step and host."""
+        """Results by (step, host)."""
         return {
             (step.index, host): each
             for step in self.seen.steps.values()
@@ -69,9 +71,9 @@ class History(Struct):
         }
 
     def unfinished(self, plan: Plan) -> dict[int, list[TaskStarted]]:
-        """Return by step the commands without an end or result in the journal.
+        """Return, by step, the commands without an end or result in the journal.
 
-        Of the newest such step, and of steps concurrent with it.
+        Only for the newest such step and its concurrent steps.
         """
         by_step = {
             step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads
@@ -82,9 +84,9 @@ class History(Struct):
         return {index: loads for index, loads in by_step.items() if index in beside}
 
     def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
-        """Return by step the loads with output left on unreachable hosts.
+        """Return, by step, the loads whose output is still on hosts that were unreachable.
 
-        Output of MPI cannot be collected.
+        Excludes MPI, whose output cannot be collected later.
         """
         steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
         found = {
@@ -96,7 +98,7 @@ class History(Struct):
 
     @property
     def begun(self) -> set[int]:
-        """Steps that were begun, however they ended, or that can be skipped."""
+        """Indexes of steps that began, however they ended, or were skipped."""
         return {
             step.index
             for step in self.seen.steps.values()
@@ -105,14 +107,13 @@ class History(Struct):
 
     @property
     def skipped(self) -> set[int]:
-        """Steps that need not run."""
+        """Indexes of steps that were skipped because they were not needed."""
         return {step.index for step in self.seen.steps.values() if step.state == "skipped"}
 
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
-        """Return steps without a complete measurement; with `failed` also those with errors.
+        """Return steps without a complete measurement; with `failed` also steps with errors.
 
-        A counter-experiment compares two consecutive loads: if one is missing, both are. The same
-        holds for concurrent steps.
+        Concurrent steps, and the two loads of a counter-experiment, are repeated together.
         """
         wanted = (
             self.skipped & {step.index for step in plan.slots}
@@ -131,7 +132,7 @@ class History(Struct):
         return sorted({step.index: step for step in (*before, *lacking)}.values(), key=by_index)
 
     def _searches_on(self, plan: Plan) -> bool:
-        """Return whether a search continues after its failed points are repeated."""
+        """Return whether a search will continue after its failed points are repeated."""
         if plan.search is None or not self.skipped:
             return False
         from tui.capacity.next_point import next_offer
@@ -152,10 +153,7 @@ class History(Struct):
         return step.end is None or step.end.cut or (failed and not step.end.ok)
 
     def make_again(self, steps: Iterable[Step]) -> list[Step]:
-        """Forget earlier attempts of steps, and of preparations for them.
-
-        Return the new attempts.
-        """
+        """Forget earlier attempts of these steps, and return the steps as new attempts."""
         again = [replace(step, attempt=self._attempts(step.index) + 1) for step in steps]
         for step in again:
             self.seen.forget(step.index)
@@ -167,13 +165,13 @@ class History(Struct):
 
     @property
     def problems(self) -> int:
-        """Host problems so far, without those of repeated steps."""
+        """Number of host problems so far, without those of repeated steps."""
         of_steps = sum(len(step.problems) for step in self.seen.steps.values())
         return len(self.seen.run_problems) - self.seen.run_problems_over + of_steps
 
 
 def steps_beside(plan: Plan, index: int) -> list[Step]:
-    """Return a step with its concurrent ones, in plan order."""
+    """Return a step and its concurrent steps, in plan order."""
     number = plan.steps[index].together
     return (
         [step for step in plan.steps if step.together == number] if number else [plan.steps[index]]
@@ -181,19 +179,19 @@ def steps_beside(plan: Plan, index: int) -> list[Step]:
 
 
 def by_index(step: Step) -> int:
-    """Return the position of a step in the plan."""
+    """Return the step's position in the plan, as a sort key."""
     return step.index
 
 
 def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
-    """Return the warm-ups of these steps' points, which must be repeated."""
+    """Return the warm-ups of these steps' points, which must run again too."""
     cells = {step.cell for step in steps}
     return [step for step in plan.steps if step.warmup and step.cell in cells]
 
 
 def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
-    """Return the last fill before each of these steps that puts its objects, which may be deleted
-    since.
+    """Return, for each of these steps, the last fill that puts its objects; they may have been
+    deleted since.
     """
     found: dict[int, Step] = {}
     for step in steps:
@@ -209,9 +207,9 @@ def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def read_history(journal: Path) -> History:
-    """Return the history in a journal; damaged lines are skipped, a missing file is empty.
+    """Read the history from a journal.
 
-    Raises BenchtuiError.
+    Skips damaged lines; a missing file gives an empty history. Raises BenchtuiError.
     """
     try:
         return History(fold_all(RunState(), read_events(journal, stamps=True)))

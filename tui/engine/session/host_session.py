@@ -1,4 +1,4 @@
-"""One host during a run: connection, agent, state in the journal, and the secrets it is given."""
+"""One host during a run: connection, agent, journalled state, secrets."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True)
 class Secrets:
-    """Names of environment variables, and known values.
+    """Secrets of a run: names of environment variables and known values.
 
-    The values are never part of a repr.
+    Values never appear in a repr.
     """
 
     names: tuple[str, ...] = ()
@@ -43,14 +43,11 @@ class Secrets:
 
     @property
     def missing(self) -> list[str]:
-        """The names that have no value."""
+        """Names without a value."""
         return [name for name in self.names if name not in self.values]
 
     def mask(self, task: HostTask) -> Mask | None:
-        """Return a mask for the output of a command.
-
-        None if it has no secrets.
-        """
+        """Return a mask for a command's output; None if the run has no secrets."""
         return (
             Mask(_options(task.job_file, self.names), list(self.values.values()))
             if self.names
@@ -59,7 +56,7 @@ class Secrets:
 
 
 async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None) -> Secrets:
-    """Return the secrets of a run: from the environment, else from the user."""
+    """Return the secrets of a run, from the environment or by asking the user."""
     from tui.remote.vault import Question
 
     values = {name: environ[name] for name in plan.secrets if environ.get(name)}
@@ -74,8 +71,9 @@ async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None
 
 
 def _options(job_file: str, names: Sequence[str]) -> list[str]:
-    """Return the options of a job file that contain a secret, and what fio repeats as
-    `description`.
+    """Return the options of a job file whose value contains a secret.
+
+    With `description` also `desc`, under which fio repeats it.
     """
     lines = (line.partition("=") for line in job_file.splitlines())
     found = {option for option, _, value in lines if set(REFERENCE.findall(value)) & set(names)}
@@ -83,10 +81,10 @@ def _options(job_file: str, names: Sequence[str]) -> list[str]:
 
 
 class Mask:
-    """Replaces secrets by stars of equal length, so that offsets in a stream do not change.
+    """Replaces secrets with asterisks of equal length, so that stream offsets do not change.
 
-    An incomplete last line is held back, because it may end within a secret; its bytes count as not
-    taken.
+    Holds back an incomplete last line, because it may end within a secret; its bytes do not count
+    as received.
     """
 
     def __init__(self, options: Sequence[str], values: Sequence[str]) -> None:
@@ -106,18 +104,18 @@ class Mask:
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the lines that are complete, masked."""
+        """Return the complete lines, masked."""
         lines, end, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest
         return self._masked(lines + end)
 
     def flush(self) -> bytes:
-        """Return the rest: nothing more follows."""
+        """Return the rest, masked, once no more data follows."""
         rest, self._rest = self._rest, b""
         return self._masked(rest)
 
     def drop(self) -> None:
-        """Drop the rest: it will be sent again."""
+        """Discard the incomplete line, because it will be sent again."""
         self._rest = b""
 
     def _masked(self, text: bytes) -> bytes:
@@ -143,7 +141,7 @@ BROKEN = ("lost", "channel-failed")
 
 
 class HostSession:
-    """A host of a run. `failed` hosts take no further part."""
+    """A host of a run. Hosts that `failed` take no further part."""
 
     def __init__(
         self, address: HostAddress, connections: Connections, run_id: str, journal: Journal
@@ -179,32 +177,32 @@ class HostSession:
 
     @property
     def name(self) -> str:
-        """The host's name in the inventory."""
+        """Name of the host in the plan."""
         return self.address.name
 
     @property
     def agent(self) -> Agent:
-        """The agent's client. Raises HostError when the host is not connected."""
+        """Client of the host's agent. Raises HostError if the host is not connected."""
         if self._agent is None:
             raise HostError("lost", self.name, "not connected")
         return self._agent
 
     @property
     def failed(self) -> bool:
-        """Whether the host dropped out."""
+        """Whether the host has dropped out of the run."""
         return self.state in ("failed", "lost")
 
     def enter(self, state: HostStateName, detail: str = "") -> None:
-        """Change the state and journal it."""
+        """Set the host's state and journal it."""
         self.state = state
         self.journal.append(HostState(t=0.0, host=self.name, state=state, detail=detail))
 
     def say(self, severity: Severity, text: str) -> None:
-        """Report something about this host to the user."""
+        """Report a message about this host to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text, host=self.name))
 
     def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:
-        """Record what is wrong; a fatal problem fails the host."""
+        """Record a problem; a fatal one fails the host."""
         self.journal.append(
             HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal)
         )
@@ -241,10 +239,9 @@ class HostSession:
                 raise
 
     async def ask(self, call: Callable[[Agent], Awaitable[T]], patience_s: float = PATIENCE_S) -> T:
-        """Make a repeatable call; if the connection breaks, reconnect and repeat.
+        """Make a repeatable call; if the connection breaks, reconnect and repeat it.
 
-        Raises HostError: the agent's at once, the connection's if the host stays away for
-        `patience_s`.
+        Raises HostError: an error of the agent at once, a broken connection after `patience_s`.
         """
         loop = asyncio.get_running_loop()
         deadline: float | None = None
@@ -271,11 +268,13 @@ class HostSession:
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     def lose(self, why: str) -> None:
-        """Show that the connection broke."""
+        """Show that the host's connection is lost."""
         self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
 
     async def reconnect(self, patience_s: float) -> bool:
-        """Retry with growing, random pauses until connected, rejected, or `patience_s` is over."""
+        """Retry, with growing randomized pauses, until connected, rejected, or `patience_s` has
+        passed; return whether connected.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience_s
         pause, self.refusal = FIRST_PAUSE_S, ""
@@ -302,7 +301,7 @@ class HostSession:
         return False
 
     async def disconnect(self) -> None:
-        """Close the connection in any state."""
+        """Close the connection, whatever its state."""
         transport, self._transport, self._agent = self._transport, None, None
         if transport is not None:
             try:

@@ -1,6 +1,4 @@
-"""Identify files and devices of a run, and check later that they are still the same and still
-free.
-"""
+"""Identify files and devices of a run, and check later that they are unchanged and not in use."""
 
 from __future__ import annotations
 
@@ -33,9 +31,9 @@ from tui.remote.transport import HostError
 async def identify_paths(
     session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()
 ) -> None:
-    """Record the identities of paths this run has just created. `passing` ones are not journalled.
+    """Record the identities of paths that this run has just created.
 
-    Raises HostError.
+    `passing` paths are temporary and not journalled. Raises HostError.
     """
     found = await session.ask(partial(made.identify, paths=[*paths, *passing]))
     session.known.take(found)
@@ -50,8 +48,8 @@ async def identify_files(
 ) -> None:
     """Record the identities of a step's files after a load that created or wrote them.
 
-    fio recreates files that are too short, so written files are checked again. Files that cannot be
-    identified stay on the host when the run is cleaned, so an error ends nothing.
+    fio recreates files that are too short, so written files are identified again. An error only
+    warns: a file without identity stays on the host when the run is cleaned.
     """
     ours = {*session.created, *session.ours, *session.made_elsewhere}
     task = ctx.task_of(step, session)
@@ -84,7 +82,7 @@ async def identify_files(
 
 
 async def look_for_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
-    """Record which directories that a load creates are missing before it."""
+    """Record which of the directories that a load creates are missing before it starts."""
     paths = ctx.task_of(step, session).makes_directories
     if not paths:
         return
@@ -96,9 +94,10 @@ async def look_for_directories(ctx: RunContext, step: Step, session: HostSession
 
 
 async def identify_directories(session: HostSession) -> None:
-    """Record the identities of directories created by the load, so that they can be removed.
+    """Record the identities of directories that the load created, so that they can be removed
+    later.
 
-    An error leaves them on the host.
+    An error only warns; the directories then stay on the host.
     """
     paths, session.to_make = session.to_make, []
     if not paths:
@@ -123,7 +122,7 @@ async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
 
 
 def in_place(session: HostSession, found: Identities) -> Identities:
-    """Leave out paths in a directory that was replaced since the load began: they are foreign."""
+    """Return the identities without paths in a directory that was replaced since the load began."""
     before = session.seen.directories
     places = {
         path: place for path, place in found.directories.items() if before.get(path, place) == place
@@ -139,8 +138,8 @@ def _of(found: Identities, paths: Sequence[str]) -> Identities:
 
 
 def rewritten(ctx: RunContext, step: Step, session: HostSession) -> set[str]:
-    """Return the files that the measurement of a step writes, or makes anew because they were
-    shorter before.
+    """Return the files that the step's measurement writes, or recreates because they were shorter
+    before.
     """
     task = ctx.task_of(step, session)
     before: dict[str, int] = {}
@@ -158,7 +157,7 @@ def rewritten(ctx: RunContext, step: Step, session: HostSession) -> set[str]:
 
 
 def files_of(task: HostTask) -> list[str]:
-    """Return the plain files of a task that have a name each."""
+    """Return the individually named files of a task, without devices."""
     return [
         spec.path
         for spec in task.files
@@ -167,7 +166,9 @@ def files_of(task: HostTask) -> list[str]:
 
 
 async def seen_on(agent: Agent, paths: list[str]) -> Identities:
-    """Return what files are, and the directories that they lie in or will. Raises HostError."""
+    """Return the identities of files and of their parent directories, existing or not. Raises
+    HostError.
+    """
     found = await made.identify(agent, paths)
     found.directories.update(
         await made.places(agent, sorted({posixpath.dirname(path) for path in paths}))
@@ -181,9 +182,9 @@ TOLD = 64  # files of which a record says what they are
 def what_they_are(
     seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]
 ) -> list[dict[str, str]]:
-    """Return what files are, as rows of the fact `files`.
+    """Return the identities of files as rows of the fact `files`.
 
-    `place_of` names the machine or the server a path is of.
+    `place_of` returns the machine or server on which a path is.
     """
     found = []
     for path in paths[:TOLD]:
@@ -198,8 +199,8 @@ def what_they_are(
 
 
 async def check_unchanged(ctx: RunContext, step: Step) -> None:
-    """Refuse a step whose directories or files are others than the preflight saw, or our own steps
-    have made.
+    """Refuse a step whose directories or files were replaced since the preflight by anything other
+    than this run.
     """
     await on_hosts(ctx, TARGETS, ctx.taking_part(step), partial(_check_on, ctx, step))
 
@@ -215,7 +216,7 @@ async def _check_on(ctx: RunContext, step: Step, session: HostSession) -> None:
 
 
 def changes(session: HostSession, now: Identities) -> Iterator[str]:
-    """Yield which directories and files were replaced, one change per directory."""
+    """Yield a message about the first directory or file that was replaced."""
     for path, place in now.directories.items():
         before = session.seen.directories.get(path)
         if before is not None and before != place:
@@ -246,13 +247,13 @@ def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
 
 
 def _stable(identity: str) -> str:
-    """Return an identity without the time of change, which every write updates."""
+    """Return an identity without the change time, which every write updates."""
     return identity.partition(" c:")[0]
 
 
 async def still_free(ctx: RunContext, step: Step) -> None:
-    """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours
-    may have passed.
+    """Refuse a step if one of its devices is gone, replaced, or in use; the preflight may be hours
+    old.
     """
     await on_hosts(ctx, DEVICES, ctx.taking_part(step), partial(_still_free, ctx, step))
 

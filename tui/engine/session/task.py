@@ -1,6 +1,6 @@
-"""One command on one host: started under the agent, followed until it has ended.
+"""One command on one host: started under the agent and followed to its end.
 
-Its stream is opened again when the connection breaks.
+Its stream is reopened if the connection breaks.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ KINDS = ("out", "err")
 
 
 class Outcome(Struct, frozen=True):
-    """How a command ended. `exit_code` None is unknown.
+    """Result of a command. `exit_code` is None if unknown.
 
-    `collected`: every byte the host spooled has arrived.
+    `collected`: all output that the host spooled has arrived.
     """
 
     exit_code: int | None
@@ -47,10 +47,10 @@ class Outcome(Struct, frozen=True):
 
 @asynccontextmanager
 async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
-    """Let one host after the other do its work, and the event loop run other work between them.
+    """Serialize work on hosts, and let the event loop run other tasks in between.
 
-    Hosts start together, so their output arrives together: read in one go, that of 64 hosts
-    delays GO, stop and keepalives by a third of a second.
+    Hosts start together, so their output arrives together: reading that of 64 hosts at once delays
+    GO, stop and keepalives by a third of a second.
     """
     async with lock:
         yield
@@ -87,7 +87,7 @@ class TaskRun:
         self._orphaned = ""  # why the load has no supervisor any more; empty: it has one
 
     async def start(self, *, armed: bool) -> None:
-        """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
+        """Start the command and open its stream; an armed one waits for `go`. Raises HostError."""
         if missing := self.session.secrets.missing:
             raise HostError(
                 "secret-missing", self.session.name, NO_SECRET.format(", ".join(missing))
@@ -117,18 +117,18 @@ class TaskRun:
         await self.session.ask(lambda _: self._open_stream())
 
     async def stand_by(self) -> None:
-        """Open the stream of an armed command again if its connection broke. Raises HostError."""
+        """Reopen the stream of an armed command if its connection broke. Raises HostError."""
         if self._stream is None or self._stream.broken:
             await self.session.ask(lambda _: self._open_stream())
 
     def files(self) -> dict[str, str]:
-        """Return the files that the command finds in its directory."""
+        """Return the files to place in the command's directory, by name."""
         return {workloads.of(self.step).job_file: self.task.job_file}
 
     async def go(self) -> None:
-        """Let an armed command begin: one small write on a channel that is already open.
+        """Release an armed command with one small write on an open channel.
 
-        Raises HostError. If the stream must be opened again, GO is sent again.
+        Sends GO again if the stream has to be reopened. Raises HostError.
         """
         self.released = True
         if self._stream is None:
@@ -136,10 +136,10 @@ class TaskRun:
         await self._stream.go()
 
     async def reopen(self, sampled_ms: int, away_s: float = LONGEST_AWAY_S) -> None:
-        """Resume a command that an earlier engine started.
+        """Resume following a command that an earlier engine started.
 
-        `sampled_ms`: host time of its last sample in the journal, which arrived `away_s` ago; the
-        host's clock cannot tell that. Raises HostError if the spool on the host is gone.
+        `sampled_ms`: host time of its last sample in the journal, which arrived `away_s` seconds
+        ago by this machine's clock. Raises HostError if the spool on the host is gone.
         """
         self.output.expect(away_s)
         self.output.restore(sampled_ms)
@@ -147,15 +147,15 @@ class TaskRun:
         await self.session.ask(lambda _: self._open_stream())
 
     def lost(self, reason: str = "lost") -> Outcome:
-        """Journal and return the outcome of a command whose spool is gone, or that is no longer
-        followed.
+        """Journal and return the outcome of a command that is no longer followed, or whose spool is
+        gone.
         """
         outcome = Outcome(None, reason, collected=False)
         self._journal_end(outcome)
         return outcome
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the agent to end the command; `follow` takes the rest of its output.
+        """Ask the agent to end the command; `follow` receives the rest of its output.
 
         Raises HostError.
         """
@@ -165,7 +165,9 @@ class TaskRun:
         await self.session.agent.stop(self.task_id, abort=abort)
 
     async def follow(self, state: HostStateName) -> Outcome:
-        """Take output until the command and its output have ended, or the host is lost."""
+        """Receive output until the command has ended and all output has arrived, or the host is
+        lost.
+        """
         renewing = asyncio.create_task(self._renew())
         try:
             complete = await self._drain(state)
@@ -208,12 +210,14 @@ class TaskRun:
         return HostError(FLOODED, self.session.name, flood_text(self.load_name, status.flood))
 
     async def _let_go(self) -> None:
-        """Stop reading from a host that floods."""
+        """Stop reading from a host that sends too much output."""
         if self._stream is not None:
             await self._stream.close()
 
     async def _take_all(self) -> bool:
-        """Take pieces until the stream ends; True when the agent says that this was everything."""
+        """Receive output until the stream ends; return whether the agent said that it is
+        complete.
+        """
         stream = self._stream
         if stream is None:
             return False
@@ -232,9 +236,9 @@ class TaskRun:
             behind = False
 
     async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
-        """Tell whether a silent host has more output than has arrived.
+        """Return whether a silent host has more output than has arrived.
 
-        Raises HostError if it had the last time, too.
+        Raises HostError if this was also so at the previous check.
         """
         try:
             async with asyncio.timeout(LOOK_S):
@@ -255,7 +259,7 @@ class TaskRun:
         return behind
 
     async def _look_after(self) -> None:
-        """Reopen a stream that ended early; kill a load whose supervisor died."""
+        """Reopen a stream that ended early; kill a load whose supervisor has died."""
         status = await self.session.agent.status(self.task_id)
         if status.flood:
             raise self._flooded(status)
@@ -294,7 +298,7 @@ class TaskRun:
 
     @property
     def streaming(self) -> bool:
-        """Whether the command was started and has a stream."""
+        """Whether the command was started and has an open stream."""
         return self._stream is not None
 
     async def _renew(self) -> None:
@@ -317,7 +321,7 @@ class TaskRun:
         )
 
     async def _status(self, state: HostStateName) -> TaskStatus:
-        """Ask how the command ended; ask again if the connection breaks."""
+        """Ask the agent how the command ended; ask again if the connection breaks."""
         try:
             return await self.session.agent.status(self.task_id)
         except AgentError:
@@ -347,7 +351,7 @@ class TaskRun:
 
 
 class TaskLoad(Struct, frozen=True):
-    """The task of one host in one phase of a step, and the reader of its output."""
+    """A host's task in one phase of a step, with the reader of its output."""
 
     step: Step
     phase: PhaseName
@@ -358,20 +362,20 @@ class TaskLoad(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The name of the task on its host."""
+        """Name of the task on its host, such as `3.measure`."""
         again = f".{self.step.attempt}" if self.step.attempt > 1 else ""
         return f"{self.step.index}.{self.role or self.phase}{again}"
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name for messages, such as `fio (measure)`."""
         return f"{self.step.tool} ({self.phase})"
 
 
 def after_sample(samples: list[Sample], sampled_ms: int) -> list[Sample]:
-    """Return the samples after the one of this host time.
+    """Return the samples that follow the one with this host time.
 
-    By place in the list if that sample is in it: the host's clock may have been set back.
+    Uses list order if that sample is present, because the host's clock may have been set back.
     """
     places = [place for place, sample in enumerate(samples) if sample.host_time_ms == sampled_ms]
     return (
@@ -382,7 +386,7 @@ def after_sample(samples: list[Sample], sampled_ms: int) -> list[Sample]:
 
 
 class TaskOutput:
-    """The stdout and stderr of one command."""
+    """Standard output and error of one command."""
 
     def __init__(
         self, session: HostSession, load: TaskLoad, run_dir: Path, *, resume: bool
@@ -404,7 +408,7 @@ class TaskOutput:
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """How many bytes of stdout and stderr have arrived."""
+        """Number of bytes of stdout and stderr received."""
         return self._files["out"].offset, self._files["err"].offset
 
     @property
@@ -413,13 +417,14 @@ class TaskOutput:
         return time.monotonic() - self._heard
 
     def expect(self, seconds: float) -> None:
-        """Allow for what the host has spooled in so many seconds: it is no flood."""
+        """Raise the output limit by what the host may have spooled in this many seconds."""
         self._budget.grant(seconds)
 
     def restore(self, sampled_ms: int) -> None:
-        """Read again what an earlier engine had collected.
+        """Read again the raw output that an earlier engine collected.
 
-        The journal has the samples up to that of `sampled_ms` (host clock).
+        Journals only samples after `sampled_ms` (host time), because earlier ones are in the
+        journal.
         """
         found: list[Sample] = []
         for kind, file in self._files.items():
@@ -428,12 +433,14 @@ class TaskOutput:
         self.journal(after_sample(found, sampled_ms))
 
     def rewind(self) -> None:
-        """Discard what the masks hold back: the stream is opened again at `offsets`."""
+        """Discard the lines held back by the masks, because the stream will be reopened at
+        `offsets`.
+        """
         for mask in filter(None, self._masks.values()):
             mask.drop()
 
     def take(self, kind: str, data: bytes) -> None:
-        """Read output that has arrived. Raises HostError if it exceeds the limits."""
+        """Handle received output. Raises HostError if it exceeds the limits."""
         self._heard = time.monotonic()
         mask = self._masks[kind]
         began = time.thread_time()
@@ -441,7 +448,7 @@ class TaskOutput:
         self._budget.take(kind, len(data), time.thread_time() - began)
 
     def finish(self, *, complete: bool) -> None:
-        """Read the rest; `complete`: everything has arrived, so the masks hold nothing back."""
+        """Read the rest; with `complete`, also the lines held back by the masks."""
         if complete:
             for kind, mask in self._masks.items():
                 if mask:
@@ -449,7 +456,7 @@ class TaskOutput:
         self.journal(self.reader.flush())
 
     def journal(self, items: Iterable[Item]) -> None:
-        """Journal samples, and show lines for the operator."""
+        """Journal samples, and show text lines to the operator."""
         for item in items:
             if isinstance(item, tuple):
                 if not (self.ended_by_us and item[0] == "info"):

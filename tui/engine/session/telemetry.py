@@ -1,8 +1,8 @@
-"""Telemetry of the hosts of a run: a small task on each during a step, followed into the
-journal.
+"""Telemetry of a run's hosts: a small task on each during a step, followed into the journal.
 
-It is optional: its problems never fail the run or delay a load, and are reported once per host
-and step."""
+Telemetry is optional: its problems never fail the run or delay a load, and are reported once per
+host and step.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ QUIET_SHARE = 0.1  # of the time that the run is planned to measure
 
 
 def is_telemetry(task: str) -> bool:
-    """Tell whether a task of the agent is telemetry, by its name."""
+    """Return whether an agent task is telemetry, judging by its name."""
     return task.split(".")[1:2] == [TASK]
 
 
 async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
-    """Wait until all events are set, so long at most."""
+    """Wait until all events are set, at most `within_s` seconds."""
     waiting = [asyncio.create_task(event.wait()) for event in events]
     if waiting:
         await asyncio.wait(waiting, timeout=within_s)
@@ -65,8 +65,8 @@ async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
 
 
 def quiet_s(plan: Plan) -> float:
-    """Return how long hosts are looked at before the first load: at most a tenth of the planned
-    load, or not at all.
+    """Return the seconds to observe hosts before the first load: at most a tenth of the planned
+    load; 0 for too short runs.
     """
     expected = plan.expected_s
     seconds = QUIET_S if expected is None else min(QUIET_S, QUIET_SHARE * expected)
@@ -74,7 +74,7 @@ def quiet_s(plan: Plan) -> float:
 
 
 def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
-    """Return the paths that a host works on in a step: its directory, or its devices and files."""
+    """Return the paths that a host uses in a step: its directory, or its devices and files."""
     tasks = [task for task in step.tasks if task.host == host]
     if not tasks:
         return []
@@ -88,7 +88,7 @@ def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
 
 
 class TelemetryReader:
-    """Turns what a host prints into events of one step."""
+    """Turns a host's telemetry output into events of one step."""
 
     def __init__(self, host: str, step: int, role: Role = "client") -> None:
         self.host = host
@@ -103,7 +103,7 @@ class TelemetryReader:
         self._unknown: dict[str, str] = {}
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield the events that these bytes complete."""
+        """Yield the events completed by this data."""
         for line in self._lines.feed(data):
             match line:
                 case Stamp():
@@ -120,7 +120,7 @@ class TelemetryReader:
                         yield sample
 
     def lacking(self) -> dict[str, str]:
-        """Return what the host cannot give, and why."""
+        """Return the values that the host cannot report, with the reason."""
         return dict(self._unknown)
 
     def _columns(self, names: tuple[str, ...]) -> TelemetryColumns:
@@ -152,9 +152,9 @@ class TelemetryReader:
 
 
 class TelemetryRun:
-    """The telemetry of one host in one step: started, followed over broken connections, ended.
+    """Telemetry of one host in one step: started, followed across broken connections, ended.
 
-    A server has no load: no other part of the engine reconnects to it.
+    A storage node has no load, so this class reconnects to it itself.
     """
 
     def __init__(self, session: HostSession, step: Step, plan: Plan, role: Role = "client") -> None:
@@ -175,7 +175,7 @@ class TelemetryRun:
         self._budget = OutputBudget(session.name, TASK)
 
     async def run(self) -> None:
-        """Start and follow it to its end. Raises nothing but what ends this process."""
+        """Start telemetry and follow it to its end. Reports errors instead of raising them."""
         renewing = asyncio.create_task(self._renew())
         try:
             await self._start()
@@ -192,7 +192,7 @@ class TelemetryRun:
                 await self._stream.close()
 
     async def end(self) -> None:
-        """Tell the host that it is enough; its last lines arrive through `run`."""
+        """Tell the host to stop telemetry; its last lines still arrive through `run`."""
         self.over = True
         with contextlib.suppress(HostError):
             if self._stream is not None and not self._stream.broken:
@@ -238,14 +238,18 @@ class TelemetryRun:
             self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
 
     async def _flood(self) -> str:
-        """Return what it flooded; empty if it did not, or the agent cannot be asked."""
+        """Return which output exceeded its limit; empty if none did or the agent does not
+        answer.
+        """
         with contextlib.suppress(HostError):
             status = await self.session.agent.status(self.task_id)
             return flood_text("it", status.flood) if status.flood else ""
         return ""
 
     async def _take(self, stream: AgentStream) -> bool:
-        """Take pieces until the stream ends; True when the agent says that this was everything."""
+        """Receive output until the stream ends; return whether the agent said that it is
+        complete.
+        """
         while (piece := await stream.next()) is not None:
             kind, data = piece
             self._offsets[kind] += len(data)
@@ -262,7 +266,7 @@ class TelemetryRun:
         return stream.complete
 
     async def _await_connection(self) -> None:
-        """Wait until the load has reconnected to its host; reconnect to a server here."""
+        """Wait until the load has reconnected to its host; for a storage node, reconnect here."""
         if self._role == "server" and not await self.session.reconnect(self._lease_s):
             raise HostError(
                 "lost",
@@ -292,7 +296,7 @@ class TelemetryRun:
 
 @dataclass
 class Telemetry:
-    """The telemetry of the running steps of a run."""
+    """Telemetry of all running steps of a run."""
 
     plan: Plan
     journal: Journal
@@ -307,10 +311,10 @@ class Telemetry:
         servers: Iterable[HostSession] = (),
         journalled_ms: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Begin on the hosts of a step; those that take long are not waited for.
+        """Start telemetry on the hosts of a step, waiting a few seconds at most.
 
-        What still runs of another engine is gone on with: `journalled_ms` says up to when it is in
-        the journal.
+        Also continues telemetry started by an earlier engine: `journalled_ms` is the host time up
+        to which the journal already has it.
         """
         if not self.plan.telemetry:
             return
@@ -325,19 +329,20 @@ class Telemetry:
         await _all_set([run.begun for run in begun], STARTED_S)
 
     async def seen_quiet(self) -> None:
-        """Wait a little until every host has told of a quiet second: a busy one is late with it,
-        and matters most.
+        """Wait briefly until every host has reported a quiet second.
+
+        A busy host reports late, and is the one that matters.
         """
         await _all_set([run.reader.told_quiet for run in self.runs if not run.over], LATE_S)
 
     def quiet(self, *, now: bool) -> None:
-        """Say that nothing of the run loads any host now, or that this is over."""
+        """Set whether the run currently loads no host."""
         self.looked = True
         for run in self.runs:
             run.reader.quiet = now
 
     async def end(self, step: int | None = None) -> None:
-        """End what was begun for a step that is over, or for all.
+        """End the telemetry of one step, or of all steps.
 
         The last lines may still arrive.
         """
@@ -348,7 +353,7 @@ class Telemetry:
             self._keep(asyncio.create_task(run.end()))
 
     async def leave(self) -> None:
-        """Wait briefly for the last lines, then stop following."""
+        """End telemetry, wait briefly for the last lines, then stop following."""
         await self.end()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=LEFT_S)
