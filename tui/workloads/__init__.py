@@ -1,4 +1,4 @@
-"""One folder per load generator: how to plan it, what it needs, how to read its output."""
+"""Load generators, one folder each: planning, requirements, reading their output."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """Return the installed load generators, without importing them."""
+    """Return the names of installed load generators without importing them."""
     return list(tool.installed())
 
 
 def find(name: str) -> Workload | None:
-    """Return a load generator for a saved run; None if it is not installed here."""
+    """Return the load generator of a saved run; None if it is not installed here."""
     try:
         return get(name)
     except UsageError:
@@ -28,7 +28,7 @@ def find(name: str) -> Workload | None:
 
 
 def reports_operations(name: str) -> bool:
-    """Return whether a load generator reports phases of one program over all hosts, not samples per
+    """Return whether a load generator reports phases over all hosts rather than samples per
     host.
     """
     found = find(name)
@@ -45,16 +45,16 @@ def every() -> list[Workload]:
 
 
 def expected() -> list[Workload]:
-    """Return the load generators that hosts are expected to have even without a plan."""
+    """Return the load generators that hosts are expected to have, whatever the plan."""
     return [workload for workload in every() if workload.expected]
 
 
 @functools.cache
 def get(name: str) -> Workload:
-    """Return the load generator of a profile's ``tool``. Raises UsageError if it is not installed.
+    """Return the load generator named by a profile's ``tool``.
 
-    One of another package is checked against its contract: violations raise PluginError with its
-    name.
+    Raises UsageError if it is not installed. A load generator of another package is checked against
+    the contract; violations raise PluginError with its name.
     """
     found: Workload = tool.load(name)
     if name not in tool.foreign():
@@ -67,7 +67,7 @@ def get(name: str) -> Workload:
 def of(step: Step) -> Workload:
     """Return the load generator of a planned step.
 
-    Raises UsageError that names the package it was planned with.
+    If it is missing, raises UsageError with the name of the package that planned the step.
     """
     try:
         return get(step.tool)

@@ -1,7 +1,7 @@
-"""The interface of load generators. Nothing outside a generator's own folder knows it by name.
+"""Interface of load generators. Outside its own folder, no code refers to a load generator by name.
 
-It is split by user: profiles, planning, the hosts, reading, showing, import. `Workload` is all of
-them, with defaults for what a simple load generator does not need: derive from it.
+One interface per use: profiles, planning, hosts, reading, display, import. `Workload` combines
+them, with defaults for optional parts: derive from it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,11 @@ __all__ = [
 
 
 class Requirement(Struct, frozen=True):
-    """A command that a host must have before anything starts: by name on PATH, or by absolute path.
+    """A command that a host must have before the run starts, by name on PATH or by absolute path.
 
-    With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is
-    what that shows, such as "ioengine rbd". `trial_fine` is what a command may say that ends badly
-    and is well all the same. For hosts that have none: `package`, its name in
-    distributions, and `source`, where else it comes from.
+    Run with `trial_args`, which touch no target, it must exit with 0, or print `trial_fine`.
+    `trial_of` names what the trial tests, such as "ioengine rbd". For hosts without the command:
+    `package` is its distribution package, `source` another place to get it.
     """
 
     command: str
@@ -63,12 +62,10 @@ class Requirement(Struct, frozen=True):
 
 
 class TargetCheck(Struct, frozen=True):
-    """A command that shows from a host whether a target past its files is there.
+    """A command that tests from a host whether a target outside the host's file systems exists.
 
-    It changes nothing.
-
-    It runs before anything starts, with the secrets of the run in its environment, if the host has
-    the command `needs`. `target` is what messages call it.
+    It changes nothing. It runs before the run starts, with the run's secrets in its environment, if
+    the host has the command `needs`. `target` is its name in messages.
     """
 
     target: str
@@ -77,10 +74,10 @@ class TargetCheck(Struct, frozen=True):
 
 
 class Paced(Struct, frozen=True):
-    """A step that offers a rate; `remarks` are what to know of how it does.
+    """A step that offers a rate, with `remarks` on how.
 
-    `unpaced`: why no rate can be offered with its jobs; empty: one can. `own_ramp`: its ramp is the
-    profile's own.
+    `unpaced`: why its jobs cannot offer a rate; empty if they can. `own_ramp`: the ramp comes from
+    the profile.
     """
 
     step: Step
@@ -90,7 +87,7 @@ class Paced(Struct, frozen=True):
 
 
 class Planning(Protocol):
-    """The interface for planning. Pure."""
+    """Planning interface of a load generator. Pure."""
 
     searched: bool = False  # it has `pace`: what a system sustains can be searched for with it
 
@@ -101,24 +98,24 @@ class Planning(Protocol):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the step of a profile on these hosts. Raises UsageError."""
+        """Return the steps of a profile on these hosts: exactly one. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same load for this long, bounded by time only."""
+        """Return a profile with the same load that runs this long and is bounded by time only."""
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host of these steps does to write all its files sequentially, so many
+        """Return one task per host that writes all files of these steps sequentially, `times`
         times.
 
-        Raises UsageError if there are none, or they are unknown.
+        Raises UsageError if the steps have no files, or their files are unknown.
         """
         raise UsageError(f"{steps[0].tool} has no files to fill")
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-        """Return a profile with the same load on the same files, except for one change.
+        """Return a profile with one change and otherwise the same load on the same files.
 
-        Raises UsageError with the reason if the change is not possible.
+        Raises UsageError if the change is not possible.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} has no counter-experiment")
 
@@ -130,25 +127,25 @@ class Planning(Protocol):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers a load over all hosts and directions.
+        """Return the step that offers a load, summed over all hosts and directions.
 
         `offer` gives the rate (`rate_iops`; None: full load), the length (`seconds`), and the share
-        of each of several jobs (`shares`). Raises UsageError with the reason for a load that cannot
-        be paced.
+        of each job if there are several (`shares`). Raises UsageError for a load that cannot be
+        paced.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return settings of a profile that a search decides itself, as text."""
+        """Return notes on settings of a profile that a search overrides."""
         return []
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that set only the duration of its jobs: searches ignore them."""
+        """Return the parameters that only set the duration of the jobs; searches ignore them."""
         return []
 
 
 class OnHost(Protocol):
-    """The interface for the engine, before and while commands run on hosts."""
+    """Interface of a load generator on hosts, before and while its commands run."""
 
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
     # one command on each host, released together; or one MPI program over all
@@ -162,30 +159,32 @@ class OnHost(Protocol):
     advice_by_code: Mapping[str, str] = {}
 
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
-        """Return what each host of these steps must have.
+        """Return the commands that each host of these steps must have.
 
-        Without steps: what every run of it needs.
+        Without steps: those that every run needs.
         """
         return ()
 
     def extras(self) -> Sequence[Requirement]:
-        """Return features that only some profiles need; `hosts check` tests and lists them."""
+        """Return requirements of only some profiles; `hosts check` tests and lists them."""
         return ()
 
     def target_checks(self, steps: Sequence[Step]) -> Sequence[TargetCheck]:
-        """Return how a host of these steps checks that their targets exist."""
+        """Return the commands that check whether the targets of these steps exist."""
         return ()
 
     def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
-        """Return (code, message) for a failed check; None to continue."""
+        """Return (code, message) for a failed check; None if the run may continue."""
         return f"{check.needs}-no-target", f"{check.target}: {said}"
 
     def program(self, step: Step) -> MpiProgram:
-        """Return the program that a step of the MPI executor launches."""
+        """Return the program that a step with the MPI executor launches."""
         raise UsageError(f"{step.tool} is not an MPI program")
 
     def simplest(self) -> MpiProgram | None:
-        """Return the smallest program of the MPI executor, to check hosts without a plan."""
+        """Return the smallest MPI program of this load generator, for checking hosts without a
+        plan; None if it has none.
+        """
         return None
 
     def layout_job(self, files: list[FileSpec]) -> str:
@@ -197,19 +196,19 @@ class OnHost(Protocol):
         raise UsageError("this load generator creates its own files; nothing to lay out")
 
     def advice(self, code: str) -> str:
-        """Return advice on a problem found by the engine; empty if there is none."""
+        """Return advice on a problem that the engine found, by its code; empty if there is none."""
         return self.advice_by_code.get(code, "")
 
 
 class Reading(Protocol):
-    """The interface for reading a command's output."""
+    """Interface for reading a command's output."""
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
-        """Return a reader for one command's output."""
+        """Return a reader for the output of one command."""
 
 
 class Doubt(Struct, frozen=True):
-    """A reason to doubt a result, as a finding: `phases` are the ones it applies to."""
+    """A finding about an imperfect result; `phases` are the phases it affects."""
 
     code: str
     message: str
@@ -219,7 +218,7 @@ class Doubt(Struct, frozen=True):
 
 
 class Showing(Protocol):
-    """The interface for screens, records and headless verbs."""
+    """Interface for screens, records and headless verbs."""
 
     # of each host; or phases of one program over all hosts
     reports: Literal["samples", "operations"] = "samples"
@@ -228,27 +227,27 @@ class Showing(Protocol):
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min of its operations are: from its own summary, or from completed
+        """Return the meaning of max and min of its operations, from its summary or from completed
         iterations.
         """
         return ""
 
     def spread_text(self, result: MetadataResult) -> str:
-        """Return how operations were spread over the hosts; empty if there is nothing to say."""
+        """Return how operations were spread over hosts; empty if not worth mentioning."""
         return ""
 
     def doubts(self, result: MetadataResult) -> Sequence[Doubt]:
-        """Return what makes the operations of a result doubtful."""
+        """Return findings about the operations of a result."""
         return ()
 
     def outline(
         self, profile: Profile, params: Mapping[str, ParamValue]
     ) -> Sequence[tuple[str, str]]:
-        """Return each job's name and its characteristic options. Raises UsageError."""
+        """Return (name, main options) of each job. Raises UsageError."""
         return ()
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the job file as the tool reads it, for one host; empty if it has none.
+        """Return the job file for one host in the tool's own syntax; empty if it has none.
 
         Raises UsageError.
         """
@@ -256,9 +255,8 @@ class Showing(Protocol):
 
 
 class Imported(Struct, frozen=True):
-    """Profiles from a job file, as (tag, YAML), the one to run first.
-
-    Also what was changed.
+    """Profiles from a job file as (tag, YAML), the one to run first at the front, and messages
+    about changes.
     """
 
     profiles: list[tuple[str, str]]
@@ -266,11 +264,11 @@ class Imported(Struct, frozen=True):
 
 
 class ImportedOutput(Struct, frozen=True):
-    """One imported output: the results of one host in one measurement.
+    """One imported output: the result of one host in one measurement.
 
-    `place` is the number of the measurement in its file, from 0. `host` is the name in the output,
-    empty if it has none. `loads` and `runtime_s` are empty and None if neither the output nor a
-    command line above it gives them.
+    `place` is the number of the measurement in its file, from 0. `host` is empty if the output has
+    no host name. `loads` is empty and `runtime_s` None if neither the output nor a command line
+    above it contains them.
     """
 
     place: int
@@ -288,10 +286,10 @@ class ImportedOutput(Struct, frozen=True):
 
 
 class KeptFile(Struct, frozen=True):
-    """One file of saved output: `name` is its path within the given one, `place` its name in
-    messages.
+    """One file of saved output. `name` is its path relative to the imported directory, `place` its
+    name in messages.
 
-    Both are printable, whatever names an archive contains; `text` is unchanged.
+    Both are made printable, because names in archives are arbitrary; `text` is unchanged.
     """
 
     name: str
@@ -299,16 +297,16 @@ class KeptFile(Struct, frozen=True):
     text: str
 
     def __post_init__(self) -> None:
-        """Make the names printable."""
+        """Replace unprintable characters in the names."""
         force_setattr(self, "name", printable(self.name))
         force_setattr(self, "place", printable(self.place))
 
 
 class KeptLog(Struct, frozen=True):
-    """The logs of one load: `output` is computed from them, `stem` is the name its result would
-    have.
+    """The logs of one load, with the result computed from them in `output`.
 
-    Times of its samples are times of day, or relative to the begin of the load.
+    `stem` is the file name, without suffix, that its result file would have. Sample times are times
+    of day, or relative to the start of the load.
     """
 
     stem: str
@@ -317,9 +315,9 @@ class KeptLog(Struct, frozen=True):
 
 
 class KeptRun(Struct, frozen=True):
-    """Outputs of a directory that belong together: measurements, each by host.
+    """Related outputs in a directory: one mapping from host to output per measurement.
 
-    `files` are their sources, `remarks` what was left out and why.
+    `files` are their sources; `remarks` say what was left out, and why.
     """
 
     name: str
@@ -329,37 +327,37 @@ class KeptRun(Struct, frozen=True):
 
 
 class Format(Protocol):
-    """A reader of saved output: of a format, or of a load generator."""
+    """Reader of saved output, in one format or of one load generator."""
 
     name: str
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output of it in a text. Raises UsageError."""
+        """Return every output of this format in a text. Raises UsageError."""
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory in this tool's layout. Raises UsageError."""
+        """Return the runs in a directory that has this format's layout. Raises UsageError."""
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return the results of logs among the files of one directory. Raises UsageError."""
+        """Return the results computed from log files in one directory. Raises UsageError."""
         return ()
 
 
 class Importing(Protocol):
-    """The interface for importing job files and saved output."""
+    """Interface for importing job files and saved output."""
 
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
 
     def is_job(self, text: str) -> bool:
-        """Return whether a text is a job file of this load generator, if several use the same
-        suffix, or none.
+        """Return whether a text is a job file of this load generator; asked if the suffix does not
+        decide.
         """
         return False
 
     def import_job(
         self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
     ) -> Imported:
-        """Return the profiles of a job file. Raises UsageError with every problem."""
+        """Return the profiles of a job file. Raises UsageError with all problems."""
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
@@ -370,24 +368,24 @@ class Importing(Protocol):
         return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory in this tool's layout; else none.
+        """Return the runs in a directory that has this tool's layout; empty if it has another.
 
         Raises UsageError.
         """
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return the results of logs among the files of one directory. Raises UsageError."""
+        """Return the results computed from log files in one directory. Raises UsageError."""
         return ()
 
 
 class FromTerms(Protocol):
-    """The interface for jobs without a profile: ``benchtui run TOOL key=value ...`` and the Job
+    """Interface for jobs without a profile: ``benchtui run TOOL key=value ...`` and the Job
     form.
     """
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the common keys, in form order; empty: it runs profiles only."""
+        """Return the common keys in form order; empty if this load generator runs profiles only."""
         return ()
 
     def term_names(self) -> Sequence[str]:
@@ -395,19 +393,19 @@ class FromTerms(Protocol):
         return [term.name for term in self.job_terms()]
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of these terms, with defaults for the others. Raises UsageError."""
+        """Return the job of these terms, with defaults for missing ones. Raises UsageError."""
         raise UsageError("this load generator runs profiles only: see benchtui profiles list")
 
 
 class ProfilesOnly(FromTerms):
-    """A load generator that runs profiles only."""
+    """Implementation of `FromTerms` for a load generator that runs profiles only."""
 
 
 class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protocol):
-    """A load generator."""
+    """Complete interface of a load generator."""
 
     name: str
 
     def from_terms(self) -> FromTerms:
-        """Return what makes jobs of ``key=value`` terms."""
+        """Return the builder of jobs from ``key=value`` terms."""
         return ProfilesOnly()

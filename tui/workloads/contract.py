@@ -1,9 +1,10 @@
-"""The contract of `tui/workloads/base.py` as rules: what a load generator of another package
-returns is held to them.
+"""Contract of `tui/workloads/base.py` as rules, checked on values from load generators of other
+packages.
 
-The types are those of the interface's own annotations; what else must hold of samples and results
-is here. Ours are not held to it when they run: tests replay what they printed through
-`tui.testing`."""
+Types come from the annotations of the interface; rules on samples and results are defined here.
+Built-in load generators are not checked at run time: tests replay their output through
+`tui.testing`.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def _direction_sample(each: DirectionSample) -> str:
 
 
 def _printed(values: Mapping[str, int], place: str) -> str:
-    """Return which percentile is below 0."""
+    """Return an error for the first percentile below 0; empty if there is none."""
     for name, value in values.items():
         if value < 0:
             return f"{place}['{name}']: found {value}, allowed: ns from 0"
@@ -100,7 +101,7 @@ FURTHER: Mapping[type, Any] = {
 
 @functools.cache
 def types() -> Types:
-    """Return the rules of all types of the interface."""
+    """Return the type rules of the whole interface."""
     from tui.model import address, event, plan, problem, profile, search, tool, yaml_text
     from tui.workloads import base, mpi, reading, terms
 
@@ -130,7 +131,7 @@ def types() -> Types:
 
 @functools.cache
 def reader_contract() -> Contract:
-    """Return the contract of a reader, including that of an MPI program."""
+    """Return the contract of readers, including those of MPI programs."""
     from tui.workloads.mpi import ProgramReader
     from tui.workloads.reading import Reader
 
@@ -139,7 +140,7 @@ def reader_contract() -> Contract:
 
 @functools.cache
 def workload_contract() -> Contract:
-    """Return what a load generator must do."""
+    """Return the contract of load generators."""
     from tui.model.tool import InProfile
     from tui.workloads import base
     from tui.workloads.mpi import MpiProgram
@@ -171,7 +172,7 @@ def workload_contract() -> Contract:
 class PluggedIn(Plugin):
     """A load generator of another package.
 
-    Its steps say who brought it; its readers say whose samples they are.
+    Adds the providing package to its steps, and the host and step to its readers' samples.
     """
 
     def __init__(self, inner: Any, who: str, provider: Provider):
@@ -206,7 +207,7 @@ class PluggedIn(Plugin):
         return steps
 
     def _told_of(self, step: Step, hosts: Sequence[HostAddress]) -> str:
-        """Return errors in a step's tasks and hosts."""
+        """Return an error in a step's tasks or hosts; empty if there is none."""
         if step.tool != self.name:
             return f"[0].tool: found {step.tool!r}, allowed: {self.name!r}"
         asked = [host.name for host in hosts]
@@ -222,7 +223,7 @@ class PluggedIn(Plugin):
 
 
 def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
-    """Return a plug-in's reader, checked for types and for the host it reads."""
+    """Wrap a plug-in's reader so that the types, host and step of its results are checked."""
 
     def accept(name: str, value: Any) -> str:
         if name in ("feed", "flush"):
@@ -245,7 +246,7 @@ def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> 
 
 
 def plugged_in(inner: Any, who: str, provider: Provider) -> Workload:
-    """Return a load generator of another package, held to the contract.
+    """Wrap a load generator of another package so that it is checked against the contract.
 
     Raises PluginError if a member is missing.
     """

@@ -1,4 +1,4 @@
-"""Explain messages of load generators, of mpiexec and of MPI libraries."""
+"""Explain messages of load generators, mpiexec and MPI libraries."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ BUSY = (429, 503)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A known message; `code` names its cause in verdicts.
+    """A known message; `code` identifies its cause.
 
-    `text` uses the pattern's named groups and `line` in braces, or is a function of the match;
-    empty: not worth reporting.
+    `text` may refer to the pattern's named groups and to `line` in braces, or is a function of the
+    match; empty if the message is not worth reporting.
     """
 
     pattern: re.Pattern[str]
@@ -42,7 +42,7 @@ class Rule:
     code: str | None = None
 
     def words(self, match: re.Match[str]) -> str:
-        """Return the text for a line that matched."""
+        """Return the explanation of a line that matches."""
         if isinstance(self.text, str):
             return self.text.format(line=match.string.strip(), **match.groupdict())
         return self.text(match)
@@ -54,23 +54,21 @@ def rule(
     text: str | Callable[[re.Match[str]], str],
     code: str | None = None,
 ) -> Rule:
-    """Return a rule of a table."""
+    """Build a rule from its table entry."""
     return Rule(re.compile(pattern), severity, text, code)
 
 
 def silent(*patterns: str) -> Rule:
-    """Return the rule for lines not worth reporting."""
+    """Return a rule for lines that are not worth reporting."""
     return rule("|".join(patterns), "info", "")
 
 
 class Explainer:
-    """Explains lines by the first rule that fits, and tells each only once: again when it was seen
-    10, 100, ... times.
+    """Explains lines by the first matching rule, once each, and again when seen 10, 100, ... times.
 
-    Lines that differ only in numbers (process ids, offsets) are the same. `codes` are the causes so
-    far with their first text, those of `in_parts` with the first few; `counts` how often each was
-    seen; `errors` the texts of severity error. `unknown` is what to tell of a line that no rule
-    fits.
+    Lines that differ only in numbers (process ids, offsets) are the same. `codes` has the first
+    text of each cause, or the first few for codes in `in_parts`; `counts` is how often each cause
+    was seen; `errors` are the texts of severity error. `unknown` explains lines that match no rule.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class Explainer:
         self._known: dict[str, tuple[Severity, str, str | None]] = {}
 
     def explain(self, line: str) -> LogLine | None:
-        """Return the report for a line; None if it is uninteresting, or a repeat."""
+        """Return the report for a line; None if it is not worth reporting, or a repeat."""
         severity, text, code = self._remembered(line)
         if not text:
             return None
@@ -101,11 +99,13 @@ class Explainer:
         return (severity, f"{text} (seen {times} times)") if times in REPEAT_AT else None
 
     def explain_all(self, lines: Sequence[str]) -> list[LogLine]:
-        """Return what to tell of several lines."""
+        """Return the reports for several lines, without repeats."""
         return [told for line in lines if (told := self.explain(line)) is not None]
 
     def _remembered(self, line: str) -> tuple[Severity, str, str | None]:
-        """Return the meaning of a line, cached: floods repeat lines, and rules are slow."""
+        """Return severity, text and code of a line, cached because rules are slow and floods repeat
+        lines.
+        """
         if (known := self._known.get(line)) is None:
             known = self._explained(line)
             if len(self._known) < MOST_KINDS:
@@ -124,7 +124,7 @@ class Explainer:
             self.codes[code] = f"{kept}; {text}"
 
     def _times(self, line: str) -> int:
-        """Return how often a line was seen; 0 after too many distinct lines."""
+        """Return how often a line was seen; 0 once there are too many distinct lines."""
         key = _VARYING.sub("0", line)
         if key not in self._seen and len(self._seen) >= MOST_KINDS:
             return 0
@@ -239,28 +239,25 @@ MUTTERED = rule(r"WARNING|\bERROR\b|unable to |assert", "warning", "MPI: {line}"
 
 
 def mpi_explainer() -> Explainer:
-    """Return an explainer for one part of MPI itself."""
+    """Return an explainer of messages from MPI itself."""
     return Explainer((HARMLESS, *SSH, *MPI, MUTTERED), unknown, IN_PARTS)
 
 
 def unknown(line: str) -> LogLine:
-    """Return an unknown line unchanged."""
+    """Return an unknown line unchanged, as a log line."""
     return "info", line.strip()
 
 
 def unreachable(codes: Mapping[str, str]) -> str:
-    """Return the text of the first cause that would make MPI wait forever.
-
-    Empty if there is none.
-    """
+    """Return the text of the first cause that makes MPI wait forever; empty if there is none."""
     return next((codes[code] for code in UNREACHABLE if code in codes), "")
 
 
 def answered(request: str, status: int, when_busy: str = "", when_missing: str = "") -> str:
-    """Return the meaning of a request and its status.
+    """Return the meaning of a request's HTTP status.
 
     `when_busy`: what the load generator does if the store asks for fewer requests; `when_missing`:
-    the meaning of 404 if the bucket may exist.
+    meaning of 404 if the bucket may exist.
     """
     hint = HINTS.get(status, "the log of the store says more")
     if status == 404 and when_missing:

@@ -1,8 +1,8 @@
-"""The interface of load generators with executor "mpi": one program, launched by mpiexec over all
+"""Interface of load generators with the executor "mpi": one program, launched by mpiexec over all
 hosts.
 
-The engine launches, watches and ends it; only the load generator's folder knows what the program
-is, prints and means.
+The engine launches, watches and ends the program; only the load generator's folder knows its
+arguments and output.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SIGNALS = 128  # the shell adds this to the number of a signal
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result of a trial: the program's version, and how many nodes it counts.
+    """Result of a trial: the program's version, and the number of nodes it counts.
 
-    0 and empty: unknown.
+    Empty and 0 if unknown.
     """
 
     version: str = ""
@@ -38,7 +38,7 @@ class Tried:
 class ProgramReader(Reader, Protocol):
     """Reads the output of all ranks from mpiexec.
 
-    `launches` are lines that request proxies, `launches_end` whether these were all; `notify` is
+    `launches` are lines that request proxies; `launches_end` is set after the last one. `notify` is
     called after every chunk.
     """
 
@@ -48,18 +48,18 @@ class ProgramReader(Reader, Protocol):
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running."""
+        """Whether the ranks have started."""
 
     @property
     def unreachable(self) -> str:
-        """Why ranks will never connect, according to MPI; empty: no message."""
+        """Message from MPI that ranks cannot connect; empty if there is none."""
 
     @property
     def wrong_launch(self) -> str:
-        """Why the launch of the ranks is wrong, once known; otherwise empty."""
+        """Why the launch of the ranks is wrong; empty if it is right or not known yet."""
 
     def tried(self) -> Tried:
-        """Return what it has told of itself."""
+        """Return the version and node count found in the output."""
 
     def succeeded(self, exit_code: int | None) -> bool:
         """Return whether the program finished successfully."""
@@ -69,36 +69,36 @@ class ProgramReader(Reader, Protocol):
 
 
 class MpiProgram(Protocol):
-    """A program as a step launches it."""
+    """A program to launch with mpiexec in a step."""
 
     @property
     def launch(self) -> MpiLaunch:
-        """The launch."""
+        """Launch parameters: program, ranks, options, directory."""
 
     def trial(self) -> MpiProgram:
-        """Return a launch with minimal work: one rank per host."""
+        """Return a launch with one rank per host and minimal work."""
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
-        """Return its arguments; it works in `directory`."""
+        """Return the program's arguments for working in `directory`."""
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> ProgramReader:
-        """Return a reader of its output, for one of these numbers of nodes."""
+        """Return a reader of the program's output; `nodes` are the acceptable node counts."""
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return its input files, by name in the folder REPORTS of `directory`; empty: no such
-        folder.
+        """Return the program's input files, by name in the folder REPORTS of `directory`; empty if
+        it needs none.
 
-        Files that it leaves there are kept with the run.
+        Files that the program leaves in that folder are kept with the run.
         """
 
     def inodes(self, hosts: int) -> int:
-        """Return the maximum number of files and directories."""
+        """Return the maximum number of files and directories in use at a time."""
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return what will run, and what is doubtful about it."""
+        """Return log lines about what will run, including doubts."""
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Add to a result what the program does not print.
+        """Add facts to the result that the program does not print.
 
         Returns (code, message) of anything unexpected.
         """
@@ -106,49 +106,49 @@ class MpiProgram(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """The part shared by programs: their step, its launch, and whether this is the trial."""
+    """Base of programs: the step, its launch, and whether this is the trial."""
 
     step: Step
     launch: MpiLaunch
     is_trial: bool = False
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return no files: most programs read none and leave no reports."""
+        """Return no files: most programs read none and write no reports."""
         return {}
 
 
 class RanksOutput(Protocol):
-    """The output of the ranks so far."""
+    """Output of the ranks so far."""
 
     version: str
     nodes: int
 
     @property
     def tasks(self) -> int:
-        """The number of ranks that the program reports."""
+        """Number of ranks reported by the program."""
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running."""
+        """Whether the ranks have started."""
 
     def line(
         self, text: str, now_s: float = 0.0
     ) -> Sequence[MetadataPhase | MetadataIteration] | None:
-        """Parse one line that arrived at `now_s`.
+        """Parse one line received at `now_s`.
 
-        Returns its events, None for a line to show to the user.
+        Returns its events, or None if the line should be shown to the user.
         """
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return the end of the last phase, once; None if none was begun."""
+        """Return the end of the last phase, once; None if no phase has begun."""
 
 
 class RanksReader:
-    """Reads what mpiexec hands on of all ranks: implements `ProgramReader` for tools that print
-    lines.
+    """Reads the output of all ranks, as passed on by mpiexec.
 
-    `ranks` is what must have been launched, on one of these numbers of `nodes`. `explainers` are of
-    stdout, where the tool speaks, and of stderr, where MPI and its libraries do.
+    Implements `ProgramReader` for tools that print lines. `ranks` is the expected number of ranks,
+    `nodes` the acceptable node counts. `explainers`: one for stdout, with the tool's messages, and
+    one for stderr, with those of MPI and its libraries.
     """
 
     tool: ClassVar[str]
@@ -180,19 +180,19 @@ class RanksReader:
         return items
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines of stderr."""
+        """Return the explained lines completed by these bytes of stderr."""
         told = self.muttered.explain_all(self._err.feed(data))
         self.notify()
         return told
 
     def flush(self) -> list[Item]:
-        """Return what the end of both streams completes."""
+        """Return the rest at the end of both streams."""
         items = [item for line in self._out.close() for item in self._line(line)]
         over = self.output.end(time.monotonic())  # it may have been killed in the middle of a phase
         return [*items, *([over] if over else []), *self.muttered.explain_all(self._err.close())]
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return the first host's part: figures over all hosts are in `figures`."""
+        """Return the first host's result without figures; those over all hosts are in `figures`."""
         return host_result(
             self._step.tasks[0].host,
             self._step,
@@ -202,16 +202,16 @@ class RanksReader:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running."""
+        """Whether the ranks have started."""
         return self.output.started
 
     def tried(self) -> Tried:
-        """Return the version, and the number of nodes that the tool counts."""
+        """Return the version and the number of nodes that the tool counts."""
         return Tried(self.output.version, self.output.nodes)
 
     @property
     def wrong_launch(self) -> str:
-        """Why the launch of the ranks is wrong, once known; otherwise empty."""
+        """Why the launch of the ranks is wrong; empty if it is right or not known yet."""
         output = self.output
         if not output.started:
             return ""
@@ -227,18 +227,20 @@ class RanksReader:
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
-        """Return whether the tool finished successfully, by its complete output."""
+        """Return whether the tool finished successfully, judging by the completeness of its
+        output.
+        """
         return not self.problems(exit_code)
 
     @property
     def unreachable(self) -> str:
-        """Why ranks will never connect, according to MPI; empty: no message."""
+        """Message from MPI that ranks cannot connect; empty if there is none."""
         return unreachable({**self.said.codes, **self.muttered.codes})
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of reasons to doubt or reject the result; empty if there are none.
 
-        Messages of MPI and its libraries explain a failure, and are ignored after a success.
+        Messages of MPI and its libraries are used to explain a failure only.
         """
         started = self.output.started
         missing = (
@@ -256,9 +258,8 @@ class RanksReader:
         return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
 
     def _causes(self, *, well: bool) -> list[tuple[str, str]]:
-        """Return (code, text) of messages, the tool's own first.
-
-        After a success only its own.
+        """Return (code, text) of messages, the tool's own first; after a success only the tool's
+        own.
         """
         own = {
             code: text
@@ -277,7 +278,7 @@ class RanksReader:
         return list(causes.items())[:KEPT_PROBLEMS]
 
     def _missing(self) -> list[str]:
-        """Return what is missing compared with a complete run."""
+        """Return which parts of a complete run are missing."""
         raise NotImplementedError
 
     def _line(self, line: str) -> Sequence[Item]:
@@ -296,32 +297,32 @@ class RanksReader:
 
 
 class WithoutPhases(RanksReader):
-    """Reads a trial: reports errors, but no phases."""
+    """Reads a trial; reports errors but no phases."""
 
     def feed(self, data: bytes) -> list[Item]:
-        """Take output without reporting it."""
+        """Parse output; return nothing."""
         super().feed(data)
         return []
 
     def flush(self) -> list[Item]:
-        """Take the rest without reporting it."""
+        """Parse the rest; return nothing."""
         super().flush()
         return []
 
 
 class ReportsReader:
-    """Reads the archive of reports, which is kept unparsed."""
+    """Reads the archive of report files, which is kept unparsed."""
 
     def __init__(self, host: str, step: Step) -> None:
         self.host, self._step = host, step
         self._err = LineSplitter()
 
     def feed(self, data: bytes) -> list[LogLine]:
-        """Return nothing."""
+        """Return nothing: the archive is not parsed."""
         return []
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return the messages of tar."""
+        """Return tar's messages."""
         return [("warning", line) for line in self._err.feed(data)]
 
     def flush(self) -> list[LogLine]:
@@ -333,14 +334,14 @@ class ReportsReader:
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return no problems: the exit code of tar decides."""
+        """Return no problems: tar's exit code decides."""
         return []
 
 
 class ProxyReader:
     """Reads an MPI proxy on one host, which prints only errors.
 
-    The ranks' output comes through mpiexec.
+    The ranks' output arrives through mpiexec.
     """
 
     def __init__(self, host: str, step: Step) -> None:
@@ -350,31 +351,28 @@ class ProxyReader:
         self._out, self._err = LineSplitter(), LineSplitter()
 
     def feed(self, data: bytes) -> list[LogLine]:
-        """Return explained lines."""
+        """Return the explained lines completed by these bytes."""
         return self._explainer.explain_all(self._out.feed(data))
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines."""
+        """Return the explained lines completed by these bytes of stderr."""
         return self._explainer.explain_all(self._err.feed(data))
 
     def flush(self) -> list[LogLine]:
-        """Return what the end of both streams completes."""
+        """Return the rest at the end of both streams."""
         return self._explainer.explain_all([*self._out.close(), *self._err.close()])
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return that the host took part; figures are over all hosts."""
+        """Return a result without figures, which shows that the host took part."""
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
     @property
     def unreachable(self) -> str:
-        """Why it cannot reach the others, if it printed that."""
+        """Message that this host cannot reach another one; empty if there is none."""
         return unreachable(self._explainer.codes)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of errors.
-
-        The program as a whole may still have succeeded.
-        """
+        """Return (code, message) of errors, although the program as a whole may have succeeded."""
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         return (
             problems
@@ -384,12 +382,16 @@ class ProxyReader:
 
 
 def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResult:
-    """Return that a host took part in a measurement whose figures are of all hosts together."""
+    """Return a result without figures for a host of a measurement whose figures are over all
+    hosts.
+    """
     return HostResult(t=0.0, host=host, step=step.index, dirs={}, tool_version=version, final=final)
 
 
 def how(exit_code: int | None) -> str:
-    """Return an exit code for people; the shell counts signals from 128."""
+    """Return an exit code as text, such as a signal's name; the shell adds 128 to signal
+    numbers.
+    """
     if exit_code is None:
         return "ended in an unknown way"
     signal = exit_code - SIGNALS

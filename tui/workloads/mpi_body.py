@@ -1,4 +1,4 @@
-"""Keys that the profiles of all MPI programs share: directory, ranks, launcher, addresses."""
+"""Profile keys that all MPI programs share: directory, ranks, launcher, addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Scalar = str | bool | int | float
 
 
 class MpiBody(BaseModel):
-    """The launch of an MPI program; unknown keys are errors."""
+    """Launch parameters of an MPI program in a profile; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 

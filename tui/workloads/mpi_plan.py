@@ -1,4 +1,6 @@
-"""Plan an MPI program: what profiles of all of them say, checked, and told as text."""
+"""Plan an MPI program: check the profile keys that all MPI programs share, and describe the
+launch.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
 def launch_of(
     spec: MpiBody, texts: Mapping[str, str], values: Mapping[str, str], **own: Any
 ) -> MpiLaunch:
-    """Return the launch that a checked profile asks for.
+    """Return the launch of a checked profile.
 
-    `own` is what each program has of its own.
+    `own`: fields specific to the program.
     """
     return MpiLaunch(
         directory=posixpath.normpath(texts["directory"]),
@@ -46,7 +48,7 @@ def step_of(
     tasks: Sequence[HostTask],
     phases: Sequence[str],
 ) -> Step:
-    """Return the only step of a profile; if it moves data, each rank has one I/O in flight."""
+    """Return the step of a profile; if it moves data, each rank has one I/O in flight."""
     return Step(
         index=0,
         name=profile.profile,
@@ -63,9 +65,9 @@ def step_of(
 def launch_problems(
     tag: str, tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
 ) -> Iterator[Problem]:
-    """Yield what is wrong with keys that all MPI programs have.
+    """Yield problems of keys that all MPI programs share.
 
-    `counts` are whole numbers and the most they may be.
+    `counts`: maximum of each integer key.
     """
     for name, most in counts.items():
         if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
@@ -87,7 +89,9 @@ def launch_problems(
 
 
 def addresses_fit(text: str) -> bool:
-    """Tell whether this says at which addresses hosts reach each other."""
+    """Return whether a text is a valid selection of the addresses at which hosts reach each
+    other.
+    """
     try:
         if "=" in text:
             for pair in text.split(","):
@@ -100,7 +104,7 @@ def addresses_fit(text: str) -> bool:
 
 
 def launcher_text(launch: MpiLaunch, tool: str) -> str:
-    """Return how ranks get to the hosts."""
+    """Return how ranks are started on the hosts, as text."""
     family = f"the MPI that {tool} was built with" if launch.family == "auto" else launch.family
     if launch.launcher == "plain":
         return f"{family}; mpiexec on the first host logs in to the others"

@@ -1,4 +1,4 @@
-"""What load generators with the MPI executor share: checks of their profiles, and their readers."""
+"""Base of load generators with the MPI executor: profile checks and readers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class MpiWorkload(Workload):
-    """One MPI program on all hosts at once, called `title` in messages.
+    """One MPI program on all hosts, called `title` in messages.
 
-    It makes and removes its own files.
+    The program creates and removes its own files.
     """
 
     title: str
@@ -46,7 +46,7 @@ class MpiWorkload(Workload):
             yield document.problem(("repeat", "until"), message, key=True)
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
-        """Return a reader: of mpiexec on the first host, of a proxy on the others."""
+        """Return a reader: of mpiexec on the first host, of a proxy on the other hosts."""
         from tui.workloads.mpi import ProxyReader
 
         return (

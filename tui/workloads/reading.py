@@ -1,5 +1,5 @@
-"""Read the output of a load generator: the reader interface, printable lines, limits of memory and
-CPU time.
+"""Read a load generator's output: reader interface, printable lines, limits of memory and CPU
+time.
 """
 
 from __future__ import annotations
@@ -30,31 +30,29 @@ OTHER_JOB = "other-job"
 
 
 class Reader(Protocol):
-    """Turns one command's output on one host into samples and, at the end, a result.
+    """Converts one command's output on one host to samples and a final result.
 
-    `feed` takes stdout bytes in any pieces. Events are returned with ``t=0``; the engine stamps
-    them.
+    `feed` accepts stdout in chunks of any size. Events have ``t=0``; the engine stamps them.
     """
 
     def feed(self, data: bytes) -> Sequence[Item]:
-        """Return the samples and log lines that these bytes complete."""
+        """Return the samples and log lines completed by these bytes of stdout."""
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines of stderr."""
+        """Return the explained lines completed by these bytes of stderr."""
 
     def flush(self) -> Sequence[Item]:
-        """Return what the end of both streams completes.
+        """Return the rest at the end of both streams.
 
-        Call it once, after the last bytes, before `result`.
+        Call it once, after the last bytes and before `result`.
         """
 
     def result(self, exit_code: int | None) -> HostResult | None:
-        """Return the result of the last complete object, or None when the tool printed none."""
+        """Return the result of this host; None if the tool printed none."""
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes this host's result doubtful or failed.
-
-        Empty is clean.
+        """Return (code, message) of reasons to doubt this host's result; empty if there are
+        none.
         """
 
 
@@ -66,11 +64,11 @@ WIDE = ((re.compile(rb"[\xf0-\xf7]"), 4), (re.compile(rb"[\xc4-\xef]"), 2))
 
 
 class TooMuchError(UsageError):
-    """What is read takes more than it may: no part of it is to be read either."""
+    """Raised when input exceeds the limits of memory or time; no part of it should be used."""
 
 
 class ImportBudget:
-    """The one limit of memory and the one of time for everything that is read under it."""
+    """Limits of memory and CPU time shared by everything that is read under this budget."""
 
     def __init__(self, most_bytes: int = MOST_MEMORY_BYTES, most_s: float = MOST_CPU_S) -> None:
         self._most_bytes = max(most_bytes, resident_bytes() + LEAST_BYTES)
@@ -78,7 +76,9 @@ class ImportBudget:
         self._end_s = time.thread_time() + most_s
 
     def check(self, place: str, coming: int = 0) -> None:
-        """Raise TooMuchError when `coming` more bytes of memory do not fit, or the time is up."""
+        """Raise TooMuchError if another `coming` bytes exceed the memory limit, or the time is used
+        up.
+        """
         if resident_bytes() + coming > self._most_bytes:
             why = f"takes more than {self._limit_bytes >> 20} MiB of memory: name a part of it"
             raise TooMuchError(Problem(why, file=place))
@@ -90,20 +90,23 @@ class ImportBudget:
             )
 
     def check_json(self, text: str | bytes, place: str) -> None:
-        """Raise TooMuchError when the values of a JSON text would not fit."""
+        """Raise TooMuchError if the parsed values of a JSON text would exceed the memory limit."""
         commas = text.count(b",") if isinstance(text, bytes) else text.count(",")
         self.check(place, len(text) + VALUE_BYTES * commas)
 
     def json(self, text: str, place: str) -> Any:
         """Return the value of a JSON text.
 
-        Raises TooMuchError when it does not fit, ValueError, RecursionError.
+        Raises TooMuchError if it would exceed the limit, ValueError, RecursionError.
         """
         self.check_json(text, place)
         return json.loads(text)
 
     def text(self, data: bytes | bytearray, place: str, errors: str = "strict") -> str:
-        """Return bytes as text. Raises TooMuchError when it does not fit, UnicodeDecodeError."""
+        """Return bytes decoded as text.
+
+        Raises TooMuchError if they would exceed the limit, UnicodeDecodeError.
+        """
         width = (
             1
             if data.isascii()
@@ -117,14 +120,14 @@ _of_thread = threading.local()
 
 
 def budget() -> ImportBudget:
-    """Return the budget in force; without one, a fresh one."""
+    """Return the current budget of this thread, or a new one if none is in force."""
     found: ImportBudget | None = getattr(_of_thread, "budget", None)
     return found or ImportBudget()
 
 
 @contextmanager
 def within(limits: ImportBudget) -> Iterator[ImportBudget]:
-    """Put a budget in force for this thread."""
+    """Put a budget in force for this thread during the with block."""
     before = getattr(_of_thread, "budget", None)
     _of_thread.budget = limits
     try:
@@ -134,7 +137,7 @@ def within(limits: ImportBudget) -> Iterator[ImportBudget]:
 
 
 def resident_bytes() -> int:
-    """Return what the process holds in memory by now."""
+    """Return the memory that this process occupies, in bytes."""
     return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -142,29 +145,24 @@ LONGEST = 1 << 16
 
 
 def clean(line: bytes, longest: int = 4096) -> str:
-    """Return a line as printable text: no control characters, so that it cannot drive a
-    terminal.
-    """
+    """Return a line as printable text, without control characters that could affect a terminal."""
     return printable(line[:longest].decode("utf-8", "replace")).rstrip()
 
 
 class LineSplitter:
-    """Cuts bytes in any pieces into clean, non-empty lines.
-
-    Of one longer than `longest` bytes its beginning.
-    """
+    """Splits a byte stream into clean, non-empty lines, cut off after `longest` bytes."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._rest, self._longest = b"", longest
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the lines that these bytes complete; blanks at their begin are kept."""
+        """Return the lines completed by these bytes, with leading blanks."""
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[: self._longest]
         return [text for line in lines if (text := clean(line, self._longest))]
 
     def close(self) -> list[str]:
-        """Return the last line, if its newline is missing."""
+        """Return the last line if its newline is missing."""
         return self.feed(b"\n") if self._rest else []
 
 
@@ -172,9 +170,9 @@ BLOCK = 1 << 20  # characters
 
 
 def numbered(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a kept text with their numbers, from 1, a block of them at a time.
+    """Yield the lines of a saved text with their numbers, from 1.
 
-    Raises UsageError when the reader has taken more memory or time than its budget allows.
+    Reads block by block; raises UsageError if the budget of memory or time is exceeded.
     """
     limits, start, number = budget(), 0, 0
     while start < len(text):

@@ -1,5 +1,5 @@
-"""A job without a profile: what a load generator takes as ``key=value``, and the job that it makes
-of that.
+"""Jobs without a profile: ``key=value`` terms that a load generator accepts, and the profile they
+make.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tui.model.profile import ParamKind
 
 JOB_LINE = "# A job without a profile: "
-"""Begins the YAML of one; the command line that runs it follows."""
+"""First line of such a profile; the command line that runs the job follows."""
 GivenTerms = Mapping[str, Sequence[str]]
-"""Values by key, as typed; several values of a key are measured one after the other."""
+"""Values by key, as typed; several values of a key make a sweep."""
 
 
 class JobTerm(Struct, frozen=True):
-    """One key of a job: its kind, its default (empty: none), a line of help.
+    """One key of a job: its kind, default (empty if none) and a line of help.
 
-    `label` is what a form calls it, `choices` are words it takes beside others.
+    `label` is its name in the form, `choices` are words accepted in addition to its kind.
     """
 
     name: str
@@ -36,9 +36,8 @@ class JobTerm(Struct, frozen=True):
 
 
 class TermParam(Struct, frozen=True):
-    """A parameter of the profile: its values, the first of which is the default.
-
-    Several are swept over.
+    """A parameter of the profile with its values; the first is the default, several make a
+    sweep.
     """
 
     kind: ParamKind
@@ -47,11 +46,10 @@ class TermParam(Struct, frozen=True):
 
 
 class TermJob(Struct, frozen=True):
-    """The profile that terms make: `slug` ends its name, `body` stands under the load generator's
-    name.
+    """The profile made from terms.
 
-    `more` are further keys of a profile: headline, prepare, drop_caches, ...; `fixed` are values of
-    terms that are no parameters.
+    `slug` ends its name, `body` is the load generator's section, `more` are other keys such as
+    headline, prepare or drop_caches. `fixed` are values of terms that are not parameters.
     """
 
     slug: str
@@ -63,9 +61,9 @@ class TermJob(Struct, frozen=True):
 
 
 def command_in(text: str | None) -> list[str]:
-    """Return the words of the command that runs the job of a profile's text.
+    """Return the words of the command line in the text of a profile made from terms.
 
-    None: it was made by a person.
+    None for a profile written by a person.
     """
     first = (text or "").partition("\n")[0]
     return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []
@@ -74,7 +72,7 @@ def command_in(text: str | None) -> list[str]:
 def unknown_term(
     tool: str, name: str, known: Sequence[str], common: Sequence[JobTerm]
 ) -> UsageError:
-    """Return the error of a key that a load generator does not take."""
+    """Return the error for a key that a load generator does not accept."""
     names = ", ".join(term.name for term in common)
     return UsageError(
         f"{tool}: unknown term '{name}'{did_you_mean(name, known)}; common terms: {names}"
@@ -82,7 +80,7 @@ def unknown_term(
 
 
 def fits(kind: ParamKind, values: Sequence[str]) -> bool:
-    """Tell whether all values are of a kind."""
+    """Return whether all values are valid for a kind of parameter."""
     from tui.model.profile import Param, parse_param
 
     try:
@@ -96,10 +94,10 @@ def fits(kind: ParamKind, values: Sequence[str]) -> bool:
 def check_terms(
     tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_option: Callable[[str], str]
 ) -> None:
-    """Refuse keys and values that the job of an MPI program cannot have. Raises UsageError.
+    """Raise UsageError for keys and values that are invalid for the job of an MPI program.
 
-    `known_option` raises ValueError for one of the program's own options, which stand in the term
-    `options`.
+    `known_option` raises ValueError for an invalid one of the program's own options, given in the
+    term `options`.
     """
     from tui.model.profile import Param, parse_param
 
@@ -123,7 +121,7 @@ def check_terms(
 
 
 def options_of(text: str) -> list[str]:
-    """Return options, one an entry: a word without a dash is the value of the option before it."""
+    """Split options into a list; a word without a dash is the value of the option before it."""
     found: list[str] = []
     for word in text.split():
         if word.startswith("-") or not found:

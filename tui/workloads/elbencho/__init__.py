@@ -1,1 +1,3 @@
-"""elbencho as a load generator: files, directories and block devices, one process on each host."""
+"""elbencho as a load generator: files, directories, block devices and S3 objects; one process per
+host.
+"""

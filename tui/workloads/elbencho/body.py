@@ -1,4 +1,4 @@
-"""What a profile says of elbencho, and what it resolves to on a host."""
+"""The elbencho section of a profile, and the load that it resolves to on a host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_BLOCK = 1 << 20
 
 
 class Elbencho(Strict):
-    """One phase of elbencho, with elbencho's own long option names; nothing is renamed."""
+    """One phase of elbencho, with elbencho's own long option names."""
 
     phase: PhaseName = Field(description="The measured phase; write with rwmixpct reads and writes")
     directory: Scalar | None = Field(
@@ -66,9 +66,9 @@ class Elbencho(Strict):
 
 
 class Load(Struct, frozen=True):
-    """The load of one host.
+    """Load on one host.
 
-    Sizes are bytes; `texts` are the options as elbencho takes them, in order.
+    Sizes are in bytes; `texts` are the options in elbencho's syntax, in order.
     """
 
     phase: Phase
@@ -78,62 +78,62 @@ class Load(Struct, frozen=True):
     store: Store | None = None
 
     def count(self, name: str, default: int) -> int:
-        """Return a number."""
+        """Return a numeric option."""
         return int(self.texts.get(name, default))
 
     def size(self, name: str, default: int = 0) -> int:
-        """Return a size in bytes."""
+        """Return a size option in bytes."""
         return parse_size(self.texts[name]) if name in self.texts else default
 
     def flag(self, name: str) -> bool:
-        """Tell whether a flag is set."""
+        """Return whether a flag is set."""
         return name in self.texts
 
     @property
     def threads(self) -> int:
-        """I/O threads."""
+        """Number of I/O threads."""
         return self.count("threads", 1)
 
     @property
     def depth(self) -> int:
-        """I/Os in flight of each thread."""
+        """Number of I/Os in flight per thread."""
         return self.count("iodepth", 1)
 
     @property
     def block(self) -> int:
-        """Bytes of the largest I/O: elbencho cuts the block to the file."""
+        """Size of the largest I/O in bytes: the block size, or the file size if that is smaller."""
         return min(self.size("block", DEFAULT_BLOCK), self.size("size") or DEFAULT_BLOCK)
 
     @property
     def even_block(self) -> int | None:
-        """Bytes of every I/O; None where the last one of a file is shorter."""
+        """Size of every I/O in bytes; None if the last I/O of a file is shorter."""
         size = self.size("size")
         return self.block if size and size % self.block == 0 else None
 
     @property
     def mixed(self) -> int:
-        """Reads in a phase of writes, per cent."""
+        """Percentage of reads in a write phase."""
         return self.count("rwmixpct", 0)
 
     @property
     def seconds(self) -> int | None:
-        """How long it runs; None where it ends with its files."""
+        """Duration in seconds; None if the load ends with its files."""
         limit = self.count("timelimit", 0)
         return limit if limit and self.flag("infloop") else None
 
     @property
     def reads(self) -> bool:
-        """Whether it reads."""
+        """Whether the load reads data."""
         return self.phase.name == "read" or (self.phase.name == "write" and self.mixed > 0)
 
     @property
     def writes(self) -> bool:
-        """Whether it writes."""
+        """Whether the load writes data."""
         return self.phase.name == "write" and self.mixed < 100
 
     @property
     def directions(self) -> list[str]:
-        """The directions that it reports."""
+        """Directions that the load reports."""
         if not self.phase.makes_ios:
             return [self.phase.direction]
         ios = [name for name, does in (("read", self.reads), ("write", self.writes)) if does]
@@ -143,7 +143,7 @@ class Load(Struct, frozen=True):
 
 
 def body_of(profile: Profile) -> Elbencho:
-    """Return elbencho's part of a profile. Raises UsageError when it has none."""
+    """Return the elbencho section of a profile. Raises UsageError if there is none."""
     if not isinstance(profile.body, Elbencho):
         raise UsageError(f"{profile.profile} has no elbencho: section")
     return profile.body
@@ -152,9 +152,9 @@ def body_of(profile: Profile) -> Elbencho:
 def resolve(
     profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int
 ) -> Load:
-    """Return what one host does, `host_index` counting from 1.
+    """Return the load of one host; `host_index` counts from 1.
 
-    Raises UsageError with every problem at once.
+    Raises UsageError with all problems.
     """
     own = host_params(profile, params, host_index, hosts)
     texts = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
@@ -167,7 +167,7 @@ def resolve(
 
 
 def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
-    """Return the load with every placeholder replaced. Raises UsageError."""
+    """Return the load with all placeholders replaced. Raises UsageError."""
     body = body_of(profile)
     given = {name: expand(value, texts) for name, value in body.options.items()}
     wrong = [told for name, text in given.items() if (told := options.option_problem(name, text))]
@@ -192,7 +192,7 @@ def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
 
 
 def store_of(body: Elbencho, texts: Mapping[str, str]) -> Store | None:
-    """Return the bucket with every placeholder replaced; None: the profile is about files."""
+    """Return the bucket with all placeholders replaced; None if the profile uses files."""
     if body.bucket is None:
         return None
     given = (body.endpoint, body.https, body.bucket, body.region, body.prefix)
@@ -204,7 +204,7 @@ def store_of(body: Elbencho, texts: Mapping[str, str]) -> Store | None:
 
 
 def phase_problem(name: PhaseName, *, objects: bool) -> str:
-    """Return why a phase does not fit what it works on; empty: it does."""
+    """Return why a phase is not available for files, or for objects; empty if it is."""
     if name in (known := OBJECT_PHASES if objects else PHASES):
         return ""
     what = "objects of a bucket" if objects else "files"
@@ -212,7 +212,7 @@ def phase_problem(name: PhaseName, *, objects: bool) -> str:
 
 
 def problem_of(load: Load) -> str:
-    """Return what is wrong with options together; empty: nothing."""
+    """Return a problem of combined options; empty if there is none."""
     rules = (problem_of_store, _time, _mix) if load.store else (_places, _sizes, _time, _mix)
     for rule in rules:
         if told := rule(load):
@@ -221,7 +221,7 @@ def problem_of(load: Load) -> str:
 
 
 def problem_of_store(load: Load) -> str:
-    """Return what is wrong with a load on objects; empty: nothing."""
+    """Return a problem of a load on objects; empty if there is none."""
     assert load.store is not None
     if load.directory or load.files:
         return "'bucket' works on objects: leave out 'directory' and 'file'"
@@ -283,7 +283,7 @@ def _mix(load: Load) -> str:
 
 
 def with_options(profile: Profile, changed: Mapping[str, Scalar | None]) -> Profile:
-    """Return a profile with options set, or left out where the value is None."""
+    """Return the profile with these options set, or removed if the value is None."""
     body = body_of(profile)
     found = {
         name: value for name, value in {**body.options, **changed}.items() if value is not None
@@ -300,7 +300,10 @@ ONE_HOST = {"host": "h1", "host_index": "1", "next_index": "1"}
 def problems(
     profile: Profile, document: YamlDocument, texts: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield what is wrong. `texts`: the parameters' defaults, of those that are right."""
+    """Yield problems of the elbencho section.
+
+    `texts`: defaults of the valid parameters.
+    """
     body, known = body_of(profile), {**texts, **ONE_HOST}
     wrong = False
     for name, value in body.options.items():
@@ -338,7 +341,7 @@ def _together(
 
 
 def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
-    """Files are laid out, objects are put by a fill."""
+    """Yield problems of `prepare`: files are laid out, objects are put by a fill."""
     if load.store is not None and profile.prepare.layout:
         message = "objects are put first by 'precondition: {fill: 1, rounds: 0}'"
         yield document.problem(("prepare", "layout"), message, key=True)
@@ -349,7 +352,7 @@ def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
 
 
 def _headline(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
-    """The direction of the headline is one that the phase reports."""
+    """Yield a problem if the phase does not report the headline's direction."""
     headline = profile.headline_spec
     if headline is None:
         return
@@ -363,7 +366,7 @@ def _headline(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what a time limit does alone."""
+    """Yield a hint if a time limit without infloop only cuts the phase off."""
     given = {
         name: expand(value, {**texts, **ONE_HOST})
         for name, value in body_of(profile).options.items()

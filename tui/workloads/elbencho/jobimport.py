@@ -1,8 +1,9 @@
-"""elbencho's command lines into profiles: one for each phase, and a suite that runs them in
-elbencho's order.
+"""Import elbencho command lines: one profile per phase, and a suite that runs them in elbencho's
+order.
 
-Every phase becomes a step of its own, so that all hosts begin it together, as elbencho's service
-has them do."""
+Every phase becomes a step, so that all hosts begin it together, as they do with elbencho's service
+mode.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ SECRETS = {
 
 
 class _Command(Struct):
-    """One command line: options in their order, flags with an empty text."""
+    """One command line, with options in order; flags have an empty text."""
 
     line: int
     phases: list[Phase] = field(default_factory=list)
@@ -80,14 +81,14 @@ class _Command(Struct):
 
     @property
     def objects(self) -> bool:
-        """Whether it works on objects of a store."""
+        """Whether the command works on objects in a store."""
         return works_on_objects(self.store, self.paths)
 
 
 def import_job(text: str, file: str, tag: str | None = None) -> Imported:
     """Return the profiles of command lines.
 
-    Raises UsageError with every option that has no place in a profile.
+    Raises UsageError with every option that a profile cannot express.
     """
     tag = tag or _default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
@@ -123,7 +124,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
 
 
 def is_job(text: str) -> bool:
-    """Tell whether a text has a line that runs elbencho."""
+    """Return whether a text contains a line that runs elbencho."""
     return any(_runs(line) for line in text.splitlines())
 
 
@@ -139,7 +140,7 @@ def _default_tag(file: str) -> str:
 
 
 def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the words of each command with its line; a backslash at the end joins lines."""
+    """Yield the words of each command with its line number; joins lines that end in a backslash."""
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -185,7 +186,7 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
 
 
 def _of_objects(found: _Command, problems: list[str], say: Callable[[str], object]) -> None:
-    """Have a command on objects name the phases of those, without what acts on files only."""
+    """Adapt a command on objects: use phases on objects, and drop options for files only."""
     by_option = {phase.option: phase for phase in OBJECT_PHASES.values()}
     found.phases = [by_option[phase.option] for phase in found.phases]
     problems += store_problems(found.store, found.paths)
@@ -200,7 +201,7 @@ def _of_objects(found: _Command, problems: list[str], say: Callable[[str], objec
 
 
 def _expanded(path: str) -> list[str]:
-    """Return the paths that elbencho makes of one: ``f[1-3,7]`` are four."""
+    """Expand ranges in a path as elbencho does: ``f[1-3,7]`` gives four paths."""
     match = re.fullmatch(r"([^][]*)\[([0-9,-]+)\](.*)", path)
     if match is None:
         return [path]
@@ -219,7 +220,7 @@ def _expanded(path: str) -> list[str]:
 def _options(
     words: Sequence[str], found: _Command, problems: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each option by its long name with its value; paths go into the command."""
+    """Yield each option's long name and value; add paths to the command."""
     at = 0
     while at < len(words):
         word, at = words[at], at + 1
@@ -238,7 +239,7 @@ def _options(
 
 
 def _name_of(word: str) -> tuple[str, bool, str]:
-    """Return the long name of an option, whether its value is joined to it, and that value."""
+    """Return an option's long name, whether a value is attached to the word, and that value."""
     if word.startswith("--"):
         name, joined, value = word[2:].partition("=")
         return name, bool(joined), value
@@ -277,8 +278,8 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
 
 
 def _share_sizes(commands: Sequence[_Command]) -> None:
-    """Give commands that only remove or stat files the size that another one gives the same
-    files.
+    """Copy the file size to commands that only remove or stat files from the command that writes
+    these files.
     """
     layout = ("threads", "dirs", "files")
     known = {}
@@ -294,7 +295,9 @@ def _share_sizes(commands: Sequence[_Command]) -> None:
 
 
 def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
-    """Say which phases elbencho itself never runs: a phase that its time limit ends is the last."""
+    """Add messages on phases that elbencho would never run, because a time limit ends the phase
+    before them.
+    """
     for command in commands:
         timed = [phase for phase in command.phases if phase.name not in ("mkdirs", "rmdirs")]
         if "timelimit" in command.options and "infloop" in command.options and len(timed) > 1:
@@ -307,7 +310,7 @@ def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -
 
 
 def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
-    """Say that hosts work on the same files where names do not differ by host."""
+    """Add messages on files that all hosts share because file names do not differ by host."""
     for command in commands:
         if command.objects:
             continue
@@ -347,7 +350,7 @@ def _head(tag: str, title: str, tool: str) -> list[str]:
 
 
 def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) -> str:
-    """Return the YAML of one phase.
+    """Return the YAML profile of one phase.
 
     Raises UsageError with the line of a command that cannot be planned.
     """
@@ -385,7 +388,7 @@ def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) 
 
 
 def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
-    """Return the options that have a meaning in a phase: the others would be refused there."""
+    """Return the options that apply to a phase; it would reject the others."""
     left_out = {"rwmixpct", "limitwrite"} if phase.name != "write" else {"limitread"}
     if phase.name != "read":
         left_out.add("limitread")
@@ -407,9 +410,7 @@ def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
 
 
 def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
-    """Return the parameter and the lines for where it works: -n or -N say that the path is a
-    directory.
-    """
+    """Return the parameter and YAML lines of the target; -n or -N make the path a directory."""
     if command.objects:
         return store_places(command.store, command.paths)
     if (
@@ -495,17 +496,17 @@ def is_of_store(name: str) -> bool:
 
 
 def option_told(name: str) -> str:
-    """Return what becomes of an option with a key; empty: it is kept. Its value is not repeated."""
+    """Return a message if an option with a key is left out; else "". The key is not repeated."""
     return f"--{name} is left out: keys are read from environment variables" if name in KEYS else ""
 
 
 def works_on_objects(store: Mapping[str, str], paths: Sequence[str]) -> bool:
-    """Tell whether a command is about objects."""
+    """Return whether a command works on objects."""
     return "s3endpoints" in store or any(path.startswith(SCHEME) for path in paths)
 
 
 def store_problems(store: Mapping[str, str], paths: Sequence[str]) -> list[str]:
-    """Return why the objects of a command have no place in a profile."""
+    """Return why a profile cannot express the objects of a command; empty if it can."""
     found = []
     if "s3endpoints" not in store:
         found.append("no endpoint: --s3endpoints is needed")
@@ -519,14 +520,14 @@ def store_problems(store: Mapping[str, str], paths: Sequence[str]) -> list[str]:
 
 
 def bucket_of(path: str) -> str:
-    """Return the bucket that a path names."""
+    """Return the bucket named by a path."""
     return path.removeprefix(SCHEME).rstrip("/")
 
 
 def store_places(
     store: Mapping[str, str], paths: Sequence[str]
 ) -> tuple[dict[str, Param], list[str]]:
-    """Return the parameters and the lines of a profile for where objects are."""
+    """Return the parameters and YAML lines of the bucket and its endpoint."""
     match = URL.fullmatch(store["s3endpoints"])
     assert match is not None
     scheme, endpoint = match.groups()
@@ -551,6 +552,6 @@ def store_places(
 
 
 def put_first(phase: Phase) -> list[str]:
-    """Return the lines that have objects put before they are deleted."""
+    """Return the YAML lines that make a profile put objects before it deletes them."""
     wanted = phase.name == "rmobjects"
     return ["prepare: {precondition: {fill: 1, rounds: 0}}"] if wanted else []

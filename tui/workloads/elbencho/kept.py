@@ -1,8 +1,9 @@
-"""elbencho's output that was kept: its CSV and JSON result files, and the tables that it prints.
+"""Import saved elbencho output: CSV and JSON result files, and the printed tables.
 
-Figures are those of "last done", of all hosts together: it prints none of each. JSON is read as
-that of our own runs. Rates of CSV and tables are cut to whole numbers, so bandwidth is made of the
-amount and the time."""
+Figures are those of "last done", over all hosts together: elbencho prints none per host. JSON is
+read like that of benchtui's own runs. Rates in CSV and tables are truncated to integers, so
+bandwidth is computed from amount and time.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ Row = Mapping[str, str]
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return a measurement for each phase in a text. Raises UsageError."""
+    """Return one measurement per phase in a text. Raises UsageError."""
     if "phase_type" in text and "last_done" in text:
         return _numbered(list(_of_json(text, file)))
     rows = _of_csv(text, file) if all(name in text for name in NEEDED) else table_rows(text, file)
@@ -74,7 +75,7 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
 
 
 def _of_json(text: str, file: str) -> Iterator[ImportedOutput]:
-    """Yield the phases of JSON lines, whatever stands around them."""
+    """Yield the phases in JSON lines; other lines are skipped."""
     for number, line in numbered(text, file):
         try:
             value = budget().json(line, file) if "phase_type" in line else None
@@ -90,7 +91,7 @@ def _of_json(text: str, file: str) -> Iterator[ImportedOutput]:
 
 
 def _block_of(config: Mapping[str, Any]) -> int | None:
-    """Return the bytes of every I/O; None where the last one of a file is shorter."""
+    """Return the size of every I/O in bytes; None if the last I/O of a file is shorter."""
     size, block = whole(config, "file_size"), whole(config, "block_size")
     block = min(size, block) or block
     return block if block and size % block == 0 else None
@@ -141,7 +142,7 @@ def _of_csv(text: str, file: str) -> Iterator[tuple[int, Row]]:
 
 
 def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
-    """Yield the measurement of one phase; none when it did nothing."""
+    """Yield the measurement of one phase; nothing if it did no work."""
     seconds = (_number(row, "time ms [last]") or 0.0) / 1000
     hosts = int(_number(row, "hosts") or 1)
     dirs = dict(_directions(row, phase, seconds))
@@ -157,7 +158,7 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:
-    """Put in when it ran; rows are stamped at the end, tables with their begin."""
+    """Set the end time of a result: CSV rows have the end, tables the start."""
     try:
         stamp = datetime.fromisoformat(row.get("ISO date", ""))
     except ValueError:
@@ -199,7 +200,7 @@ def _moved(row: Row, prefix: str, iops: float, seconds: float) -> DirectionResul
 
 
 def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
-    """Return the latency of I/Os in whole microseconds; its deviation is not told."""
+    """Return I/O latencies, in whole microseconds; the deviation is not printed."""
     low, mean, high = (_number(row, f"{prefix}IO lat us [{name}]") for name in LATENCIES)
     if low is None or mean is None or high is None or not ios:
         return None
@@ -221,7 +222,7 @@ def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
 
 
 def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[JobLoad]:
-    """Yield what all hosts did together: rates and latencies are told of all of them alone."""
+    """Yield the load of all hosts together, because elbencho reports it only in total."""
     threads, depth = _number(row, "threads"), _number(row, "IO depth")
     ios = tuple(name for name in result.dirs if name in ("read", "write"))
     if not threads or not ios:
@@ -243,12 +244,12 @@ def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[Job
 
 
 def _of_objects(row: Row) -> bool:
-    """Tell whether entries are objects of a store, not files."""
+    """Return whether the entries are objects rather than files."""
     return row.get(PATH_TYPE) == BUCKET
 
 
 def _number(row: Row, name: str) -> float | None:
-    """Return a figure of a row; None where it tells none. Raises ValueError."""
+    """Return a number from a row; None if the column is empty or missing. Raises ValueError."""
     text = row.get(name, "").strip()
     value = float(text) if text else None
     if value is not None and not (isfinite(value) and value >= 0):
@@ -287,7 +288,7 @@ PREFIXES = {"IO": "", "IO wr": "", "IO rd": "rwmix read "}
 
 
 def table_rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each phase of the tables in a text with its line."""
+    """Yield each phase in printed tables, as a row, with its line number."""
     inside, row, line, above = False, dict[str, str](), 0, dict[str, str]()
     for number, raw in numbered(text, file):
         if match := STAMP.match(raw):
@@ -308,7 +309,7 @@ def table_rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _options(command: str) -> dict[str, str]:
-    """Return what the command tells of the load."""
+    """Return the load options in an elbencho command line."""
     words, found = command.replace('"', " ").replace("=", " ").split(), dict[str, str]()
     for word, value in pairwise(words):
         if word in OPTIONS:
@@ -328,7 +329,7 @@ def _size(text: str) -> str:
 
 
 def _take(row: dict[str, str], what: str, values: str) -> None:
-    """Put a line of a table into a row: of two columns the last."""
+    """Add a table line to a row; of two columns, use the last."""
     last = values.rsplit(maxsplit=1)[-1]
     if what == "Elapsed time":
         row["time ms [last]"] = str(_milliseconds(last))
@@ -357,7 +358,7 @@ def _take(row: dict[str, str], what: str, values: str) -> None:
 
 
 def _milliseconds(text: str) -> float:
-    """Return a time as elbencho prints it: 2m3.241s, 30.140s, 586ms. Raises ValueError."""
+    """Convert a time such as 2m3.241s, 30.140s or 586ms to milliseconds. Raises ValueError."""
     match = ELAPSED.fullmatch(text)
     if match is None or not text:
         raise ValueError(f"'{text}' as a time")

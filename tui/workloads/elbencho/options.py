@@ -1,7 +1,7 @@
-"""elbencho's options by their long names: which a profile may set, what they take, and which are
-set elsewhere; its phases: the options that ask for them, and the directions that count operations.
+"""elbencho's options by long name, with their values and whether a profile may set them; its
+phases.
 
-Phases on objects of a store have the names of their requests.
+Phases on objects are named after their S3 requests.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ OF_FILES = frozenset(
      "trunc", "trunctosize", "verifydirect", "statinline", "readinline", "cufile", "gds",
      "gdsbufreg", "norandalign", "backward", "strided", "rwmixpct")
 )  # fmt: skip
-"""Options that act on files only."""
+"""Options that apply to files only."""
 UNKNOWN_FILES: Mapping[str, str] = {
     **dict.fromkeys(
         ("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"),
@@ -116,7 +116,7 @@ MIXED = "RWMIX"  # what a phase of reads and writes is called begins with it
 
 
 def option_problem(name: str, value: object) -> str:
-    """Return what is wrong with an option; empty: nothing."""
+    """Return why an option or its value is invalid; empty if it is valid."""
     if name in ELSEWHERE:
         return f"{name} is not allowed here: {ELSEWHERE[name]}"
     if name in UNKNOWN_FILES:
@@ -140,10 +140,9 @@ def option_problem(name: str, value: object) -> str:
 
 
 def value_text(name: str, value: object) -> str | None:
-    """Return a value as elbencho takes it; of a flag that is set an empty text, None where it is
-    not.
+    """Return a value in elbencho's syntax: "" for a flag that is set, None for one that is not.
 
-    Raises ValueError with what is allowed.
+    Raises ValueError with the allowed values.
     """
     kind, text = OPTIONS[name], str(value).strip()
     if kind == "flag":
@@ -185,9 +184,10 @@ def _seconds(value: object) -> int:
 
 
 class Phase(Struct, frozen=True):
-    """One phase: its long and short option, what elbencho prints it as, and its direction.
+    """One phase: its long and short option, its name in elbencho's output, and its direction.
 
-    `files`: the direction of whole files or objects beside I/Os; empty: it has no I/Os.
+    `files`: direction of whole files or objects, counted in addition to I/Os; empty if the phase
+    has no I/Os.
     """
 
     name: PhaseName
@@ -199,7 +199,7 @@ class Phase(Struct, frozen=True):
 
     @property
     def makes_ios(self) -> bool:
-        """Whether it has I/Os, or requests that move data."""
+        """Whether the phase has I/Os or requests that move data."""
         return bool(self.files)
 
 
@@ -225,7 +225,7 @@ OBJECT_PHASES = _by_name(
     Phase("rmobjects", "delfiles", "F", "RMOBJECTS", "trim"),
     Phase("rmbuckets", "deldirs", "D", "RMBUCKETS", "rmbuckets"),
 )
-"""All phases on objects: DELETE is trim, as of other load generators."""
+"""All phases on objects. DELETE has the direction trim, as with other load generators."""
 
 _PRINTED = {each.printed: each for each in (*OBJECT_PHASES.values(), *PHASES.values())}
 _OF_OBJECTS = {**_PRINTED, **{each.printed: each for each in OBJECT_PHASES.values()}}
@@ -234,7 +234,7 @@ _OF_OBJECTS = {**_PRINTED, **{each.printed: each for each in OBJECT_PHASES.value
 def phase_of(printed: str, *, objects: bool = False) -> Phase | None:
     """Return a phase by the name that elbencho prints, such as RMFILES or RWMIX70.
 
-    WRITE and READ are of files unless `objects`. None: it measures nothing.
+    WRITE and READ mean files unless `objects`. None for a phase that measures nothing.
     """
     if printed.startswith(MIXED):
         return PHASES["write"]

@@ -1,13 +1,13 @@
-"""What elbencho prints: rows of live figures as samples, a JSON object for each phase as its
-result.
+"""Parse elbencho's output: rows of live statistics become samples, a JSON object per phase becomes
+its result.
 
-Rows hold means of their interval. The last, shorter interval of a phase has no row, and a phase
-shorter than one none at all: what the object has beyond the rows becomes one more sample. Latencies
-are whole microseconds.
+Rows are means over their interval. The last, shorter interval of a phase has no row, and a phase
+shorter than one interval has none: the difference between object and rows becomes one more sample.
+Latencies are in whole microseconds.
 
 Latency histograms: before 2026-08-26 (breuner/elbencho#116) buckets were quarter powers of two of a
-microsecond, 19 % wide; since then they are about 1 % wide. Which they are is seen from the edges.
-Percentiles are upper edges, as elbencho prints them.
+microsecond, 19 % wide; since then they are about 1 % wide. The bucket edges show which. Percentiles
+are upper edges, as elbencho prints them.
 """
 
 from __future__ import annotations
@@ -43,23 +43,21 @@ QUARTERS = frozenset(
 
 
 class Counted(Struct):
-    """What one direction has done so far: I/Os or entries, bytes, and the sum of their latencies in
-    ns.
-    """
+    """Running totals of one direction: I/Os or entries, bytes, and the sum of latencies in ns."""
 
     ios: int = 0
     bytes: int = 0
     lat_sum_ns: int = 0
 
     def since(self, before: Counted, lat_max_ns: int = 0) -> DirectionSample:
-        """Return what came since then; nothing falls below 0."""
+        """Return the increase since `before`, never negative."""
         ios, moved = max(self.ios - before.ios, 0), max(self.bytes - before.bytes, 0)
         waited = max(self.lat_sum_ns - before.lat_sum_ns, 0) if ios else 0
         return DirectionSample(ios, moved, waited, lat_max_ns)
 
 
 class Done(Struct):
-    """One phase that is over, as its JSON object tells it. Times are ms of the host's clock."""
+    """One finished phase from its JSON object. Times are in ms of the host's clock."""
 
     phase: Phase
     name: str
@@ -70,24 +68,24 @@ class Done(Struct):
 
 
 def columns_of(line: str) -> list[str]:
-    """Return the names of columns in a header of live figures."""
+    """Return the column names in a header line of live statistics."""
     return next(csv.reader([line]))
 
 
 def row_of(columns: Sequence[str], line: str) -> Row | None:
-    """Return a row of live figures of all threads together; None for anything else."""
+    """Return a row of live statistics over all threads; None for other lines."""
     words = next(csv.reader([line]), [])
     row = dict(zip(columns, words, strict=False)) if len(words) == len(columns) else {}
     return row if row.get("Rank") == ALL_THREADS and phase_of(row.get("Phase", "")) else None
 
 
 def stamp_ms(text: str) -> int:
-    """Return a time of day in ms. Raises ValueError."""
+    """Convert a printed date and time to epoch milliseconds. Raises ValueError."""
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def number(row: Row, name: str) -> int:
-    """Return a figure of a row. Raises ValueError when there is none."""
+    """Return a number from a row. Raises ValueError if it is missing."""
     text = row.get(name, "").strip()
     if not text.isdigit():
         raise ValueError(f"'{text}' in {name}")
@@ -102,7 +100,7 @@ def counted(
     *,
     objects: bool = False,
 ) -> dict[str, Counted]:
-    """Return what each direction of a row has done so far. Raises ValueError."""
+    """Return the running totals of each direction after a row. Raises ValueError."""
     phase = phase_of(row["Phase"], objects=objects)
     assert phase is not None
     entries = number(row, "Entries")
@@ -123,8 +121,8 @@ def counted(
 
 
 def _ios(moved: int, by_rate: float, block: int | None) -> int:
-    """Return how many I/Os moved so many bytes: rates are cut to whole numbers, blocks are
-    exact.
+    """Return the number of I/Os, from the bytes moved if these are whole blocks, else from the
+    truncated rate.
     """
     return moved // block if block and moved % block == 0 else round(by_rate)
 
@@ -137,7 +135,7 @@ def _grown(before: Counted, ios: int, moved: int, mean_us: int) -> Counted:
 
 
 def done(value: Mapping[str, Any], block: int | None) -> Done | None:
-    """Return a phase by its JSON object; None for one that measures nothing. Raises ValueError."""
+    """Return the phase in a JSON object; None for one that measures nothing. Raises ValueError."""
     name = str(value.get("phase_type", ""))
     last, config = part(value, "last_done"), part(value, "config")
     phase = phase_of(name, objects=config.get("path_type") == BUCKET)
@@ -169,7 +167,7 @@ def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def whole(value: Mapping[str, Any], name: str) -> int:
-    """Return a number, 0 where there is none: all numbers are text. Raises ValueError."""
+    """Return a number, which elbencho prints as text; 0 if it is missing. Raises ValueError."""
     text = str(value.get(name, "0"))
     if not text.isdigit():
         raise ValueError(f"'{text}' in {name}")
@@ -183,9 +181,9 @@ def _moved(
     elapsed_ms: int,
     block: int | None,
 ) -> DirectionResult:
-    """Return I/Os of one direction.
+    """Return the I/Os of one direction.
 
-    Their number is that of the histogram, or made of blocks, or of the rate.
+    Their number comes from the histogram, else from the block size, else from the rate.
     """
     moved = whole(last, "bytes")
     seconds = _seconds(moved, whole(last, "bytes/s"), elapsed_ms)
@@ -198,9 +196,8 @@ def _moved(
 
 
 def _finer(printed: int, made: float, seconds: float) -> float:
-    """Return the rate that counts make.
-
-    Where it is another one, not only more digits, the printed one.
+    """Return the rate computed from counts, if it agrees with the printed one within truncation;
+    else the printed one.
     """
     return (
         made
@@ -224,8 +221,8 @@ def _result(ios: int, moved: int, seconds: float, lat: LatencyResult | None) -> 
 
 
 def _seconds(amount: int, rate: int, elapsed_ms: int) -> float:
-    """Return how long a phase took: elapsed times are cut to ms, and amount over rate is finer as
-    far as it fits.
+    """Return the duration of a phase: amount / rate, limited to the printed time, which is
+    truncated to ms.
     """
     fine = amount / rate if rate else 0.0
     low, high = elapsed_ms / 1000, (elapsed_ms + 1) / 1000
@@ -233,7 +230,8 @@ def _seconds(amount: int, rate: int, elapsed_ms: int) -> float:
 
 
 def latency_of(latency: Mapping[str, Any], counts: Mapping[str, Any]) -> LatencyResult | None:
-    """Return the latencies of a phase; without a histogram only what is the mean of is known.
+    """Return the latencies of a phase; None if not printed, without percentiles if there is no
+    histogram.
 
     Raises ValueError.
     """
@@ -250,9 +248,9 @@ def latency_of(latency: Mapping[str, Any], counts: Mapping[str, Any]) -> Latency
 
 
 def histogram(printed: Iterable[Mapping[str, object]]) -> tuple[Buckets, float] | None:
-    """Return buckets and their width as a share of the lower edge; None where none are printed.
+    """Return buckets and their relative width; None if no bucket has a count.
 
-    Raises ValueError for a range or a count that is none.
+    Raises ValueError for an invalid range or count.
     """
     rows = [_row(each) for each in printed]
     low: dict[int, int] = {}
@@ -273,7 +271,7 @@ def histogram(printed: Iterable[Mapping[str, object]]) -> tuple[Buckets, float] 
 
 
 def _row(printed: Mapping[str, object]) -> tuple[int, int, str, int]:
-    """Return lower and upper edge in ns, the upper one as printed, and the count."""
+    """Return lower and upper edge in ns, the printed upper edge, and the count."""
     match = RANGE.fullmatch(str(printed.get("range", "")))
     count = str(printed.get("count", ""))
     if match is None or not count.isdigit():
@@ -283,8 +281,8 @@ def _row(printed: Mapping[str, object]) -> tuple[int, int, str, int]:
 
 
 def _widest(buckets: Buckets, low_ns: list[int]) -> float:
-    """Return the width of the widest bucket that holds the median or what is slower: edges are in
-    whole µs.
+    """Return the relative width of the widest bucket at or above the median; edges are in whole
+    µs.
     """
     half = sum(buckets.n) / 2
     slow = [at for at, reached in enumerate(accumulate(buckets.n)) if reached >= half]

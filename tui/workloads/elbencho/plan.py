@@ -1,6 +1,6 @@
-"""From a profile and hosts to the step that runs elbencho on each: commands, files, bytes, seconds.
+"""Plan the step that runs elbencho on each host: commands, files, bytes, seconds.
 
-Also the same load at another rate, for another time, or with one change. Pure.
+Also plans the same load at another rate, for another time, or with one change. Pure.
 
 elbencho limits bytes per second and thread. A thread does its share of each second at once, as fast
 as it can, and sleeps until the second is over (RateLimiter.h): latencies at a low rate are those of
@@ -53,7 +53,7 @@ def build_steps(
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
 ) -> list[Step]:
-    """Return the one step of a profile on these hosts. Raises UsageError."""
+    """Return the step of a profile on these hosts. Raises UsageError."""
     numbered = [(index, host.name) for index, host in enumerate(hosts, start=1)]
     taking_part = [
         (index, name) for index, name in numbered if _has_share(profile, params, index, len(hosts))
@@ -73,7 +73,7 @@ def planned_step(
     loads: Mapping[str, Load],
     seeds: Mapping[str, int],
 ) -> Step:
-    """Return the step of hosts whose loads are known. Raises UsageError."""
+    """Return the step of hosts with resolved loads. Raises UsageError."""
     tasks = list(_tasks(profile, params, loads, seeds))
     check_apart((task.host, each) for task in tasks for each in task.objects)
     check_put(tasks, put_first=_puts_first(profile))
@@ -99,7 +99,10 @@ def _tasks(
     loads: Mapping[str, Load],
     seeds: Mapping[str, int],
 ) -> Iterator[HostTask]:
-    """Yield what each host does: ranks go on from host to host, unless names hold the host."""
+    """Yield the task of each host.
+
+    Rank numbers continue from host to host, unless object names contain the host.
+    """
     prefixes = {load.store.prefix for load in loads.values() if load.store}
     apart = len(prefixes) == len(loads)
     offset = 0
@@ -112,7 +115,9 @@ def _tasks(
 
 
 def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int | None) -> HostTask:
-    """Return what one host does with objects; without a first rank its prefix tells them apart."""
+    """Return the task of one host on objects; `first_rank` None: its prefix already separates it
+    from other hosts.
+    """
     of_buckets = load.phase.name in ("mkbuckets", "rmbuckets")
     offset = 0 if of_buckets else first_rank or 0
     ranks = range(offset, offset + load.threads)
@@ -133,12 +138,12 @@ def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int 
 
 
 def _puts_first(profile: Profile) -> bool:
-    """Tell whether a profile's objects are put before they are measured."""
+    """Return whether a profile puts its objects before measuring them."""
     return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
 
 
 def job_load(load: Load) -> JobLoad:
-    """Return what one host does in the field's words."""
+    """Return the load of one host in common terms."""
     limit = load.size("limitwrite" if load.phase.name == "write" else "limitread")
     ios = tuple(name for name in load.directions if name in ("read", "write"))
     return JobLoad(
@@ -162,14 +167,14 @@ def job_load(load: Load) -> JobLoad:
 
 
 def shares_of(load: Load) -> dict[str, float]:
-    """Return which part of the I/Os each direction has."""
+    """Return the share of I/Os in each direction."""
     reads = load.mixed / 100 if load.phase.name == "write" else 1.0
     return {"read": reads, "write": 1 - reads}
 
 
 def _reducible(load: Load) -> str:
-    """Return why an array may store less than is written: blocks are random data unless told
-    otherwise.
+    """Return the option that makes data compressible, so that an array may store less; empty if
+    blocks are random.
     """
     left = load.count("blockvarpct", 100)
     return f"blockvarpct={left}" if load.writes and left < 100 else ""
@@ -206,9 +211,9 @@ def _task(
 
 
 def _wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Tell whether files are laid out first.
+    """Return whether files are laid out first.
 
-    The profile may leave it to a parameter: ``layout: "{layout}"``.
+    The profile may set this by a parameter: ``layout: "{layout}"``.
     """
     layout = profile.prepare.layout
     if isinstance(layout, str):
@@ -222,7 +227,7 @@ def _wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
 def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
     """Return how many bytes of files are written or removed.
 
-    None of a device, whose size only the host knows.
+    None for a device, whose size only the host knows.
     """
     if load.phase.name not in ("write", "rmfiles"):
         return 0
@@ -232,7 +237,7 @@ def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
 
 
 def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSpec]]:
-    """Return the directories and files of one host whose ranks begin at `offset`.
+    """Return the directories and files of one host whose rank numbers begin at `offset`.
 
     Raises UsageError.
     """
@@ -256,8 +261,8 @@ def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSp
 
 
 def _files_in(prefix: str, count: int, size: int, named: bool) -> list[FileSpec]:
-    """Return files as one path for all numbers, or each by its name: a layout looks at every single
-    one.
+    """Return one path that stands for all numbered files, or with `named` one path per file, as a
+    layout needs.
     """
     if named:
         return [FileSpec(f"{prefix}{number}", size) for number in range(count)]
@@ -268,21 +273,19 @@ def _files_in(prefix: str, count: int, size: int, named: bool) -> list[FileSpec]
 
 
 def script(load: Load, offset: int) -> str:
-    """Return the shell script that runs elbencho: its results come on the stdout that the script
-    was given.
-    """
+    """Return the shell script that runs elbencho and sends its results to the script's stdout."""
     keys = exports(load.store) if load.store else []
     return "\n".join(["exec 3>&1", *keys, _command(words(load, offset)), ""])
 
 
 def words(load: Load, offset: int) -> list[str]:
-    """Return elbencho's words, an option each with its value; the paths last."""
+    """Return elbencho's arguments: each option with its value, then the paths."""
     ranks = [f"--rankoffset {offset}"] if offset and not load.files else []
     return [f"--{load.phase.option}", *_own(load), *ranks, *PRINTS, *_places(load)]
 
 
 def _places(load: Load) -> list[str]:
-    """Return where it works: paths, or the bucket."""
+    """Return the target: paths, or the bucket."""
     return [load.store.bucket] if load.store else _quoted(load.files or (load.directory,))
 
 
@@ -301,7 +304,7 @@ def _options(load: Load) -> list[str]:
 
 
 def _quoted(paths: Sequence[str]) -> list[str]:
-    """Return paths as words, taken as they are: elbencho expands ranges in square brackets."""
+    """Return paths as shell words, protected from elbencho's expansion of square brackets."""
     return [
         *(["--nopathexp"] if any("[" in path for path in paths) else []),
         *map(shlex.quote, paths),
@@ -313,7 +316,7 @@ def _command(given: Sequence[str]) -> str:
 
 
 def plain_command(load: Load) -> str:
-    """Return the command as typed in a shell."""
+    """Return the command as a user would type it."""
     return (
         " ".join(
             [
@@ -328,7 +331,7 @@ def plain_command(load: Load) -> str:
 
 
 def layout_script(files: Sequence[FileSpec]) -> str:
-    """Return the script that writes these files whole, once, in sequence, at most 16 at a time."""
+    """Return the script that writes these files once, sequentially, at most 16 at a time."""
     by_size: dict[int, list[str]] = {}
     for spec in files:
         if spec.size_bytes and not is_device(spec.path):
@@ -352,9 +355,9 @@ def _layout_command(size: int, paths: Sequence[str]) -> str:
 
 
 def timed(profile: Profile, seconds: float) -> Profile:
-    """Return a profile that puts the same load on the hosts for so long.
+    """Return a profile with the same load that runs this long.
 
-    Raises UsageError when it cannot.
+    Raises UsageError if the phase cannot be repeated.
     """
     if body_of(profile).phase not in ("write", "read"):
         raise UsageError(f"{profile.profile}: phase {body_of(profile).phase} can be done once only")
@@ -368,7 +371,9 @@ def pace(
     seeds: Mapping[str, int],
     offer: Offer,
 ) -> Paced:
-    """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
+    """Return the step that offers this rate in I/Os per second over all hosts. Raises
+    UsageError.
+    """
     free = with_options(timed(profile, offer.seconds), dict.fromkeys(LIMITS))
     rate_iops = offer.rate_iops
     if rate_iops is None:
@@ -386,9 +391,9 @@ def pace(
 
 
 def limit_of(load: Load, rate_iops: float) -> int:
-    """Return the bytes per second of a thread that make so many I/Os.
+    """Return the limit in bytes per second and thread for a rate in I/Os per second.
 
-    Raises UsageError for less than one a second.
+    Raises UsageError for less than one I/O per second.
     """
     if rate_iops < 1:
         raise UsageError(
@@ -400,7 +405,7 @@ def limit_of(load: Load, rate_iops: float) -> int:
 
 
 def _offered(load: Load, rate_iops: float) -> JobLoad:
-    """Return the job with the I/Os a second that it offers on one host."""
+    """Return the load of one host with its offered rate in I/Os per second."""
     job, shares = job_load(load), shares_of(load)
     return replace(
         job, paced=True, rate_iops={name: rate_iops * shares[name] for name in job.directions}
@@ -408,7 +413,7 @@ def _offered(load: Load, rate_iops: float) -> JobLoad:
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-    """Return which limits are left out, and which parameters for the length are not used."""
+    """Return notes on rate limits and duration parameters that a search ignores."""
     given = body_of(profile).options
     left = [
         f"{name}={given[name]} is left out: the search says what load is offered"
@@ -421,7 +426,7 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
 
 
 def lengths(profile: Profile) -> list[str]:
-    """Return the parameters that say only how long it runs."""
+    """Return the parameters that only set the duration."""
     given: Mapping[str, Scalar] = body_of(profile).options
     used = {
         name
@@ -443,7 +448,9 @@ LEAST_BLOCK = 4096  # smaller ones cannot be read and written past the page cach
 
 
 def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-    """Return a profile that does the same but for one change. Raises UsageError when it cannot."""
+    """Return a profile with one change and otherwise the same load. Raises UsageError if that is
+    not possible.
+    """
     make = CHANGES.get(change)
     if make is None:
         raise UsageError(f"{profile.profile}: {change} is no change of its load")

@@ -1,9 +1,8 @@
-"""The reader of one elbencho on one host: its output becomes samples, log lines, a result and its
-problems.
+"""Reader of one elbencho process on one host: samples, log lines, result, problems.
 
-Requests of S3 that it gives up on, seen in LocalWorker.cpp: after "... failed." there is a line for
-each of Endpoint, Bucket, Object, Exception, Message and the HTTP status; -1 is no status. The SDK
-repeats what is answered with 429 or 5xx, and what gets no answer, up to 10 times.
+Failed S3 requests, from LocalWorker.cpp: after "... failed." there is a line for each of Endpoint,
+Bucket, Object, Exception, Message and the HTTP status; -1 means no status. The SDK retries requests
+answered with 429 or 5xx, and unanswered ones, up to 10 times.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ LONGEST_LINE = 1 << 22  # a phase is one line, with every bucket of its histogra
 
 
 class Joiner:
-    """Joins the lines of a failed request into one; other lines pass."""
+    """Joins the lines about a failed request into one; passes other lines through."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
 
     def join(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield whole messages. What is not complete is held back until `rest`."""
+        """Yield complete messages. An incomplete one is held back until `rest`."""
         for line in lines:
             if FAILED.match(line):
                 yield from self.rest()
@@ -76,16 +75,17 @@ class Joiner:
                 yield line
 
     def rest(self) -> Iterator[str]:
-        """Yield the message that is held back, as far as it is known."""
+        """Yield the message held back, even if incomplete."""
         held, self._held = self._held, []
         if held:
             yield "; ".join(line.strip() for line in held)
 
 
 def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
-    """Return why a bucket cannot be used, by what a HEAD of it said.
+    """Return why a bucket cannot be used, from the output of a HEAD request; None if it may be
+    usable.
 
-    403 may mean no more than that the keys may not list the bucket: the first PUT or GET tells.
+    403 is not conclusive: the keys may only lack permission to list the bucket.
     """
     found = re.search(LAST + r"(-?\d+)", said)
     status = int(found[1]) if found else 0
@@ -116,7 +116,7 @@ def _told(match: re.Match[str]) -> str:
 
 
 def _of(detail: str, name: str) -> str:
-    """Return a detail of a request; empty: not printed."""
+    """Return a field of a failed request's message; empty if it was not printed."""
     found = re.search(rf"(?:^|; ){name}:(.*?)(?=; [A-Z][\w ]*:|$)", detail)
     return found[1].strip() if found else ""
 
@@ -130,7 +130,7 @@ REQUEST_RULES = (
 
 
 class ElbenchoReader:
-    """Reads one elbencho. Implements `tui.workloads.base.Reader`."""
+    """Reads the output of one elbencho process. Implements `tui.workloads.base.Reader`."""
 
     def __init__(self, host: str, step: Step, phase: PhaseName) -> None:
         self._host, self._step, self._phase = host, step, phase
@@ -149,21 +149,21 @@ class ElbenchoReader:
         self._finished: list[Item] | None = None
 
     def feed(self, data: bytes) -> list[Item]:
-        """Return the samples and log lines that these bytes of stdout complete."""
+        """Return the samples and log lines completed by these bytes of stdout."""
         return [item for line in self._out.feed(data) for item in self._line(line)]
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return explained lines of stderr."""
+        """Return the explained lines completed by these bytes of stderr."""
         return self._said.explain_all([*self._requests.join(self._err.feed(data))])
 
     def flush(self) -> list[Item]:
-        """Return what the end of both streams completes."""
+        """Return the rest at the end of both streams."""
         self._finish()
         items, self._finished = self._finished or [], []
         return items
 
     def result(self, exit_code: int | None) -> HostResult | None:
-        """Return what was measured on this host; None when no phase came to its end."""
+        """Return the result of this host; None if no phase finished."""
         self._finish()
         measured = [each for each in self._over if each.dirs]
         if not measured:
@@ -180,10 +180,7 @@ class ElbenchoReader:
         )
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes the result doubtful or failed.
-
-        Empty is clean.
-        """
+        """Return (code, message) of reasons to doubt the result; empty if there are none."""
         self._finish()
         found = {
             code: text
@@ -212,7 +209,7 @@ class ElbenchoReader:
         return f"elbencho ended no phase ({ended})" + (f": {'; '.join(causes)}" if causes else "")
 
     def _end(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
-        """Return what its exit says; with code 1 and a whole result it was stopped."""
+        """Return problems that follow from the exit code; exit code 0 has none."""
         if exit_code is None:
             return {"elbencho-exit-unknown": "how elbencho ended is unknown"}
         if exit_code in KILLED_EXITS:
@@ -285,7 +282,7 @@ class ElbenchoReader:
         return [self._made(stamp_ms(rows[0]["ISO Date"]), interval_s, dirs)]
 
     def _take_phase(self, line: str) -> list[Item]:
-        """Take the end of a phase: what it did beyond the rows is one more sample."""
+        """Handle the end of a phase; return a sample with the work missing from the rows."""
         over = done(json.loads(line), self._block)
         if over is None:
             return []
@@ -374,7 +371,7 @@ RULES = (
 
 
 def explainer() -> Explainer:
-    """Return an explainer of what elbencho prints beside its figures."""
+    """Return an explainer of elbencho's messages."""
     return Explainer(RULES, _unknown)
 
 

@@ -1,9 +1,8 @@
-"""Objects of S3 that elbencho puts, gets and deletes: where they are, how they are named, how they
-are put first.
+"""S3 objects that elbencho puts, gets and deletes: location, names, and how they are put first.
 
-Each rank has objects of its own, `PREFIXrN/dM/rN-fK`, without directories `PREFIXrN-fK`. A GET or
-HEAD that is answered with 404 is an error; a DELETE of a missing object is answered with 204 and
-counts as done. Keys come from the environment.
+Each rank has its own objects, `PREFIXrN/dM/rN-fK`, or `PREFIXrN-fK` without directories. A GET or
+HEAD answered with 404 is an error; a DELETE of a missing object is answered with 204 and counts as
+done. Keys come from the environment.
 """
 
 from __future__ import annotations
@@ -36,11 +35,14 @@ NEVER_CHECKED = "elbencho never checks certificates: use insecure, or off for HT
 PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
 ONLY_MEASURED = ("infloop", "timelimit", "rand", "randamount", "randalgo", "limitread",
     "s3fastget", "s3randobj")  # fmt: skip
-"""Options of a phase that a fill of its objects does without."""
+"""Options of a phase that do not apply to a fill of its objects."""
 
 
 class Store(Struct, frozen=True):
-    """A bucket, and how a host gets at it. Keys are names of environment variables in ${}."""
+    """A bucket with endpoint and credentials.
+
+    Credentials are given as names of environment variables, in ${}.
+    """
 
     endpoint: str
     https: str
@@ -53,23 +55,23 @@ class Store(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """The endpoint as elbencho takes it."""
+        """The endpoint as a URL for elbencho."""
         return f"{HTTPS[self.https]}://{self.endpoint}"
 
     @property
     def name(self) -> str:
-        """Endpoint and bucket: the name to pass to --destroy."""
+        """Endpoint and bucket, as passed to --destroy."""
         return f"{self.endpoint}/{self.bucket}"
 
     @property
     def secrets(self) -> dict[str, str]:
-        """What each variable that the SDK reads is set to."""
+        """Value, as ${NAME}, of each environment variable that the SDK reads for credentials."""
         given = {"key_id": self.key_id, "key": self.key, "token": self.token}
         return {KEYS[name]: text for name, text in given.items() if text}
 
 
 def store_problem(store: Store) -> str:
-    """Return what is wrong with a bucket; empty: nothing. A written key is not repeated."""
+    """Return why a bucket is invalid; empty if it is valid. A literal key is not repeated."""
     for name, text in (("key_id", store.key_id), ("key", store.key), ("token", store.token)):
         if text and not re.fullmatch(SECRET_PATTERN, text):
             return f"{name}: a secret is never written down: use a parameter of kind secret"
@@ -102,7 +104,9 @@ DOES: dict[PhaseName, Literal["put", "get", "head", "delete"]] = {
 
 
 class Shape(Struct, frozen=True):
-    """How many objects each rank has, and of how many bytes."""
+    """Number of directories and of objects per directory for each rank, and the object size in
+    bytes.
+    """
 
     dirs: int
     files: int
@@ -112,8 +116,10 @@ class Shape(Struct, frozen=True):
 def object_sets(
     store: Store, phase: PhaseName, shape: Shape, ranks: range, *, told_apart: bool
 ) -> list[ObjectSet]:
-    """Return the objects of one host: one set of all of its ranks, or a set of each rank where only
-    the rank tells them apart from those of other hosts.
+    """Return the objects of one host.
+
+    With `told_apart` one set per rank, because only the rank number distinguishes them from other
+    hosts' objects; otherwise one set for all ranks.
     """
     dirs, each, size = shape.dirs, max(shape.dirs, 1) * shape.files, shape.size
     if phase in ("mkbuckets", "rmbuckets"):
@@ -129,8 +135,8 @@ def object_sets(
 
 
 def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
-    """Raise UsageError when objects are deleted that no step of the plan puts: a DELETE of a
-    missing object counts as done.
+    """Raise UsageError if the plan deletes objects that it never puts: a DELETE of a missing object
+    counts as done.
     """
     needed = (each for task in tasks for each in task.objects if each.does == ("delete",))
     if not put_first and (each := next((each for each in needed if each.names), None)):
@@ -144,18 +150,20 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
 
 
 def exports(store: Store) -> list[str]:
-    """Return the lines of a shell script that give the SDK its keys, by the names of variables."""
+    """Return shell lines that export the credentials under the names the SDK reads."""
     return [f'export {name}="{text}"' for name, text in store.secrets.items()]
 
 
 def words_of(store: Store) -> list[str]:
-    """Return elbencho's words for where the objects are."""
+    """Return elbencho's arguments for the endpoint, region and object prefix."""
     prefix = [f"--s3objprefix {store.prefix}"] if store.prefix else []
     return [f"--s3endpoints {store.url}", f"--s3region {store.region}", *prefix]
 
 
 def bucket_checks(tasks: Sequence[HostTask]) -> list[TargetCheck]:
-    """Return a HEAD of each bucket that these tasks use before they make it, with one attempt."""
+    """Return a HEAD request, without retries, for each bucket that these tasks use and do not
+    create first.
+    """
     found: dict[str, TargetCheck] = {}
     made: set[str] = set()
     for task in tasks:
@@ -168,7 +176,7 @@ def bucket_checks(tasks: Sequence[HostTask]) -> list[TargetCheck]:
 
 
 def _asking(script: str) -> tuple[str, ...]:
-    """Return the command that asks for the bucket of a phase's script."""
+    """Return the command that sends a HEAD request for the bucket of a phase's script."""
     lines = [line.removesuffix(" \\").strip() for line in script.splitlines()]
     keys = [line for line in lines if line.startswith("export ")]
     where = [line for line in lines if line.startswith(("--s3endpoints ", "--s3region "))]
@@ -177,7 +185,7 @@ def _asking(script: str) -> tuple[str, ...]:
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
-    """Return what each host does to put all objects of these tasks. Raises UsageError."""
+    """Return one task per host that puts all objects of these tasks. Raises UsageError."""
     if times != 1:
         raise UsageError("fill: objects are put once; allowed: 1")
     seen: set[tuple[str, str]] = set()
@@ -206,7 +214,7 @@ def _fills(tasks: Sequence[HostTask], seen: set[tuple[str, str]]) -> Iterator[Ho
 
 
 def _putting(script: str) -> str:
-    """Return the script of a phase as the one that puts its objects, once."""
+    """Turn a phase's script into one that puts the phase's objects once."""
     lines = re.sub(r"--(read|stat|delfiles|write) ", "--write ", script, count=1).splitlines()
     dropped = tuple(f"  --{name}" for name in ONLY_MEASURED)
     kept = [line for line in lines if not line.startswith(dropped)]

@@ -1,4 +1,4 @@
-"""elbencho as a load generator: the face that the engine sees."""
+"""elbencho as a load generator: its interface to the engine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ADVICE = {
 
 
 class ElbenchoWorkload(Workload):
-    """elbencho on each host."""
+    """elbencho, one process on each host."""
 
     name = "elbencho"
     advice_by_code = ADVICE
@@ -60,7 +60,7 @@ class ElbenchoWorkload(Workload):
     stand_in = MappingProxyType({"phase": "read", "file": "/", "options": {"size": 1}})
 
     def body(self) -> type[Elbencho]:
-        """Return the model of one phase."""
+        """Return the model of the profile's elbencho section."""
         from tui.workloads.elbencho.body import Elbencho
 
         return Elbencho
@@ -68,19 +68,19 @@ class ElbenchoWorkload(Workload):
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
-        """Yield what is wrong with options, by themselves and together."""
+        """Yield problems of options, individually and combined."""
         from tui.workloads.elbencho.body import problems
 
         return problems(profile, document, texts)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield what a time limit does alone."""
+        """Yield a hint if a time limit without infloop only cuts the phase off."""
         from tui.workloads.elbencho.body import hints
 
         return hints(profile, texts)
 
     def describe(self, kinds: dict[str, Any]) -> None:
-        """Name elbencho's options in the JSON Schema."""
+        """Add elbencho's options to the JSON Schema."""
         from tui.workloads.elbencho.options import OPTIONS
 
         scalar = {"type": ["string", "number", "boolean"]}
@@ -94,19 +94,19 @@ class ElbenchoWorkload(Workload):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of a profile. Raises UsageError."""
+        """Return the step of a profile. Raises UsageError."""
         from tui.workloads.elbencho.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile that puts the same load on the hosts for so long."""
+        """Return a profile with the same load that runs this long."""
         from tui.workloads.elbencho.plan import timed
 
         return timed(profile, seconds)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-        """Return a profile that does the same but for one change."""
+        """Return a profile with one change and otherwise the same load."""
         from tui.workloads.elbencho.plan import vary
 
         return vary(profile, params, change)
@@ -119,52 +119,56 @@ class ElbenchoWorkload(Workload):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
+        """Return the step that offers this rate in I/Os per second over all hosts. Raises
+        UsageError.
+        """
         from tui.workloads.elbencho.plan import pace
 
         return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return which limits are left out, and which parameters for its length are not used."""
+        """Return notes on rate limits and duration parameters that a search ignores."""
         from tui.workloads.elbencho.plan import set_by_search
 
         return set_by_search(profile, params)
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that say only how long it runs."""
+        """Return the parameters that only set the duration."""
         from tui.workloads.elbencho.plan import lengths
 
         return lengths(profile)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return elbencho, with S3 for objects; the shell that starts it is everywhere."""
+        """Return elbencho, with S3 support for objects; the shell that starts it is always
+        available.
+        """
         stores = any(task.objects for step in steps for task in step.tasks)
         return [Requirement("elbencho", source=SOURCE), *([S3] if stores else [])]
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host does to put all objects of these steps. Raises UsageError."""
+        """Return one task per host that puts all objects of these steps. Raises UsageError."""
         from tui.workloads.elbencho.store import fill_tasks
 
         return fill_tasks([task for step in steps for task in step.tasks], times)
 
     def extras(self) -> list[Requirement]:
-        """Return S3: many builds have none."""
+        """Return S3 support, which many elbencho builds do not have."""
         return [S3]
 
     def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
-        """Return a HEAD of each bucket."""
+        """Return a HEAD request for each bucket."""
         from tui.workloads.elbencho.store import bucket_checks
 
         return bucket_checks([task for step in steps for task in step.tasks])
 
     def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
-        """Return why a bucket cannot be used."""
+        """Return why a bucket cannot be used; None if it may be usable."""
         from tui.workloads.elbencho.reader import bucket_problem
 
         return bucket_problem(check, said)
 
     def layout_job(self, files: list[FileSpec]) -> str:
-        """Return the script that writes these files whole, once, in sequence."""
+        """Return the script that writes these files once, sequentially."""
         from tui.workloads.elbencho.plan import layout_script
 
         return layout_script(files)
@@ -178,13 +182,13 @@ class ElbenchoWorkload(Workload):
     def reader(
         self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
     ) -> ElbenchoReader:
-        """Return a reader for one elbencho's output."""
+        """Return a reader for the output of one elbencho process."""
         from tui.workloads.elbencho.reader import ElbenchoReader
 
         return ElbenchoReader(host, step, phase)
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
-        """Return the phase with its options."""
+        """Return the phase with its main options."""
         from tui.workloads.elbencho.body import resolve
         from tui.workloads.elbencho.plan import job_load
 
@@ -197,14 +201,14 @@ class ElbenchoWorkload(Workload):
         ]
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the command as typed in a shell."""
+        """Return the command as a user would type it."""
         from tui.workloads.elbencho.body import resolve
         from tui.workloads.elbencho.plan import plain_command
 
         return plain_command(resolve(profile, params, "local", 1, 1))
 
     def is_job(self, text: str) -> bool:
-        """Tell whether a text has a line that runs elbencho."""
+        """Return whether a text contains a line that runs elbencho."""
         from tui.workloads.elbencho.jobimport import is_job
 
         return is_job(text)
@@ -212,13 +216,13 @@ class ElbenchoWorkload(Workload):
     def import_job(
         self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
     ) -> Imported:
-        """Return the profiles of elbencho's command lines, a profile for each phase."""
+        """Return the profiles of elbencho command lines, one per phase."""
         from tui.workloads.elbencho.jobimport import import_job
 
         return import_job(text, file, tag)
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the outputs of elbencho in a text: JSON, CSV, or as it prints for people."""
+        """Return the elbencho outputs in a text: JSON, CSV or printed tables."""
         from tui.workloads.elbencho.kept import import_output
 
         return import_output(text, file)

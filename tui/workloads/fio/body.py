@@ -1,4 +1,4 @@
-"""The fio part of a profile: its options, their rules, and options without effect."""
+"""The fio section of a profile: its options, their rules, and options without effect."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAME_LISTS = ("filename", "directory", "opendir")
 
 
 class Fio(Strict):
-    """fio's own option names and values; nothing is renamed."""
+    """Options under fio's own names, with fio's own values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -76,7 +76,7 @@ def job_of(profile: Profile) -> Fio:
 def resolve_options(
     profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int = 1
 ) -> tuple[Options, dict[str, Options]]:
-    """Return ([global] options, options by job) as fio reads them, every placeholder replaced.
+    """Return ([global] options, options by job) in fio's syntax, with all placeholders replaced.
 
     `host_index` counts from 1 to `hosts`. Raises UsageError for a value that fio would misread.
     """
@@ -99,7 +99,9 @@ def resolve_options(
 
 
 def as_option(option: str, profile: Profile, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return values joined for one option: in lists of names ``:`` separates, unless escaped."""
+    """Return parameter values for use in one option: in lists of names, colons in paths are
+    escaped.
+    """
     if option not in NAME_LISTS:
         return values
     paths = [
@@ -128,7 +130,9 @@ def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options])
 
 
 def warm(profile: Profile, seconds: float) -> Profile:
-    """Return a profile whose jobs run the same load for this long, bounded by time only."""
+    """Return a profile whose jobs put the same load on the hosts for this long, bounded by time
+    only.
+    """
     timed: dict[str, Scalar | None] = {"runtime": f"{max(1, round(seconds))}s", "time_based": 1}
     own = job_of(profile)
     jobs = {
@@ -153,7 +157,9 @@ WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randt
 
 
 class Setting(Struct, frozen=True):
-    """One option that applies to a job: its place, and its value with the parameters' defaults."""
+    """An option that applies to a job: its place in the profile, and its value with default
+    parameters.
+    """
 
     path: KeyPath
     text: str
@@ -163,7 +169,9 @@ Effective = Mapping[str, Setting]  # by fio's own option names
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check job and option names in the raw data, so that other errors do not hide them."""
+    """Yield problems of job and option names, from raw data so that other errors do not hide
+    them.
+    """
     fio = document.data.get("fio")
     if not isinstance(fio, dict):
         return
@@ -263,7 +271,9 @@ def _option_problems(
 
 
 def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
-    """Return the options of a job over the global ones, without those that cannot be resolved."""
+    """Return the options that apply to a job, [global] included; "?" replaces a value that cannot
+    be resolved.
+    """
     found: dict[str, Setting] = {}
     for path, options in (
         (("fio", "global"), job_of(profile).shared),
@@ -279,7 +289,9 @@ def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str,
 
 
 def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """A job bounded by time must have a runtime; to fio a runtime of 0 means forever."""
+    """Yield a problem of a job bounded by time without a runtime; to fio, a runtime of 0 means
+    forever.
+    """
     based, runtime = job.get("time_based"), job.get("runtime")
     if based and based.text != "0" and runtime is None:
         yield document.problem(
@@ -299,7 +311,9 @@ def _is_zero(text: str) -> bool:
 
 
 def _place_problems(profile: Profile, job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """Files must be in places named by the profile, and on devices only if it allows them."""
+    """Yield problems of files outside the places that the profile names, and of devices that it
+    does not allow.
+    """
     directory, filename = job.get("directory"), job.get("filename")
     if directory and not directory.text.startswith(("/", "?")):
         message = f"directory: found {shown(directory.text)}; an absolute path is needed"
@@ -338,7 +352,7 @@ def _object_problems(job: Effective, document: YamlDocument) -> Iterator[Problem
 def _headline_problems(
     profile: Profile, jobs: Collection[Effective], document: YamlDocument
 ) -> Iterator[Problem]:
-    """The headline's direction must be one that a job reports."""
+    """Yield a problem if no job reports the headline's direction."""
     headline = profile.headline_spec
     if headline is None:
         return
@@ -368,7 +382,9 @@ def _headline_problems(
 
 
 def unreached(profile: Profile) -> Mapping[KeyPath, str]:
-    """Return options of [global] that every job overrides, by place, with the jobs' values."""
+    """Return options of [global] that every job overrides, by place, with the values used
+    instead.
+    """
     jobs = {
         name: {canonical(own): own for own in options}
         for name, options in job_of(profile).jobs.items()
@@ -389,7 +405,9 @@ def _text(profile: Profile, job: str, option: str) -> str:
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield each queue depth of the profile's defaults or sweep that the engine does not keep."""
+    """Yield a hint on each queue depth, from defaults or sweep, that the I/O engine does not
+    keep.
+    """
     for job in job_of(profile).jobs:
         for values in _points(profile):
             options = effective(profile, job, {**texts, **values})
@@ -401,7 +419,7 @@ def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath,
 
 
 def _points(profile: Profile) -> Iterator[dict[str, str]]:
-    """Yield the parameter sets of the profile: its defaults, then the points of its sweep."""
+    """Yield the profile's parameter sets: the defaults, then each point of the sweep."""
     yield {}
     for point in grid_points(profile.sweep) if profile.sweep else ():
         params = {name: profile.params[name] for name in point if name in profile.params}

@@ -1,7 +1,9 @@
-"""Find figures of one fio output that contradict each other, and that no record keeps: its own
-samples, shares of latencies, entries, sums, and counts of devices.
+"""Find figures in fio's output that contradict each other.
 
-Each relation holds for any load that fio measured; slack is derived where it is used."""
+Checks figures that no record keeps: fio's own samples, latency distribution, entries, sums, device
+counters. Each relation holds for any load that fio measured; tolerances are derived where they are
+used.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ AT_DEVICE = 0.5  # of the direct I/Os
 
 
 class PrintedDirection(StatusDirection):
-    """One direction with all that fio prints of it."""
+    """One direction with every figure that fio prints for it."""
 
     bw: Amount | None = None
     io_kbytes: Count | None = None
@@ -67,19 +69,19 @@ class PrintedDirection(StatusDirection):
 
     @property
     def whole(self) -> StatusLatency | None:
-        """Return the latency from submission to completion."""
+        """Latency from submission to completion (lat); clat if fio did not count it."""
         return self.lat if self.lat is not None and self.lat.n else self.clat
 
 
 class PrintedSyncs(Struct):
-    """The ``sync`` object."""
+    """The ``sync`` object with every figure that fio prints for it."""
 
     total_ios: Count | None = None
     lat: StatusLatency | None = field(name="lat_ns", default=None)
 
 
 class PrintedJob(Struct):
-    """One entry of ``jobs`` or ``client_stats``."""
+    """One entry of ``jobs`` or ``client_stats``, with every figure that is checked."""
 
     jobname: str = ""
     hostname: str = ""
@@ -108,7 +110,7 @@ class PrintedJob(Struct):
 
     @property
     def failed(self) -> bool:
-        """Whether I/Os failed: counts then differ legitimately."""
+        """Whether I/Os failed, in which case counts may differ legitimately."""
         return bool(self.error or self.total_err)
 
 
@@ -122,7 +124,7 @@ class PrintedDevice(Struct):
 
 
 class PrintedDocument(Struct):
-    """An object of fio with all figures that contradictions are looked for in."""
+    """A JSON object of fio with every figure that is checked."""
 
     timestamp: Count = 0
     time: str = ""
@@ -132,16 +134,17 @@ class PrintedDocument(Struct):
 
 
 class Entry(Struct, frozen=True):
-    """A job as fio printed it, with its options."""
+    """A job in fio's output, with its options."""
 
     job: PrintedJob
     options: JobOptions
 
     @property
     def alone(self) -> bool:
-        """Whether it is one worker: the runtime of a group is the sum of its members'.
+        """Whether the entry is a single worker: the runtime of a group is the sum over its members.
 
-        A member that ran for less than LEAST_MS has no sample of half a second."""
+        A member that ran for less than LEAST_MS has no sample of half a second.
+        """
         if self.options.get("group_reporting") is not None and _numjobs(self.options) != 1:
             return False
         longest = max((part.runtime for part in self.job.dirs.values()), default=0)
@@ -152,7 +155,7 @@ _decoder = msgspec.json.Decoder(PrintedDocument, strict=False)
 
 
 def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contradiction]]:
-    """Return the contradictions of one object by host; ("", 0) without clients.
+    """Return the contradictions in one JSON object, by host; the host is ("", 0) without clients.
 
     Empty if the object has other types than fio prints.
     """
@@ -179,8 +182,10 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
 
 
 def _told_twice(data: bytes) -> set[str]:
-    """Return global options with several values: fio prints all sections [global] as one object,
-    though each counts for the jobs below it."""
+    """Return global options with several values.
+
+    fio prints all [global] sections as one object, though each applies to the jobs below it.
+    """
     seen: dict[str, set[str]] = {}
     for text in GLOBALS.findall(data):
         try:
@@ -222,7 +227,7 @@ def _named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Con
 
 
 def _has(options: JobOptions, names: Iterable[str]) -> bool:
-    """Return whether one of the options is given, with a value or without."""
+    """Return whether any of these options is given, with or without a value."""
     return any(options.get(name) is not None for name in names)
 
 
@@ -234,7 +239,7 @@ def _numjobs(options: JobOptions) -> int:
 
 
 def _units(part: PrintedDirection) -> Iterator[Found]:
-    """Yield KiB that are not the bytes: fio prints both, one of them cut off."""
+    """Yield amounts in KiB that differ from those in bytes by more than truncation."""
     for told, amount in ((part.bw, part.bw_bytes), (part.io_kbytes, part.io_bytes)):
         # fio cuts or rounds; 3.0 and 3.1 print no bw_bytes
         if told is not None and amount and abs(told * KIB - amount) > KIB + PRINTED * amount:
@@ -242,11 +247,13 @@ def _units(part: PrintedDirection) -> Iterator[Found]:
 
 
 def _samples(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
-    """Yield samples that contradict their own extremes, or hold more than was done in all.
+    """Yield samples that contradict their own minimum or maximum, or exceed the total.
 
-    Each sample is a rate over half a second or longer, of I/Os that the total counts too. A log of
-    rates changes that time (setup_log), down to that of one I/O. fio 3.33 does not print that one
-    was asked for without a value, so more samples than half seconds are shorter ones."""
+    Each sample is a rate over half a second or longer, of I/Os that the total counts too. Logging
+    of rates changes that interval (setup_log), down to a single I/O. fio 3.33 does not print a log
+    option given without a value, so if there are more samples than half seconds, the samples are
+    shorter.
+    """
     if _has(options, OWN_SAMPLES):
         return
     for low, mean, high, count, total, unit in (
@@ -266,9 +273,11 @@ def _samples(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
 
 
 def _shares(job: PrintedJob) -> Iterator[Found]:
-    """Yield shares that are not of all I/Os, or contradict the percentiles of completion.
+    """Yield latency shares that do not add up to 100 %, or that contradict the completion
+    percentiles.
 
-    fio puts each completion latency into one of 32 ranges (io_u_mark_latency)."""
+    fio puts each completion latency into one of 32 ranges (io_u_mark_latency).
+    """
     dirs = job.dirs
     counted = [part.clat for part in dirs.values() if part.clat is not None and part.clat.n]
     shares = list(_ranges(job))
@@ -284,7 +293,7 @@ def _shares(job: PrintedJob) -> Iterator[Found]:
 
 
 def _ranges(job: PrintedJob) -> Iterator[tuple[float, float]]:
-    """Yield the upper end of each range in ns, and the share of I/Os below it and not in others."""
+    """Yield each latency range as (upper end in ns, share of I/Os in it)."""
     for name, unit in UNITS:
         for end, share in getattr(job, name).items():
             try:
@@ -297,9 +306,10 @@ def _ranges(job: PrintedJob) -> Iterator[tuple[float, float]]:
 def _share_of_percentiles(
     latency: StatusLatency, shares: Sequence[tuple[float, float]]
 ) -> Iterator[Found]:
-    """Yield the first limit whose share of I/Os below it contradicts a percentile.
+    """Yield the first range limit at which the share of faster I/Os contradicts a percentile.
 
-    A percentile is the middle of its bucket, and its rank may be one off."""
+    A percentile is the middle of its bucket, and its rank may be off by one.
+    """
     marks = sorted((float(name) / 100, value) for name, value in (latency.percentile or {}).items())
     slack, below = MARKED + 3 / latency.n, 0.0
     for top, share in sorted(shares):
@@ -315,9 +325,11 @@ def _share_of_percentiles(
 
 
 def _syncs(entry: Entry) -> Iterator[Found]:
-    """Yield another number of syncs than of their latencies.
+    """Yield a number of syncs that differs from the number of sync latencies, or from the number
+    due.
 
-    fio leaves fdatasync out of the count."""
+    fio leaves fdatasync out of the count.
+    """
     syncs = entry.job.sync
     if syncs is None or syncs.total_ios is None or syncs.lat is None or not syncs.lat.n:
         return  # fio before 3.18, disable_clat, offloaded I/O
@@ -337,9 +349,11 @@ def _syncs(entry: Entry) -> Iterator[Found]:
 
 
 def _syncs_due(entry: Entry) -> tuple[int, int] | None:
-    """Return the writes of a job and after how many of them it syncs; None: not so simple.
+    """Return a job's writes, and the number of writes per sync; None if other options also affect
+    syncs.
 
-    Beside reads fio may sync several times for one write."""
+    If it also reads, fio may sync several times for one write.
+    """
     options, job = entry.options, entry.job
     others = (
         "sync_file_range", "verify", "loops", *RAMPS, "read_iolog", "end_fsync",
@@ -357,9 +371,10 @@ def _syncs_due(entry: Entry) -> tuple[int, int] | None:
 
 
 def _directions(entry: Entry) -> Iterator[Contradiction]:
-    """Yield I/Os in directions that the job does not use, and figures of none.
+    """Yield I/Os in directions that the job does not use, and directions without figures.
 
-    Writers may read to verify; engines of file operations have directions of their own."""
+    Writers may read to verify; engines of file operations have directions of their own.
+    """
     job, options = entry.job, entry.options
     for name in ("read", "write", "trim"):
         part: PrintedDirection | None = getattr(job, name)
@@ -383,7 +398,7 @@ def _directions(entry: Entry) -> Iterator[Contradiction]:
 
 
 def _all_bytes(entry: Entry) -> Iterator[Found]:
-    """Yield the bytes of a job that ended before its time, and before all of its data."""
+    """Yield the bytes of a job that ended before its runtime and before all of its data."""
     job, options = entry.job, entry.options
     others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
     if not entry.alone or job.failed or _has(options, others):
@@ -401,10 +416,11 @@ def _all_bytes(entry: Entry) -> Iterator[Found]:
 
 
 def _mix(entry: Entry) -> Iterator[Found]:
-    """Yield a share of reads that is not the job's, beyond chance.
+    """Yield a share of reads that differs from the job's by more than chance.
 
-    fio draws the direction of each I/O; with `loops`, or more data than its files hold, the same
-    ones in each pass, which are too few."""
+    fio draws the direction of each I/O. With `loops`, or with more data than its files contain,
+    each pass repeats the same draws, which are then too few.
+    """
     dirs, options, job = entry.job.dirs, entry.options, entry.job
     if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
         return
@@ -432,7 +448,9 @@ def _mix(entry: Entry) -> Iterator[Found]:
 
 
 def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
-    """Yield jobs with another number of entries than workers; one entry may be a group."""
+    """Yield jobs whose number of entries differs from the number of workers; a group may have one
+    entry.
+    """
     named: dict[str, list[Entry]] = {}
     for entry in entries:
         named.setdefault(entry.job.jobname, []).append(entry)
@@ -447,7 +465,7 @@ def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
 
 
 def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:
-    """Yield entries of one fio with the same latencies: two workers never wait alike."""
+    """Yield entries of one fio process with identical latencies, which two workers never have."""
     marks: dict[tuple[Any, ...], Entry] = {}
     for entry in entries:
         for name, part in entry.job.dirs.items():
@@ -463,7 +481,7 @@ def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:
 
 
 def _sums(clients: Sequence[PrintedJob]) -> Iterator[Contradiction]:
-    """Yield sums over all clients that are not those of the clients."""
+    """Yield totals over all clients that differ from the sum over the clients."""
     whole = [job for job in clients if job.jobname == ALL_CLIENTS]
     parts = [job for job in clients if job.jobname != ALL_CLIENTS]
     if len(whole) != 1 or not parts:
@@ -485,7 +503,7 @@ def _sums(clients: Sequence[PrintedJob]) -> Iterator[Contradiction]:
 
 
 def _date(document: PrintedDocument) -> Iterator[Contradiction]:
-    """Yield a date that is not the time stamp next to it, in any time zone."""
+    """Yield a printed date that differs from the time stamp next to it, whatever the time zone."""
     words = document.time.split()
     if len(words) != 5 or words[1] not in MONTHS or not document.timestamp:
         return
@@ -503,10 +521,11 @@ def _date(document: PrintedDocument) -> Iterator[Contradiction]:
 
 
 def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iterator[Contradiction]:
-    """Yield direct I/Os that the devices below never saw.
+    """Yield direct I/Os that the underlying devices did not count.
 
-    A device counts at least one request for each, or one merged into another. It also counts other
-    processes, so there may be more, never fewer. Without any count it keeps none."""
+    A device counts at least one request, or one merged request, per I/O. It also counts other
+    processes, so there may be more, never fewer. A device without any counts keeps no statistics.
+    """
     if not devices or not all(_is_direct(entry.options) for entry in entries):
         return
     seen = {

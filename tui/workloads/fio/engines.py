@@ -1,8 +1,9 @@
-"""Detect fio I/O engines that a host lacks: modules not installed, or blocked by the kernel.
+"""Detect fio I/O engines that a host cannot use: module not installed, or blocked by the kernel.
 
-A missing engine fails the job with "engine NAME not loadable"; `fio --enghelp=NAME` only loads
-it. io_uring is built in and may be refused by the kernel
-(kernel.io_uring_disabled, seccomp): one read shows it."""
+A missing engine fails the job with "engine NAME not loadable"; `fio --enghelp=NAME` only loads it.
+io_uring is built in but may be blocked by the kernel (kernel.io_uring_disabled, seccomp), which a
+single read shows.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
 
 def engines_of(job_files: Iterable[str]) -> list[str]:
-    """Return the engines of job files that a host may not have, without duplicates."""
+    """Return the engines in job files that a host may lack, without duplicates."""
     found = dict.fromkeys(
         name for text in dict.fromkeys(job_files) for name in ENGINE.findall(text)
     )
@@ -45,7 +46,7 @@ def trial_of(engine: str) -> tuple[str, ...]:
 
 
 def requirement(engine: str) -> Requirement:
-    """Return that a host's fio can load an engine."""
+    """Return the requirement that a host's fio can load an engine."""
     source = HTTP_SOURCE if engine == "http" else ""
     return Requirement(
         "fio",

@@ -1,4 +1,4 @@
-"""Export a run as fio's JSON+, per host or as a client."""
+"""Export a run as fio's JSON+, as if from one fio or from a client with servers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MIX = "rwmixread"
 
 @dataclass(frozen=True, slots=True)
 class ExportedMeasurement:
-    """One measurement: its jobs by name with their common options, and those of each host.
+    """One measurement: its jobs by name with options common to all hosts, and each host's own.
 
-    `derived`: the record has no job file, so options come from the figures.
+    `derived`: the record has no job file, so options are derived from the figures.
     """
 
     step: StepRecord
@@ -48,12 +48,12 @@ class ExportedMeasurement:
 
     @property
     def rw(self) -> str:
-        """The first job's rw, without a number after a colon: ``rw=randread:8``."""
+        """The first job's rw, without the number in ``rw=randread:8``."""
         return self.main["rw"].partition(":")[0]
 
     @property
     def stem(self) -> str:
-        """The file name that fio-plot expects: ``randread-16-4``."""
+        """File name that fio-plot expects: ``randread-16-4``."""
         return "-".join(
             file_name(part) for part in (self.rw, self.main["iodepth"], self.main["numjobs"])
         )
@@ -70,7 +70,7 @@ class ExportedMeasurement:
 
 
 def measured(record: RunRecord) -> list[ExportedMeasurement]:
-    """Return the measurements of a run that fio made. Raises UsageError when there is none."""
+    """Return the fio measurements of a run. Raises UsageError if there are none."""
     steps = [
         step
         for step in record.steps
@@ -102,7 +102,7 @@ def _measured(record: RunRecord, step: StepRecord) -> ExportedMeasurement:
 
 
 def _jobs(text: str, step: StepRecord) -> dict[str, Options]:
-    """Return the jobs of a job file; empty if it is not fio's."""
+    """Return the jobs in a job file by name; empty if it is not a fio job file."""
     try:
         sections = read_sections(text, "job file")
     except UsageError:
@@ -126,7 +126,7 @@ def _options(section: JobFileSection) -> Options:
 
 
 def _completed(given: Options, step: StepRecord) -> Options:
-    """Return options completed with those that readers expect, and the runtime in seconds."""
+    """Add options that readers of the export expect, and the runtime in seconds."""
     options = DEFAULTS | given
     runtime_s = _duration_s(given.get("runtime"))
     runtime_s = step.runtime_s or step.measured_s if runtime_s is None else runtime_s
@@ -152,7 +152,7 @@ def _duration_s(text: str | None) -> float | None:
 
 
 def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
-    """Return each job with options that are equal on all hosts, plus those that identify it."""
+    """Return each job with the options that are equal on all hosts or that identify it."""
     first, *others = hosts
 
     def same(job: str, key: str, value: str) -> bool:
@@ -165,7 +165,7 @@ def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
 
 
 def _derived(step: StepRecord) -> Options:
-    """Return options derived from the figures of a job without a saved job file."""
+    """Return options derived from the figures, for a record without a job file."""
     dirs = step.results.aggregate
     both = {"read", "write"} <= dirs.keys()
     name = next((name for name in ("read", "write", "trim") if name in dirs), "read")
@@ -180,9 +180,10 @@ def _derived(step: StepRecord) -> Options:
 
 
 def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, ExportedMeasurement]]:
-    """Yield each measurement with the folder for its files; none if their names differ without it.
+    """Yield each measurement with the folder for its files; "" if file names alone distinguish
+    them.
 
-    A folder holds the data of one picture: points that differ only in queue depth and jobs.
+    A folder contains the data of one chart: points that differ only in queue depth and jobs.
     """
     axes = [axis for axis in _axes(found) if not _told_by_name(found, axis)]
     repeats = any(each.step.repetition > 1 for each in found)
@@ -209,7 +210,7 @@ def _axes(found: Sequence[ExportedMeasurement]) -> list[str]:
 
 
 def _told_by_name(found: Sequence[ExportedMeasurement], axis: str) -> bool:
-    """Return whether files of different swept values have different names."""
+    """Return whether different values of this axis give different file names."""
     pairs = {(each.stem, each.step.point.get(axis)) for each in found}
     return len(pairs) == len({stem for stem, _ in pairs})
 
@@ -222,9 +223,8 @@ BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 
 
 def latency_json(latency: LatencyRecord | None) -> Json:
-    """Return one latency kind with percentiles and json+ bins.
-
-    Zeros, as fio prints, if nothing was counted.
+    """Return one kind of latency with percentiles and JSON+ bins; zeros, as fio prints, if there
+    are no counts.
     """
     if latency is None or not latency.n:
         return dict(NO_LATENCY)
@@ -248,7 +248,7 @@ def latency_json(latency: LatencyRecord | None) -> Json:
 def direction_json(part: DirectionRecord | None, seconds: SeriesColumns | None) -> Json:
     """Return one direction.
 
-    `seconds`: its per-second values, for fio's range, mean and deviation.
+    `seconds`: per-second values, from which fio's range, mean and deviation are computed.
     """
     part = part or DirectionRecord(ios=0, bytes=0)
     bandwidth = part.bw_bytes_per_s or 0.0
@@ -290,9 +290,8 @@ def _over_time(seconds: SeriesColumns | None, *, bandwidth: bool) -> Json:
 
 
 def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float, int]:
-    """Return minimum, maximum, mean, sample deviation and number of values.
-
-    Zeros if empty, as fio prints.
+    """Return minimum, maximum, mean, sample deviation and count; zeros, as fio prints, if there are
+    no values.
     """
     known = [value for value in values if value is not None]
     if not known:
@@ -301,7 +300,7 @@ def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float,
 
 
 def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
-    """Return the share of I/Os, in per cent, below each bound of ``latency_ns``, ``_us`` and
+    """Return the share of I/Os, in per cent, in each range of ``latency_ns``, ``_us`` and
     ``_ms``.
     """
     kept = [
@@ -332,9 +331,9 @@ def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
 def _shares(
     counts: Sequence[tuple[int, int]], unit_ns: int, bounds: Sequence[int | None], total: int
 ) -> Json:
-    """Return the shares by upper bound.
+    """Return the share of I/Os, in per cent, by upper bound.
 
-    The first bound of a unit begins where the previous unit ends.
+    The first range of a unit begins where the previous unit ends.
     """
     found: Json = {}
     for low, high in pairwise((0 if unit_ns == 1 else 1, *bounds)):
@@ -388,7 +387,7 @@ def _ended(record: RunRecord, each: ExportedMeasurement) -> datetime | None:
 
 
 def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
-    """Return all hosts as one fio with one group, or one group per job."""
+    """Return all hosts as one fio process with one group, or one group per job."""
     jobs = each.step.results.jobs or {}
     if not jobs:
         name = next(iter(each.jobs))
@@ -405,7 +404,7 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
 
 def _clients(_: RunRecord, each: ExportedMeasurement) -> Json:
     """Return the hosts as servers of one client, and "All clients" with merged percentiles, which
-    fio omits.
+    fio itself omits.
     """
     entries = [_of_host(each, host, dirs) for host, dirs in each.step.results.per_host.items()]
     over_all = _entry(each, ALL_CLIENTS, each.main, each.step.results.aggregate, None, series=True)
@@ -438,7 +437,7 @@ def _entry(
     *,
     series: bool = False,
 ) -> Json:
-    """Return one entry of ``jobs`` or ``client_stats``. `host` None: all hosts."""
+    """Return one entry of ``jobs`` or ``client_stats``; `host` None means all hosts."""
     tasks = [task for name_, task in each.step.tasks.items() if host in (None, name_)]
     seconds = _series_columns(each, host) if series else {}
     errors = [error for task in tasks for error in task.errors]

@@ -31,7 +31,7 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 
 
 def _hosts(each: ExportedMeasurement) -> list[str | None]:
-    """Return the hosts that logs are written for; without a name: all hosts together."""
+    """Return the hosts to write logs for; [None] stands for all hosts together."""
     hosts = list(each.step.results.per_host)
     return [None, *hosts] if len(hosts) > 1 else [None]
 
@@ -68,7 +68,7 @@ def _value(one: SeriesColumns, metric: str, place: int) -> int | None:
 
 
 def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
-    """Return the mean I/O size, which fio writes if a line stands for many."""
+    """Return the mean I/O size in bytes, which fio writes in lines that average many I/Os."""
     part = each.step.results.aggregate.get(one.direction)
     return round(part.bytes / part.ios) if part is not None and part.ios else 0
 

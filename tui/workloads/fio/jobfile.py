@@ -1,4 +1,4 @@
-"""The fio job file of one host: the profile's options, plus those that measuring requires."""
+"""The fio job file of one host: the profile's options and those that the measurement requires."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render(
     host_index: int,
     randseed: int | None,
 ) -> str:
-    """Return the job file as INI. With `randseed` None without a seed, for display.
+    """Return the job file of one host; for display without a seed, if `randseed` is None.
 
     Raises UsageError if a name or value is not valid in a job file.
     """
@@ -43,10 +43,7 @@ def render(
 def render_options(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
 ) -> str:
-    """Return the job file of resolved options, in their order.
-
-    What is added comes after them in [global].
-    """
+    """Return the job file of resolved options, in their order; added options follow in [global]."""
     lines = _section("global", shared, _added(shared, jobs, randseed))
     for name, own in jobs.items():
         lines += ["", *_section(_job_name(name), own, _grouping(shared, own, len(jobs)))]
@@ -58,7 +55,7 @@ def added_options(
 ) -> dict[str, str]:
     """Return the options that benchtui adds to the profile's, by name.
 
-    For the seed, a note that it differs between hosts.
+    The seed is replaced by a note that it differs between hosts.
     """
     added = _added(shared, jobs, 0)
     added |= {"randseed": OWN_SEED} if "randseed" in added else {}
@@ -80,7 +77,7 @@ def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str
 def _added(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
 ) -> dict[str, str]:
-    """Return additions to [global]: one group, both latency kinds, a seed per host."""
+    """Return the options to add to [global]: one group, both kinds of latency, a seed per host."""
     present = set(shared).union(*jobs.values())
     added = {name: value for name, value in ADDED.items() if name not in present}
     if randseed is not None and not present.intersection(_SEEDING):
@@ -90,15 +87,12 @@ def _added(
 
 
 def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> dict[str, str]:
-    """Return new_group for one of several jobs, so that each is reported separately."""
+    """Return new_group if there are several jobs, so that fio reports each separately."""
     return {} if count == 1 or "new_group" in own or "new_group" in shared else {"new_group": "1"}
 
 
 def _section(name: str, options: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
-    """Return a section.
-
-    Options that are not from the profile follow a comment.
-    """
+    """Return the lines of a section; options that are not from the profile follow a comment."""
     ours = [REMARK, *_lines(name, added)] if added else []
     return [f"[{name}]", *_lines(name, options), *ours]
 
@@ -110,7 +104,9 @@ def _lines(name: str, options: Mapping[str, str]) -> list[str]:
 
 
 def _job_name(name: str) -> str:
-    """Check the name of a job, which also names its files."""
+    """Return a job's name, which fio also uses in file names. Raises UsageError if it is
+    invalid.
+    """
     if (
         not name
         or name.lower() == "global"
@@ -137,9 +133,9 @@ def _key(job: str, option: str) -> str:
 
 
 def _value(job: str, option: str, value: str) -> str:
-    """Check a value: fio cannot escape line breaks, and ignores everything after .
+    """Return an option's value. Raises UsageError for values a job file cannot express.
 
-    Or # (parse.c).
+    fio cannot escape line breaks, and ignores everything after ; or # (parse.c).
     """
     text = str(value)
     if not text.isprintable():

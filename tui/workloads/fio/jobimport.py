@@ -1,7 +1,7 @@
 """Convert a fio job file to profiles that render the same jobs.
 
 A profile is one step, so every stonewall begins another profile, and a suite runs them in order.
-Options of a [global] apply to later jobs, not to earlier ones (fio's init.c).
+Options of a [global] section apply to later jobs only (fio's init.c).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BAD_IN_NAMES = re.compile(r"[][;#/:]|[^\x20-\U0010ffff]")
 
 @dataclass(slots=True)
 class _Reading:
-    """What is found out on the way."""
+    """State of one import: variables, problems and messages found so far."""
 
     file: str
     environ: Mapping[str, str]
@@ -77,11 +77,10 @@ class _Reading:
 def import_job(
     text: str, file: str, tag: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Imported:
-    """Return the profiles of a job file. Raises UsageError with every line that a profile cannot
-    express.
+    """Return the profiles of a job file.
 
     `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of
-    ``${NAME}``.
+    ``${NAME}``. Raises UsageError with every line that a profile cannot express.
     """
     tag = tag or default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
@@ -157,12 +156,12 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
 
 
 def is_secret(option: JobFileOption, variable: str) -> bool:
-    """Return whether a variable is a secret, by its name or its option."""
+    """Return whether a variable is a secret, judging by its name or the option that uses it."""
     return any(map(_SECRET.search, (canonical(option.name), variable.lower())))
 
 
 def _checked(section: JobFileSection, reading: _Reading) -> JobFileSection:
-    """Return a section without duplicate options and without options that only print."""
+    """Return a section without duplicate options and without options that only affect output."""
     kept: dict[str, JobFileOption] = {}
     for option in section.options:
         name = canonical(option.name)
@@ -224,10 +223,7 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
 
 
 def _expanded(option: JobFileOption, value: str, reading: _Reading) -> str | None:
-    """Return a value with its variables replaced.
-
-    None if one is a secret, or is not set.
-    """
+    """Return a value with its variables replaced; None if a variable is a secret or not set."""
     for variable in _VARIABLE.findall(value):
         if is_secret(option, variable):
             reading.secrets.add(variable)
@@ -269,7 +265,7 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
 
 
 def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[Phase]:
-    """Yield the jobs that run together; a stonewall ends a group."""
+    """Yield the jobs that run at the same time; a stonewall begins a new group."""
     shared: dict[str, JobFileOption] = {}
     jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]] = []
     for section in sections:
@@ -347,7 +343,7 @@ def _keep_file_names(
 
 
 def _with_time(phase: Phase, reading: _Reading) -> Phase:
-    """Drop options that fio ignores: a runtime of 0, and time_based without a runtime."""
+    """Drop time options that fio ignores: a runtime of 0, and time_based without a runtime."""
 
     def drop(options: dict[str, JobFileOption], name: str, why: str) -> None:
         if option := options.pop(name, None):
@@ -366,9 +362,7 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
 
 
 def _with_objects(phase: Phase, reading: _Reading) -> Phase:
-    """Drop file options from jobs on objects, and let objects be put before they are read or
-    deleted.
-    """
+    """Drop file options from jobs on objects, and add a fill if they read or delete objects."""
     from tui.workloads.fio.objects import OF_FILES
 
     jobs = [
@@ -441,7 +435,7 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
 
 
 def _check_target(options: Mapping[str, JobFileOption], reading: _Reading) -> None:
-    """Refuse a job that writes to a place that none of its options names."""
+    """Reject a job that writes to a target which none of its options names."""
     from tui.workloads.fio.body import TRIMS, WRITES
 
     engine, mode = options.get("ioengine"), options.get("rw")

@@ -1,4 +1,6 @@
-"""A stock fio job file as sections with lines. Read as fio's init.c and parse.c read it; pure."""
+"""Parse a stock fio job file into sections with line numbers, as fio's init.c and parse.c do.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ MAX_JOBS = 1000
 
 @dataclass(frozen=True, slots=True)
 class JobFileOption:
-    """One option as written. `value` is None without ``=``."""
+    """One option as written; `value` is None if it has no ``=``."""
 
     name: str
     value: str | None
@@ -32,7 +34,9 @@ class JobFileSection:
 
     @property
     def shared(self) -> bool:
-        """Whether its options apply to later jobs: fio compares only the first six letters."""
+        """Whether it is a [global] section, whose options apply to later jobs; fio compares only
+        six letters.
+        """
         return self.name.startswith("global")
 
 
@@ -66,7 +70,7 @@ def read_sections(text: str, file: str) -> list[JobFileSection]:
 
 
 def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) without comments and blanks: fio drops text after ``;`` or ``#``
+    """Yield (number, line) without comments and blank lines; fio drops text after ``;`` or ``#``
     anywhere.
     """
     for number, line in enumerate(text.split("\n"), 1):
@@ -75,7 +79,7 @@ def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def first_comment(text: str) -> str:
-    """Return the comment at the begin of the file, or an empty text."""
+    """Return the comment at the start of the file; empty if there is none."""
     for line in text.split("\n"):
         bare = line.strip()
         if bare and not bare.startswith((";", "#")):

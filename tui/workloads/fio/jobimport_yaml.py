@@ -1,4 +1,4 @@
-"""The YAML of an imported job: options that are often changed become parameters, others stay as
+"""Write the YAML of an imported job: frequently changed options become parameters, others stay as
 written.
 """
 
@@ -41,7 +41,7 @@ _FILE_OPERATIONS = {"filecreate": "create", "filestat": "stat", "filedelete": "r
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Data shared by all profiles of one import."""
+    """Data that all profiles of one import share."""
 
     tag: str
     title: str
@@ -50,7 +50,7 @@ class Import:
 
 @dataclass(slots=True)
 class ImportedJob:
-    """A job under its name in the profile; options by fio's own names."""
+    """A job under its name in the profile, with options by fio's own names."""
 
     name: str
     options: dict[str, JobFileOption]
@@ -59,7 +59,7 @@ class ImportedJob:
 
 @dataclass(slots=True)
 class Phase:
-    """Jobs that run together. `homeless`: those without a directory for their files."""
+    """Jobs that run at the same time. `homeless`: jobs without a directory for their files."""
 
     shared: dict[str, JobFileOption]
     jobs: list[ImportedJob]
@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(slots=True)
 class _Sheet:
-    """Parameters found so far, and the text of every option."""
+    """Parameters found so far, and the text of each option."""
 
     phase: Phase
     environ: Mapping[str, str]
@@ -81,15 +81,15 @@ class _Sheet:
 
 
 def write_suite(about: Import, members: Sequence[str]) -> str:
-    """Return the YAML of the suite that runs profiles in order."""
+    """Return the YAML of the suite that runs the profiles in order."""
     lines = [*_head(about, "suite"), "", "suite:", *(f"  - {member}" for member in members)]
     return "\n".join(lines) + "\n"
 
 
 def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: str) -> str:
-    """Return the YAML of jobs that run together.
+    """Return the YAML profile of jobs that run at the same time.
 
-    Raises UsageError that points at lines of the job file.
+    Raises UsageError with lines of the job file.
     """
     sheet = _Sheet(phase, environ)
     _name_variables(sheet, file)
@@ -116,7 +116,9 @@ def _every_option(phase: Phase) -> Iterator[JobFileOption]:
 
 
 def _name_variables(sheet: _Sheet, file: str) -> None:
-    """Make a parameter of each ``${NAME}``, of the kind of the option whose whole value it is."""
+    """Make each ``${NAME}`` a parameter; its kind comes from an option that has it as the whole
+    value.
+    """
     problems = []
     for option in _every_option(sheet.phase):
         for variable in _VARIABLE.findall(option.value or ""):
@@ -146,7 +148,9 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
 
 
 def _loosen(sheet: _Sheet, variable: str) -> None:
-    """Keep a value as typed if it is also part of another one."""
+    """Change a variable's parameter to kind text, because an option has it as only a part of its
+    value.
+    """
     name = sheet.variables[variable]
     if sheet.params[name].kind == "secret":
         return
@@ -178,7 +182,7 @@ def _add(sheet: _Sheet, name: str, param: Param) -> str:
 
 
 def _name_params(sheet: _Sheet) -> None:
-    """Make parameters of options that people change, if the profile has a single value of them."""
+    """Make parameters of frequently changed options that have a single value in the profile."""
     phase = sheet.phase
     if phase.homeless:
         param = Param(
@@ -206,7 +210,7 @@ def _name_params(sheet: _Sheet) -> None:
 
 
 def _same_text(kind: ParamKind, value: str) -> bool:
-    """Leave paths alone that would change when normalised for fio."""
+    """Return whether a value stays the same when its kind of parameter is normalised for fio."""
     return (
         kind not in ("path", "directory", "device")
         or parse_param(Param(default=value, kind=kind), value) == value
@@ -273,7 +277,7 @@ def _option_text(sheet: _Sheet, option: JobFileOption) -> str:
 
 
 def _escaped(sheet: _Sheet, value: str) -> str:
-    """Return a value with its variables as placeholders, and its own braces doubled."""
+    """Return a value with variables as placeholders and literal braces doubled."""
     parts = _VARIABLE.split(value)
     for index, part in enumerate(parts):
         doubled = part.replace("{", "{{").replace("}", "}}")
@@ -344,7 +348,7 @@ def _is_big(block: str) -> bool:
 
 
 def _check(text: str, phase: Phase, file: str) -> None:
-    """Load the written profile; report its errors at the lines of the job file."""
+    """Load the written profile; raise UsageError with the job file's lines if it is invalid."""
     from tui.model.profile_load import load_profile
 
     try:

@@ -1,4 +1,4 @@
-"""Files that a fio job uses, and the job file that lays them out."""
+"""Files that fio jobs use, and the job file that lays them out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def files_of(
 ) -> tuple[list[FileSpec], list[str]]:
     """Return all files that jobs will use, without duplicates, and the directories they need.
 
-    Paths are absolute. Devices are listed with the bytes used of them, 0 for the whole device.
-    Raises UsageError if names are not known before the run, and, if `strict`, if sizes are not.
+    Paths are absolute. Devices are listed with the number of bytes used, 0 for the whole device.
+    Raises UsageError if names, or with `strict` sizes, are unknown before the run.
     """
     sizes: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -46,18 +46,18 @@ def files_of(
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
-    """Return the smaller of two offsets, None if one is unknown."""
+    """Return the smaller of two offsets; None if either is unknown."""
     return None if one is None or other is None else min(one, other)
 
 
 def split_list(text: str) -> list[str]:
-    """Split a ``:`` list of names; ``\\:`` is a colon in a name (fio options.c, get_next_str)."""
+    """Split a ``:`` list of names; ``\:`` is a literal colon (fio options.c, get_next_str)."""
     parts = re.split(r"(?<!\\):+", text.strip().lstrip(":"))
     return [part.replace("\\:", ":") for part in parts if part]
 
 
 def escape(path: str) -> str:
-    """Return a path as one name of a ``:`` list."""
+    """Return a path as one name of a ``:`` list, with colons escaped."""
     return path.replace(":", "\\:")
 
 
@@ -77,7 +77,7 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
 def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Iterator[FileSpec]:
     """Yield the files of ``filename``, which all workers share.
 
-    A name given twice gets twice the share of size.
+    A name given twice gets twice the share of the size.
     """
     sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
     for worker in range(job.numjobs if job.get("offset_increment") else 1):
@@ -86,7 +86,10 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
 
 
 def _named_files(job: JobOptions) -> list[str]:
-    """Return the paths of ``filename``: [global] and job add up, all in the first directory."""
+    """Return the paths of ``filename``.
+
+    Names of [global] and job add up; all are in the first directory.
+    """
     found: list[str] = []
     for level in (job.shared, job.own):
         if "filename" in level:
@@ -125,7 +128,7 @@ def _check_plain(job: JobOptions, path: str) -> None:
 
 
 def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
-    """Yield the files of ``filename_format``: one set per worker, directories in rotation."""
+    """Yield the files of ``filename_format``: one set per worker, rotating over the directories."""
     count = job.count("nrfiles")
     template = job.get("filename_format") or DEFAULT_FORMAT
     directories = _directories(job, job.get("directory"))
@@ -155,7 +158,7 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
 
 
 def _numbers_only_names(template: str) -> bool:
-    """Return whether a worker's files are in one directory and differ only by number."""
+    """Return whether a worker's files share a directory and differ only by number."""
     folder, _, name = template.lower().rpartition("/")
     return FILE_NUMBER not in folder and name.count(FILE_NUMBER) == 1
 
@@ -163,7 +166,9 @@ def _numbers_only_names(template: str) -> bool:
 def _numbered_files(
     job: JobOptions, directories: Sequence[str], template: str, count: int
 ) -> Iterator[FileSpec]:
-    """Yield one path for all files of each worker: there may be millions."""
+    """Yield one numbered path per worker that stands for all of its files, which may be
+    millions.
+    """
     names = [file_name(template, job.name, worker, FILE_NUMBER) for worker in range(job.numjobs)]
     paths = [
         _absolute(job, directories[worker % len(directories)], name)
@@ -175,9 +180,8 @@ def _numbered_files(
 
 
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:
-    """Return the error for a format that gives two workers the same file.
-
-    Fio gives the second none.
+    """Return the error for a format that gives two workers the same file, of which fio gives the
+    second none.
     """
     return UsageError(
         f"job {job.name}: filename_format={template} must contain $jobnum, so that each of the"
@@ -186,9 +190,8 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
 
 
 def file_name(template: str, job: str, worker: int, number: int | str) -> str:
-    """Return the file name of a ``filename_format`` (fio init.c, make_filename.
-
-    Case-insensitive keywords).
+    """Return the file name of a ``filename_format``; its keywords are case-insensitive (fio init.c,
+    make_filename).
     """
     values = {"jobname": job, "jobnum": str(worker), "filenum": str(number)}
     return re.sub(
@@ -200,7 +203,7 @@ def file_name(template: str, job: str, worker: int, number: int | str) -> str:
 
 
 class _FileSizes:
-    """Computes the full sizes of one worker's files (fio filesetup.c, setup_files)."""
+    """Computes the full file sizes of one job's workers (fio filesetup.c, setup_files)."""
 
     def __init__(self, job: JobOptions, count: int, *, strict: bool, device: bool) -> None:
         self._count = count
@@ -216,7 +219,7 @@ class _FileSizes:
         self._check_room()
 
     def of_worker(self, worker: int) -> list[int]:
-        """Return the sizes of the files of one worker, in bytes; 0 is unknown."""
+        """Return the sizes of one worker's files in bytes; 0 means unknown."""
         if self._fixed is not None:
             return [self._fixed] * self._count
         if self._total is None:
@@ -229,9 +232,8 @@ class _FileSizes:
         ]
 
     def start(self, worker: int) -> int | None:
-        """Return where a worker begins in each of its files, in bytes.
-
-        None if only the host can tell.
+        """Return the byte offset at which a worker begins in each of its files; None if only the
+        host knows.
         """
         if any(
             (self._job.get(option) or "").endswith(OF_THE_TARGET)
@@ -255,8 +257,8 @@ class _FileSizes:
             )
 
     def _check_room(self) -> None:
-        """Raise UsageError if a worker has less than one block of a file: fio fails with "blocksize
-        too large".
+        """Raise UsageError if a worker's share of a file is less than one block, which fio rejects
+        ("blocksize too large").
         """
         if self._job.makes_no_data:
             return
@@ -282,7 +284,9 @@ class _FileSizes:
 
 
 def _smallest_block(job: JobOptions) -> int:
-    """Return the smallest block size: fio gives a remainder to the first files in such blocks."""
+    """Return the smallest block size; fio spreads a remainder over the first files in such
+    blocks.
+    """
     text = job.get("bs") or job.get("bsrange") or "4k"
     blocks = [job_part for part in text.split(",") for job_part in part.split("-") if job_part]
     sizes = [JobOptions(job.name, {}, {"bs": block}).size("bs") or 4096 for block in blocks]
@@ -290,9 +294,8 @@ def _smallest_block(job: JobOptions) -> int:
 
 
 def unique(files: Iterable[FileSpec]) -> dict[str, int]:
-    """Return sizes by path, the largest if a path occurs twice.
-
-    Without devices and empty files.
+    """Return file sizes by path, the largest if a path occurs twice, without devices and empty
+    files.
     """
     sizes: dict[str, int] = {}
     for spec in files:
@@ -339,9 +342,9 @@ class _Section:
 def layout_job(files: Sequence[FileSpec]) -> str:
     """Return the job file that lays out these files: at most 16 at a time, buffered, each fsynced.
 
-    A file reaches its full size only with its last byte: what does not fill a whole block is
-    written after all whole blocks. Devices and files of size 0 are left out. Without anything to
-    write, the text has no job. Raises UsageError for a path that no job file can hold.
+    A file reaches its full size only with its last byte: a remainder smaller than a block is
+    written after all whole blocks. Devices and empty files are left out; if nothing is left, the
+    text has no job. Raises UsageError for a path that a job file cannot express.
     """
     groups = by_size(files)
     bodies = [
@@ -363,7 +366,7 @@ def layout_job(files: Sequence[FileSpec]) -> str:
 
 
 def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
-    """Return the number of sections per size: at most 16 in total, unless there are more sizes."""
+    """Return the number of sections per size: at most 16 in total, but at least one per size."""
     total = sum(map(len, groups.values()))
     spare = max(MAX_PARALLEL - len(groups), 0)
     return {
@@ -372,7 +375,7 @@ def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
 
 
 def _bodies(size: int, paths: Sequence[str], count: int) -> list[_Section]:
-    """Return the sections that write whole blocks of files of one size."""
+    """Return the sections that write the whole blocks of files of one size."""
     return [_Section(size, paths[start::count], 0, min(size, BLOCK)) for start in range(count)]
 
 
@@ -392,7 +395,7 @@ def _lines(number: int, section: _Section, *, waits: bool) -> list[str]:
 def job_name(path: str) -> str:
     """Return a path in job file syntax.
 
-    fio cannot read some paths (parse.c, strip_blank_end).
+    Raises UsageError for a path that fio cannot read (parse.c, strip_blank_end).
     """
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
         raise UsageError(

@@ -1,9 +1,10 @@
-"""fio's logs that were kept: bandwidth, IOPS and latencies of each I/O or of intervals, and
-histograms of intervals.
+"""Import saved fio logs: bandwidth, IOPS and latencies per I/O or interval, histograms per
+interval.
 
 A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns;
-the block size of an interval is 0. A row of a histogram has the counts of all buckets since the row
-before in place of the value."""
+the block size of an interval is 0. A histogram row has the counts of all buckets since the row
+before instead of the value.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ MOST = 2**64  # fio counts in 64 bits
 class LogSecond:
     """One direction in one second.
 
-    `weight` is that of the mean latencies summed in `waited`.
+    `waited` is a weighted sum of mean latencies; `weight` is the sum of the weights.
     """
 
     ios: float = 0.0
@@ -62,7 +63,7 @@ Seconds = dict[tuple[str, int], LogSecond]  # by direction and second
 
 
 def kept_logs(files: Sequence[KeptFile]) -> list[KeptLog]:
-    """Return the data of logs, grouped by name and host.
+    """Return the results of logs, one per name and host.
 
     Raises UsageError with the line of an invalid row.
     """
@@ -106,7 +107,9 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
 
 
 def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
-    """Return until when logs are complete: fio drops the interval in which a job ended."""
+    """Return the time in ms up to which all logs have data; fio drops the interval in which a job
+    ended.
+    """
     rates = [rows for kind, rows in told if kind in ("iops", "bw")] or [rows for _, rows in told]
     ends = [rows[-1][0] for rows in rates]
     steps = [
@@ -151,7 +154,7 @@ def _second(seconds: Seconds, row: Row, at_ms: float) -> LogSecond:
 
 
 def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: bool) -> None:
-    """Count I/Os one by one."""
+    """Add I/Os from a log with one row per I/O."""
     for row in rows:
         second = _second(seconds, row, row[0] - begun_ms)
         second.ios += 1
@@ -162,10 +165,10 @@ def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: b
 
 
 def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float, float]]:
-    """Yield rows with begin and end of their interval, in ms from the begin.
+    """Yield each row with start and end of its interval, in ms since the start of the load.
 
-    fio writes no row for an interval without I/O (stat.c, __add_samples): one after a gap is as
-    long as the others.
+    fio writes no row for an interval without I/O (stat.c, __add_samples); an interval after a gap
+    has the usual length.
     """
     usual = _usual_ms(rows)
     before: dict[int, float] = {}
@@ -177,7 +180,7 @@ def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float,
 
 
 def _usual_ms(rows: Sequence[Row]) -> float:
-    """Return the median distance of rows of one direction; infinite with one row."""
+    """Return the median distance in ms between rows of one direction; infinite for a single row."""
     steps: list[float] = []
     for direction in {row[2] for row in rows}:
         ends = [row[0] for row in rows if row[2] == direction]
@@ -188,7 +191,7 @@ def _usual_ms(rows: Sequence[Row]) -> float:
 def _take_intervals(
     seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str
 ) -> None:
-    """Spread interval figures over their seconds, up to the end of the shortest log."""
+    """Spread interval values over their seconds, up to the end of the shortest log."""
     for row, start, over in _intervals(rows, begun_ms):
         at, end = start, min(over, length_ms)
         while at < end:
@@ -204,9 +207,9 @@ def _take_intervals(
 
 
 def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> None:
-    """Add histograms to the second at the middle of their interval.
+    """Add each histogram to the second at the middle of its interval.
 
-    Coarse ones at the middle of each group.
+    Coarse buckets count at the middle of their group.
     """
     for row, start, end in _intervals(rows, begun_ms):
         coarse = max(1, PLAT_BUCKETS // max(1, len(row) - 4))
@@ -218,7 +221,7 @@ def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> No
 
 
 def _samples(seconds: Seconds, begun_ms: int, end_ms: int) -> Iterator[Sample]:
-    """Yield a sample per second; if only means are known, one bucket has all the I/Os."""
+    """Yield one sample per second; if only means are known, one bucket contains all I/Os."""
     for second in sorted({second for _, second in seconds}):
         until_ms = min((second + 1) * 1000, max(end_ms, second * 1000 + 1))
         dirs = {
@@ -249,7 +252,7 @@ def _sample(told: LogSecond) -> DirectionSample:
 
 
 def _result(seconds: Seconds, length_s: float, begun_ms: int, *, exact: bool) -> HostResult:
-    """Return the total result of logs; interval counts are only as exact as their rates."""
+    """Return the total over all logs; with interval logs, counts are only as exact as the rates."""
     parts: dict[str, list[LogSecond]] = {}
     for (name, _), second in seconds.items():
         parts.setdefault(name, []).append(second)

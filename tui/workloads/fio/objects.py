@@ -1,10 +1,9 @@
-"""Objects that fio's http engine puts, gets and deletes: their names, what it would miscount, how
-they are put first.
+"""Objects that fio's http engine puts, gets and deletes: names, miscounts, how they are put first.
 
-Seen in engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a
-GET or DELETE that is answered with 404 counts as done, in a bucket that does not exist too; a flush
-is an error; after its first DELETE a worker sends every PUT as DELETE; any other status than 2xx
-ends the job with EIO, and its number is on stderr alone.
+From engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a GET
+or DELETE answered with 404 counts as done, even in a bucket that does not exist; a flush is an
+error; after its first DELETE a worker sends every PUT as DELETE; any other status than 2xx ends the
+job with EIO, and the status is only on stderr.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ OFF = (None, "", "0", "none", "random", "sequential")
 
 
 def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
-    """Yield (option, reason) that fio's http engine cannot do, or would count without doing."""
+    """Yield (option, reason) for I/O that fio's http engine cannot do, or counts without doing."""
     if not job.on_objects:
         return
     for name in SECRETS:
@@ -114,7 +113,7 @@ def object_sets(job: JobOptions) -> list[ObjectSet]:
 
 
 def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
-    """Yield the name of each file of a job and of how many objects it is made.
+    """Yield the name of each of a job's files, and the number of its objects.
 
     Raises UsageError.
     """
@@ -149,7 +148,7 @@ def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
 
 
 def _file_bytes(job: JobOptions, files: int) -> int:
-    """Return the bytes of each file. Raises UsageError."""
+    """Return the size of each file in bytes. Raises UsageError."""
     whole, each = job.size("size"), job.size("filesize")
     if each is None and whole is None:
         raise _unplanned(job, "set size or filesize: it gives the number of objects")
@@ -157,7 +156,7 @@ def _file_bytes(job: JobOptions, files: int) -> int:
 
 
 def _split(job: JobOptions, name: str) -> tuple[str, str]:
-    """Return host, bucket and key: the first part of a path is the bucket."""
+    """Return (host/bucket, key) of a name; the first part of its path is the bucket."""
     if not name.startswith("/") or "$" in name:
         allowed = "must start with / and use no variables except $jobname, $jobnum and $filenum"
         raise _unplanned(job, f"object name '{name}': {allowed}")
@@ -171,12 +170,14 @@ def _unplanned(job: JobOptions, why: str) -> UsageError:
 
 
 def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:
-    """Return the objects of the jobs of one host. Raises UsageError."""
+    """Return the objects of all jobs of one host. Raises UsageError."""
     return [each for job in jobs if job.on_objects for each in object_sets(job)]
 
 
 def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
-    """Raise UsageError if objects are read or deleted that no step puts: fio counts them."""
+    """Raise UsageError if the plan reads or deletes objects that it never puts: fio counts these as
+    done.
+    """
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
         told = (
@@ -201,9 +202,8 @@ NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "fil
 
 
 def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> list[HostTask]:
-    """Return what each host does to put all objects of these tasks.
-
-    Shared objects are put by the first host.
+    """Return one task per host that puts all objects of these tasks; the first host puts shared
+    objects.
     """
     seen: set[tuple[str, str]] = set()
     by_host: dict[str, list[HostTask]] = {}
@@ -244,9 +244,7 @@ def _fill_task(
 
 
 def _jobs_of(text: str) -> list[JobOptions]:
-    """Return the jobs of a benchtui job file with the options that name their objects and the
-    store.
-    """
+    """Return the jobs in a job file of benchtui, with the options that define objects and store."""
     of_all: Mapping[str, object] = table()["options"]
     return [
         JobOptions(

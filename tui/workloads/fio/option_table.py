@@ -1,4 +1,4 @@
-"""fio's options, their values, and what each can access on a host (fio_options.json)."""
+"""fio's options, their values, and what each can access on a host (from fio_options.json)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tui.model.quantities import (
 )
 
 Reach = Literal["load", "places", "targets", "access", "own", "refused"]
-"""load: shapes the I/O. places: files and devices, which the plan lists. targets: images, pools and
-URLs, past any file of the host; the plan lists them too. access: how an engine connects and logs
-in. own: a name in the private directory that benchtui starts fio in, or in the control groups.
-refused: the rest."""
+"""Kinds of access. load: shapes the I/O. places: files and devices, listed in the plan. targets:
+images, pools and URLs outside the host's file systems, also listed in the plan. access: connection
+and login of an engine. own: a name in the private directory where benchtui starts fio, or in the
+control groups. refused: everything else.
+"""
 
 # Never with any value, by fio's own name.
 UNSEEN = {
@@ -64,7 +65,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "dfs": ("cont",),
     "libiscsi": ("filename",),
 }
-"""Engines whose data lies past any file of the host, and the options that say where."""
+"""Engines whose data is outside the host's file systems, and the options that name its location."""
 ACCESS = (
     "pool", "svcl", "object_class", "brick", "http_host", "http_user", "http_pass", "http_s3_key",
     "http_s3_keyid",
@@ -132,16 +133,16 @@ _PATTERNS = ("verify_pattern", "buffer_pattern")
 
 
 def reach_of(name: str, kind: str) -> Reach | None:
-    """Return what an option, by fio's own name, can access; `kind` is its type in the table.
+    """Return what an option can access, by fio's own name; None if unknown.
 
-    None: unknown.
+    `kind` is its type in the table.
     """
     found = _CLASSES.get(name)
     return found or (None if kind == "text" else "load")
 
 
 def reach_of_engine(engine: str) -> Reach | None:
-    """Return what a built-in engine can access; None: unknown."""
+    """Return what a built-in engine can access; None if unknown."""
     classes: tuple[tuple[Reach, Container[str]], ...] = (
         ("load", ENGINES_OF_NOTHING), ("access", ENGINES_OF_NETWORKS), ("places", ENGINES_OF_FILES),
         ("targets", TARGETS), ("refused", UNSEEN_ENGINES),
@@ -152,7 +153,9 @@ def reach_of_engine(engine: str) -> Reach | None:
 def target_problem(
     engine: str, *, external: bool, writes: bool, names: Container[str]
 ) -> str | None:
-    """Return why a job outside the host's files is refused: no option names the target."""
+    """Return why a job outside the host's file systems is refused: no option names the target. None
+    if allowed.
+    """
     named_by = IN_A_FILE if external else TARGETS.get(engine, ())
     if not writes or not named_by or any(name in names for name in named_by):
         return None
@@ -183,7 +186,7 @@ def reach_problem(name: str, text: str) -> str | None:
 
 
 def is_log(name: str) -> bool:
-    """Tell whether an option names a log that fio writes."""
+    """Return whether an option names a log file that fio writes."""
     return name.startswith("write_") and name.endswith("log")
 
 
@@ -260,7 +263,7 @@ def by_name() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def canonical_names() -> dict[str, str]:
-    """Return the canonical name of each alias, and of each name."""
+    """Return fio's own name by alias or name."""
     found: dict[str, str] = {}
     for options in (table()["engine_options"], table()["options"]):
         for name, option in options.items():
@@ -276,9 +279,8 @@ def is_external(engine: str) -> bool:
 
 
 def canonical(name: str) -> str:
-    """Return fio's own name of an option given by name or alias.
-
-    An unknown name is returned unchanged.
+    """Return fio's own name of an option given by name or alias; unknown names are returned
+    unchanged.
     """
     return canonical_names().get(name, name)
 
@@ -299,7 +301,7 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
 
 
 def option_problem(name: str, text: str) -> str | None:
-    """Return why fio would refuse or misread a value; None if no reason is known.
+    """Return why fio would reject or misread a value; None if no reason is known.
 
     `text` has no placeholders.
     """
@@ -327,7 +329,7 @@ def option_problem(name: str, text: str) -> str | None:
 
 
 def engine_problem(text: str) -> str | None:
-    """Return why an ioengine cannot be one, or None."""
+    """Return why an ioengine is invalid; None if it is valid."""
     engines = table()["engines"]
     if text in engines or is_external(text):
         return None
@@ -354,7 +356,9 @@ def _choice_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _int_problem(option: dict[str, Any], text: str) -> str | None:
-    """Check an integer: size suffixes, and up to three values by direction (bs=4k,8k)."""
+    """Return why an integer is invalid; size suffixes and up to three values by direction
+    (bs=4k,8k) are allowed.
+    """
     parts = text.split(",") if option.get("parts") else [text]
     for part in parts:
         if part == "" and len(parts) > 1:
@@ -398,14 +402,18 @@ def _size_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _misread_size(text: str) -> str | None:
-    """Check a size that fio misreads: 4KiB as 4000, 1.5g as 1 (parse.c, get_mult_bytes)."""
+    """Return why fio misreads a size, such as 4KiB as 4000 or 1.5g as 1 (parse.c, get_mult_bytes);
+    None if it does not.
+    """
     if text.startswith(("-", "0x", "0X")) or _FIO_SIZE.fullmatch(text):
         return None
     return f"found {shown(text)}, which fio misreads; write {plain_size(parse_size(text))}"
 
 
 def _range_problem(option: dict[str, Any], text: str) -> str | None:
-    """Check one end of a range, or up to three ranges by direction."""
+    """Return why a range end, or one of up to three ranges by direction, is invalid; None if
+    valid.
+    """
     return next(
         (found for part in re.split("[-,:]", text) if (found := _size_problem(option, part))), None
     )
@@ -416,7 +424,9 @@ def _zone_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _time_problem(_option: dict[str, Any], text: str) -> str | None:
-    """Check a time: fio reads 1h30m and 5min as microseconds (parse.c, get_mult_time)."""
+    """Return why fio misreads a time, such as 1h30m or 5min as microseconds (parse.c,
+    get_mult_time); None if it does not.
+    """
     try:
         seconds = parse_duration(text)
     except ValueError:

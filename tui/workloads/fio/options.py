@@ -128,14 +128,14 @@ _RANGE = re.compile(r"[-:]")
 
 
 class JobOptions(Struct, frozen=True):
-    """Options of one job as fio sees them: [global], overridden by its own."""
+    """Options that apply to one job: its own, and those of [global]."""
 
     name: str
     shared: Mapping[str, str]
     own: Mapping[str, str]
 
     def get(self, option: str) -> str | None:
-        """Return a value as text, None when it is not set."""
+        """Return an option's value as text; None if it is not set."""
         names = [name for name in (option, ALIASES.get(option)) if name]
         found = (
             level[name] for level in (self.own, self.shared) for name in names if name in level
@@ -144,7 +144,7 @@ class JobOptions(Struct, frozen=True):
         return None if value is None else str(value).strip()
 
     def flag(self, option: str, *, default: bool = False) -> bool:
-        """Return a boolean; an option without a value is set."""
+        """Return a boolean option; an option without a value is true."""
         value = self.get(option)
         return default if value is None else value.lower() not in _FALSE
 
@@ -159,9 +159,9 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a whole number") from None
 
     def size(self, option: str) -> int | None:
-        """Return bytes, the larger end of a range.
+        """Return a size in bytes, the larger end of a range.
 
-        None if unset, or if only the host can tell: %, zones.
+        None if unset, or if only the host knows it (%, zones).
         """
         value = self.get(option)
         if value is None or value.endswith(OF_THE_TARGET):
@@ -172,7 +172,7 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a size such as 4G, or a range 4k-1M") from None
 
     def seconds(self, option: str) -> float:
-        """Return seconds, the longer end of a range, 0 if unset."""
+        """Return a time in seconds, the longer end of a range; 0 if unset."""
         value = self.get(option)
         if not value:
             return 0.0
@@ -182,7 +182,7 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a duration such as 300s") from None
 
     def wrong(self, option: str, value: str, allowed: str) -> UsageError:
-        """Return the error of a value that cannot be planned."""
+        """Return the error for a value that cannot be planned."""
         return UsageError(f"job {self.name}: {option}={value}: expected {allowed}")
 
     @property
@@ -192,25 +192,22 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files of the host.
-
-        Unknown for engines loaded from a file.
-        """
+        """Whether the engine uses no files of the host; unknown for engines loaded from a file."""
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
     def on_objects(self) -> bool:
-        """Whether each block is an object of a store: tui/workloads/fio/objects.py."""
+        """Whether each block is an object in a store (tui/workloads/fio/objects.py)."""
         return self.engine == "http"
 
     @property
     def harmless(self) -> bool:
-        """Whether the engine stores nothing anywhere."""
+        """Whether the engine stores no data anywhere."""
         return self.engine in HARMLESS_ENGINES
 
     @property
     def makes_no_data(self) -> bool:
-        """Whether the job only creates, stats or removes files, whatever their size."""
+        """Whether the job only creates, stats or removes files, without I/O to their data."""
         return self.engine in FILE_OPERATIONS and (
             self.engine == "filecreate" or self.flag("create_on_open")
         )
@@ -227,14 +224,13 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def in_flight(self) -> int:
-        """Maximum I/Os of this job in flight."""
+        """Maximum number of the job's I/Os in flight."""
         return self.numjobs * (1 if self.engine in SYNC_ENGINES else max(self.count("iodepth"), 1))
 
     @property
     def keeps_no_depth(self) -> bool:
-        """Whether iodepth is ineffective (init.c caps it at 1 for FIO_SYNCIO).
-
-        Offloaded I/O has threads for it.
+        """Whether iodepth has no effect (init.c caps it at 1 for FIO_SYNCIO), unless I/O is
+        offloaded to threads.
         """
         return not self.queues and self.get("io_submit_mode") != "offload"
 
@@ -251,7 +247,7 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Directions that fio reports for this job: `mixed` with unified_rw_reporting."""
+        """Directions that fio reports for this job; `mixed` with unified_rw_reporting."""
         unified = (self.get("unified_rw_reporting") or "none").lower()
         found = ("mixed",) if unified in ("1", "mixed") else self.access
         return (*found, "sync") if self.syncs else found
@@ -271,12 +267,12 @@ class JobOptions(Struct, frozen=True):
 def job_options(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]
 ) -> list[JobOptions]:
-    """Return the jobs of a job file in their order."""
+    """Return the options of each job of a job file, in order."""
     return [JobOptions(name, shared, own) for name, own in jobs.items()]
 
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:
-    """Return the jobs of a benchtui job file with all options, [global] first, by fio's names."""
+    """Return the jobs in a job file of benchtui, with all options, by fio's own names."""
     shared: dict[str, str] = {}
     jobs: list[JobOptions] = []
     for section in read_sections(text, "job file"):
@@ -289,7 +285,7 @@ def jobs_of_job_file(text: str) -> list[JobOptions]:
 
 
 def depth_in_vain(job: JobOptions) -> str:
-    """Return a note on a queue depth that the engine does not keep; empty if it does."""
+    """Return a note if the engine does not keep the queue depth; else ""."""
     if not job.keeps_no_depth or job.count("iodepth") <= 1:
         return ""
     return f"iodepth has no effect with {job.engine}: it is synchronous"
@@ -301,12 +297,14 @@ RATED = ("read", "write", "trim")  # the order of fio's lists: rate_iops=500,100
 
 
 def job_loads(jobs: Sequence[JobOptions]) -> list[JobLoad]:
-    """Return the jobs of one host."""
+    """Return the loads of one host's jobs in common terms."""
     return [_load(job, wave) for wave, together in enumerate(waves(jobs)) for job in together]
 
 
 def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
-    """Return the jobs that run together: one with stonewall waits for all earlier ones."""
+    """Return groups of jobs that run at the same time; a job with stonewall waits for all earlier
+    ones.
+    """
     found: list[list[JobOptions]] = []
     for job in jobs:
         if not found or job.flag("stonewall"):
@@ -364,10 +362,11 @@ def _repeats_draws(job: JobOptions) -> bool:
 
 
 def _redrawn_bytes(job: JobOptions) -> int | None:
-    """Return the bytes of a pass, where each begins with the same seeds; None: there is one pass.
+    """Return the bytes of a pass if several passes start from the same seeds; None if there is one
+    pass.
 
-    fio seeds its generators anew for each of its `loops`, and for each pass over its files when
-    io_size is more than they hold; time_based alone does not.
+    fio seeds its generators anew for each of its `loops`, and for each pass over its files if
+    io_size exceeds their size; time_based alone does not.
     """
     size, amount = job.size("size"), job.size("io_size")
     again = job.count("loops", 1) > 1 or (size and amount and amount > size)
@@ -377,7 +376,9 @@ def _redrawn_bytes(job: JobOptions) -> int | None:
 
 
 def _block(job: JobOptions) -> int | None:
-    """Return the size of each I/O if all have the same: no range, no mix, no directions."""
+    """Return the I/O size in bytes if it is the same for all I/Os (no range, mix or per-direction
+    sizes); else None.
+    """
     given = job.get("bs") or "4k"
     several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
     return None if several else job.size("bs") or 4096
@@ -386,7 +387,7 @@ def _block(job: JobOptions) -> int | None:
 def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
     """Return the I/O sizes by direction.
 
-    Lists are for read, write and trim, the last value for the rest.
+    Lists are for read, write and trim; the last value applies to the rest.
     """
     if job.count("num_range", 1) > 1:
         return {}
@@ -405,13 +406,13 @@ def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
 
 
 def _range(given: str) -> tuple[BlockShare, ...]:
-    """Return the sizes of `4k` or `4k-64k`. Raises ValueError."""
+    """Return the I/O sizes of a value such as `4k` or `4k-64k`. Raises ValueError."""
     sizes = [parse_size(part) for part in _RANGE.split(given) if part]
     return (BlockShare(min(sizes), max(sizes), 1.0),) if sizes else ()
 
 
 def _split(given: str) -> tuple[BlockShare, ...]:
-    """Return the sizes of `4k/10:64k/50:32k/`; sizes without a percentage share the rest.
+    """Return the I/O sizes of `4k/10:64k/50:32k/`; sizes without a percentage share the rest.
 
     Raises ValueError.
     """
@@ -426,10 +427,7 @@ def _split(given: str) -> tuple[BlockShare, ...]:
 
 
 def _range_bytes(job: JobOptions) -> int | None:
-    """Return the range of one file that a worker's I/O covers, in bytes.
-
-    None if only the host knows.
-    """
+    """Return how many bytes of one file a worker's I/O covers; None if only the host knows."""
     if job.get("zonemode") not in (None, "none"):
         return None
     whole = job.size("size")
@@ -441,9 +439,9 @@ UNCOUNTED = ("ramp_time", "ramp_size", "verify", "read_iolog", "fill_device", "f
 
 
 def moved_bytes(job: JobOptions) -> int | None:
-    """Return the bytes that all workers of a job read, write and trim until it ends.
+    """Return the bytes that all workers of a job read, write and trim in total.
 
-    None if it is bounded by time, or only the host knows.
+    None if the job is bounded by time, or only the host knows.
     """
     timed = job.flag("time_based") and job.seconds("runtime") > 0
     copies = len(job.access) > 1 and "trim" in job.access  # trimwrite: twice its size
@@ -458,7 +456,9 @@ def moved_bytes(job: JobOptions) -> int | None:
 
 
 def _worker_bytes(job: JobOptions) -> int | None:
-    """Return the bytes after which a worker ends: io_size, else all its files."""
+    """Return the bytes after which a worker ends: io_size, else the size of all its files; None if
+    only the host knows.
+    """
     if job.get("io_size"):
         return job.size("io_size")
     given = job.get("size") or job.get("filesize") or ""
@@ -467,13 +467,13 @@ def _worker_bytes(job: JobOptions) -> int | None:
 
 
 def _file_count(job: JobOptions) -> int:
-    """Return over how many files a worker's size is divided."""
+    """Return the number of files that share a worker's size."""
     named = [name for name in re.split(r"(?<!\\):+", job.get("filename") or "") if name]
     return max(job.count("nrfiles"), len(named), 1)
 
 
 def _skews(job: JobOptions) -> dict[str, Skew]:
-    """Return the distributions by direction; none for I/O that is partly sequential."""
+    """Return the access distributions by direction; empty for partly sequential I/O."""
     given = job.get("random_distribution") or "random"
     if not (job.get("rw") or "").startswith("rand") or job.get("percentage_random") not in (
         None,
@@ -495,7 +495,7 @@ def _skews(job: JobOptions) -> dict[str, Skew]:
 
 
 def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
-    """Return a distribution as fio reads it. Raises ValueError if fio would reject it."""
+    """Return an access distribution as fio parses it. Raises ValueError if fio would reject it."""
     if kind == "zipf":
         return Skew(text, "zipf", float(value.partition(":")[0] or 1.1))
     if kind == "pareto":
@@ -518,9 +518,9 @@ def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
 
 
 def _offered(job: JobOptions) -> tuple[dict[str, float], dict[str, float]]:
-    """Return I/Os and bytes per second offered to all workers of a job, by direction.
+    """Return the I/Os and bytes per second offered to all workers of a job, by direction.
 
-    fio keeps a rate of mixed sizes by the bytes of the smallest block: of Poisson arrivals the
+    For mixed sizes fio converts a rate using the smallest block: with Poisson arrivals it keeps the
     number of I/Os, otherwise the bytes.
     """
     iops, bandwidth = _rates(job, "rate_iops"), _rates(job, "rate")
@@ -535,7 +535,7 @@ def _offered(job: JobOptions) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:
-    """Return the rate of all workers of a job by direction.
+    """Return the rate of all workers of a job, by direction.
 
     Lists are for read, write and trim.
     """
@@ -559,7 +559,7 @@ def _amount(job: JobOptions, option: str, value: str) -> float:
 
 
 def _same_offsets(job: JobOptions) -> bool:
-    """Return whether the profile seeds the offsets: fio <= 3.42 uses randseed only with
+    """Return whether the profile determines the offsets: fio <= 3.42 uses randseed only with
     randrepeat=0.
     """
     return job.flag("randrepeat", default=job.get("randseed") is not None)
@@ -584,6 +584,6 @@ def _durable(job: JobOptions) -> str:
 
 
 def _named(job: JobOptions, options: Sequence[str]) -> str:
-    """Return the first of these options that is set, in fio's spelling."""
+    """Return the first of these options that is set, in fio's syntax."""
     found = ((name, job.get(name)) for name in options)
     return next((f"{name}={value}" for name, value in found if value not in (None, "0", "")), "")

@@ -42,7 +42,7 @@ WASTED = 8  # times the text may be searched for objects without success
 
 
 class KeptJob(StatusJob):
-    """One entry of ``jobs`` or ``client_stats``. `elapsed`: seconds since fio began."""
+    """One entry of ``jobs`` or ``client_stats``. `elapsed`: seconds since fio started."""
 
     hostname: str = ""
     port: int = 0
@@ -50,9 +50,9 @@ class KeptJob(StatusJob):
 
 
 class FioDocument(msgspec.Struct):
-    """A complete object of fio, from one process or from a client with servers.
+    """A complete JSON object of fio, from one process or from a client with servers.
 
-    Its time is in seconds.
+    Its time has a resolution of seconds.
     """
 
     timestamp_ms: Stamp = 0
@@ -66,11 +66,11 @@ class FioDocument(msgspec.Struct):
 
     @property
     def stamp_ms(self) -> int:
-        """When it was printed; for a client, when it began to print."""
+        """Epoch milliseconds when it was printed; for a client, when printing began."""
         return self.timestamp_ms or self.timestamp * 1000
 
     def shared_by(self, host: str, port: int) -> dict[str, str]:
-        """Return the global options of one host; newer clients print them per host."""
+        """Return the global options of one host, which newer clients print per host."""
         parts = self.shared if isinstance(self.shared, list) else [self.shared]
         own = [
             part
@@ -83,9 +83,7 @@ class FioDocument(msgspec.Struct):
         }
 
     def is_of_same(self, other: FioDocument) -> bool:
-        """Return whether an earlier object is from the same fio, which printed its state
-        repeatedly.
-        """
+        """Return whether another object is an earlier state printed by the same fio."""
         if not self.jobs or [(job.jobname, job.groupid) for job in self.jobs] != [
             (job.jobname, job.groupid) for job in other.jobs
         ]:
@@ -101,7 +99,7 @@ _decoder = msgspec.json.Decoder(FioDocument, strict=False)
 
 
 def json_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return every output in a text; of repeated states the last.
+    """Return every JSON output in a text; of repeated states, the last one.
 
     Raises UsageError.
     """
@@ -118,12 +116,14 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether a stream ends within an object: the last complete one is then intermediate."""
+    """Return whether a stream ends within an object, so that the last complete one is
+    intermediate.
+    """
     return text.rfind("\n{\n") > text.rfind("\n}\n") > 0
 
 
 def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
-    """Yield fio's objects, each with its line."""
+    """Yield fio's JSON objects, each with its line number."""
     named, none = f'"{VERSION}"', True
     if named not in text:
         return
@@ -141,7 +141,7 @@ def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _framed(text: str, file: str) -> Iterator[bytes]:
-    """Yield objects on lines of their own, as fio prints them."""
+    """Yield JSON objects whose braces are on separate lines, as fio prints them."""
     framer, limits = Framer(), budget()
     for start in range(0, len(text), BLOCK):
         limits.check(file)
@@ -154,7 +154,9 @@ def _framed(text: str, file: str) -> Iterator[bytes]:
 
 
 def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
-    """Yield fio's objects within output of other programs: in lists, on one line, reindented."""
+    """Yield fio's JSON objects within output of other programs: in lists, on one line, or
+    reindented.
+    """
     decoder, at, none, limits = json.JSONDecoder(), 0, True, budget()
     limits.check_json(text, file)
     counted, line, wasted = 0, 1, 0
@@ -182,7 +184,7 @@ def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _of_fio(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield fio's objects within another one."""
+    """Yield fio's JSON objects nested within another object."""
     if isinstance(value, dict) and VERSION in value:
         yield value
     elif depth < DEEPEST and isinstance(value, dict | list):
@@ -199,7 +201,7 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
 
 
 def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOutput]:
-    """Yield what each host did."""
+    """Yield the output of each host."""
     try:
         wrong = contradictions(data, found.shared_by)
     except UsageError:  # options in a form that is not read
@@ -222,9 +224,10 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
 
 
 def _moved_all(jobs: Collection[JobOptions], result: HostResult, runtime_s: float | None) -> bool:
-    """Return whether jobs ended with all their data, before their time.
+    """Return whether jobs ended before their runtime because all of their data was done.
 
-    fio does not print time_based if it was given without a value."""
+    fio does not print time_based if it was given without a value.
+    """
     try:
         due = [moved_bytes(job) for job in jobs]
     except UsageError:
@@ -237,7 +240,9 @@ def _moved_all(jobs: Collection[JobOptions], result: HostResult, runtime_s: floa
 
 
 def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
-    """Return the jobs of each host by name, with the port if several are on one host."""
+    """Return the name and jobs of each (host, port); the name includes the port if several are on
+    one host.
+    """
     if not found.clients:
         return {("", 0): ("", found.jobs)} if found.jobs else {}
     hosts: dict[tuple[str, int], list[KeptJob]] = {}
@@ -252,9 +257,8 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 
 
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return the jobs in common terms, and their runtime.
-
-    Empty if their options cannot be read.
+    """Return the jobs in common terms and their runtime in seconds; empty and None if the options
+    are unreadable.
     """
     try:
         return job_loads(jobs), timing(jobs).runtime_s
@@ -273,7 +277,7 @@ ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return the terse outputs in a text: consecutive lines are jobs of one fio.
+    """Return the terse outputs in a text; consecutive lines are jobs of one fio.
 
     Raises UsageError.
     """
@@ -337,7 +341,7 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
 
 
 def _direction(words: Sequence[str]) -> StatusDirection:
-    """Return one direction; the number of I/Os is derived from rate and runtime."""
+    """Return one direction of a terse line; its number of I/Os is derived from rate and runtime."""
     runtime_ms, iops = int(words[3]), float(words[2])
     ios = round(iops * runtime_ms / 1000)
     part = StatusDirection(int(words[0]) * KIB, ios, runtime_ms, iops, float(words[1]) * KIB)
@@ -356,7 +360,7 @@ def _latency(words: Sequence[str], ios: int) -> StatusLatency:
 
 
 def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Yield percentiles by name; unused places are 0%."""
+    """Yield percentiles by name; unused fields are 0%."""
     for word in words:
         printed, _, value = word.partition("=")
         name = percentile_name(printed.rstrip("%"))
@@ -373,7 +377,7 @@ PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output in a text; of repeated states the last.
+    """Return every fio output in a text; of repeated states, the last one.
 
     Raises UsageError.
     """
@@ -386,7 +390,9 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
-    """Yield printed outputs; those of one client are one measurement, without its sum."""
+    """Yield human-readable outputs; the hosts of one client are one measurement, its total is
+    skipped.
+    """
     place, clients, session = -1, set[str](), -1
     for each in found:
         if each.sections[0].job.jobname == ALL_CLIENTS and clients:
@@ -422,14 +428,14 @@ def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
 
 
 def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
-    """Mark figures of all directions as known only as printed."""
+    """Mark these figures as rounded in every direction: the output has few digits."""
     for dirs in (result.dirs, *result.jobs.values()):
         for part in dirs.values():
             part.rounded = [name for name in names if getattr(part, name) is not None]
 
 
 def _from_lines(printed: Printed) -> list[JobLoad]:
-    """Return the load from the first line that fio prints for each job, without syncs."""
+    """Return the load from the first line that fio prints for each job; it does not show syncs."""
     workers: dict[str, int] = {}
     for section in printed.sections:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers
@@ -441,7 +447,7 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
 
 
 def command_options(command: str) -> list[JobOptions]:
-    """Return the jobs of a command line: with several jobs, options before the first name are
+    """Return the jobs of a command line; if there are several, options before the first name are
     global.
     """
     try:
@@ -461,7 +467,9 @@ def command_options(command: str) -> list[JobOptions]:
 
 
 def _words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield options with their values: ``-bs=8k``, ``--bs=8k``, ``-iodepth 1``, ``-thread``."""
+    """Yield the options of a command line with their values: ``-bs=8k``, ``--bs=8k``, ``-iodepth
+    1``, ``-thread``.
+    """
     for place, word in enumerate(words):
         if not word.startswith("-"):
             continue

@@ -1,4 +1,6 @@
-"""The step that runs a fio profile, and the step that fills files and devices before it. Pure."""
+"""Plan the step that runs a fio profile, and the step that fills files and devices before it.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ DEFAULT_MAX_JOBS = 4096
 
 Jobs = Mapping[str, Mapping[str, str]]
 Resolved = tuple[Mapping[str, str], Jobs]
-"""Options of [global], and of each job, as one host has them."""
+"""Options of [global], and of each job, as resolved on one host."""
 NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
 OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
 
@@ -44,7 +46,7 @@ OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside it
 class Timing(Struct, frozen=True):
     """Times of a job file in seconds.
 
-    `runtime_s` is that of the last job, None if it is bounded by size.
+    `runtime_s` is that of the last job; None if size bounds it.
     """
 
     startdelay_s: float
@@ -66,7 +68,7 @@ def build_steps(
 def resolve_on(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress]
 ) -> tuple[list[HostAddress], list[Resolved]]:
-    """Return the hosts with a share, and the options of each. Raises UsageError."""
+    """Return the hosts that get a share of the load, and the options of each. Raises UsageError."""
     numbered = enumerate(hosts, start=1)
     taking_part = [
         (index, host) for index, host in numbered if _has_share(profile, params, index, hosts)
@@ -85,7 +87,7 @@ def planned_step(
     resolved: Sequence[Resolved],
     seeds: Mapping[str, int],
 ) -> Step:
-    """Return the step of hosts with known options. Raises UsageError."""
+    """Return the step of hosts with resolved options. Raises UsageError."""
     tasks = [
         _task(profile, params, host.name, shared, jobs, seeds[host.name])
         for host, (shared, jobs) in zip(hosts, resolved, strict=True)
@@ -112,7 +114,7 @@ def planned_step(
 
 
 def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"] | None:
-    """Return lat if clat would hide the wait, None to use the profile's.
+    """Return "lat" if clat would hide waiting time, None to use the profile's setting.
 
     An asynchronous engine without direct waits for the page cache during submission, which clat
     excludes.
@@ -130,9 +132,8 @@ def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"
 def _has_share(
     profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
 ) -> bool:
-    """Return whether a host gets a share of every count that is spread.
-
-    Otherwise it is idle.
+    """Return whether a host gets a share of every count that is spread over hosts; otherwise it is
+    idle.
     """
     own = host_params(profile, params, index, len(hosts))
     return all(own[name] for name, param in profile.params.items() if param.spread)
@@ -146,7 +147,7 @@ def _task(
     jobs: Jobs,
     seed: int,
 ) -> HostTask:
-    """Return what one host does."""
+    """Return the task of one host."""
     layout = wants_layout(profile, params)
     files, directories = files_of(shared, jobs, strict=layout)
     required = required_dir(profile, params, directories)
@@ -190,7 +191,7 @@ def _puts_first(profile: Profile) -> bool:
 
 
 def argv(jobs: Sequence[JobOptions]) -> list[str]:
-    """Return the command; more than 4096 workers need an extra option."""
+    """Return the fio command; more than 4096 workers need an extra option."""
     workers = sum(job.numjobs for job in jobs)
     more = [f"--max-jobs={workers}"] if workers > DEFAULT_MAX_JOBS else []
     return [*ARGV, *more, JOB_FILE]
@@ -199,7 +200,7 @@ def argv(jobs: Sequence[JobOptions]) -> list[str]:
 def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
     """Return whether files are laid out first.
 
-    The profile may use a parameter: ``layout: "{layout}"``.
+    The profile may set this by a parameter: ``layout: "{layout}"``.
     """
     layout = profile.prepare.layout
     if isinstance(layout, str):
@@ -213,7 +214,7 @@ def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
 def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:
     """Return how many bytes of files the measurement can overwrite or create: 0 if it only reads.
 
-    Does not count what fio writes before measuring, to a missing or short file; only a check on the
+    Excludes what fio writes to a missing or short file before measuring, which only a check on the
     host can tell (engine/destroy.py, laid_out). None if unbounded: a whole device, files of unknown
     size, or an engine that writes to something other than files.
     """
@@ -229,10 +230,7 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
 
 
 def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> list[str]:
-    """Return files that jobs only read while others are written.
-
-    Empty if no job writes.
-    """
+    """Return files that are only read although other files are written; empty if no job writes."""
     writing = {job.name: jobs[job.name] for job in job_options(shared, jobs) if job.writes}
     if not writing:
         return []
@@ -241,7 +239,9 @@ def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) 
 
 
 def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
-    """Return whether files must or must not exist for the engine's operation to be measured."""
+    """Return whether files must exist ("present"), must not exist ("absent"), or either (""), for
+    the operation to be measured.
+    """
     engines = {job.engine if job.makes_no_data else "" for job in jobs}
     if engines == {"filecreate"}:
         return "absent"
@@ -251,7 +251,9 @@ def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
 def required_dir(
     profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]
 ) -> str | None:
-    """Return the longest directory parameter that contains a job's directory; it must exist."""
+    """Return the longest directory parameter that contains a job's directory, and therefore must
+    exist.
+    """
     given = [
         posixpath.normpath(str(params[name]))
         for name, param in profile.params.items()
@@ -262,23 +264,27 @@ def required_dir(
 
 
 def _holds(outer: str, inner: str | None) -> bool:
-    """Return whether `inner` is `outer` or below it."""
+    """Return whether `inner` is the directory `outer` or below it."""
     return inner is not None and (inner + "/").startswith(outer.rstrip("/") + "/")
 
 
 def directions(jobs: Sequence[JobOptions]) -> list[str]:
-    """Return the directions that fio will report."""
+    """Return the directions that fio will report for these jobs."""
     found = {direction for job in jobs for direction in job.directions}
     return in_order(found)
 
 
 def in_flight(jobs: Sequence[JobOptions]) -> int:
-    """Return the maximum I/Os of one host in flight: workers x iodepth of concurrent jobs."""
+    """Return the maximum number of I/Os in flight on one host: workers x iodepth, over concurrent
+    jobs.
+    """
     return max((sum(job.in_flight for job in wave) for wave in waves(jobs)), default=0)
 
 
 def timing(jobs: Sequence[JobOptions]) -> Timing:
-    """Return the start of the first load, the longest ramp, and the rest of the last job."""
+    """Return the start of the first load, the longest ramp, and the time until the last job ends,
+    in seconds.
+    """
     groups = waves(jobs)
     if not groups:
         return Timing(0.0, 0.0, None)
@@ -300,7 +306,7 @@ QUEUEING = ("libaio", "io_uring")
 
 
 def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-    """Return what each host does to fill all files of these steps. Raises UsageError."""
+    """Return one task per host that fills all files of these steps. Raises UsageError."""
     every = [task for step in steps for task in step.tasks]
     if any(task.objects for task in every):
         if any(task.files for task in every):
@@ -327,7 +333,7 @@ def _fill_task(
     *,
     direct: bool,
 ) -> HostTask:
-    """Return one task that fills the files of all these tasks of a host."""
+    """Return one task that fills all files and images of a host's tasks."""
     files = _together(tasks)
     if not files and not images:
         raise UsageError("fill: the load uses no files that could be filled; fill: 0 leaves it out")
@@ -353,7 +359,7 @@ def _fill_task(
 
 
 def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
-    """Return the files of all tasks without duplicates, with the combined range used.
+    """Return the files of all tasks without duplicates, with the union of the ranges used.
 
     Raises UsageError.
     """
@@ -375,7 +381,7 @@ def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
 
 
 def _engine(tasks: Sequence[HostTask]) -> str:
-    """Return the engine to fill with: the load's own if it keeps many blocks in flight."""
+    """Return the engine for a fill: the load's own if it keeps many blocks in flight."""
     return next(
         (name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync"
     )
@@ -390,11 +396,11 @@ def fill_job(
     engine: str,
     images: Sequence[Image] = (),
 ) -> str:
-    """Return the job file for a fill: at most 16 files at a time, each device and image in its own
+    """Return the job file of a fill: at most 16 files at a time, each device and image in its own
     job.
 
-    An image is written completely by the load's engine, which knows its size. The remainder of a
-    file is written after its whole blocks.
+    An image is written completely by the load's engine, which knows its size. A remainder smaller
+    than a block is written after the whole blocks.
     """
     own = {
         "ioengine": engine,
@@ -414,7 +420,7 @@ def fill_job(
 
 
 def _devices(files: Sequence[FileSpec]) -> list[list[str]]:
-    """Return a section for each device, for the range that the load uses."""
+    """Return one section per device, for the range that the load uses."""
     return [_device(spec) for spec in files if is_device(spec.path)]
 
 
@@ -430,7 +436,7 @@ def _image(image: Image) -> list[str]:
 
 
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
-    """Return sections for the whole blocks of files, one per size."""
+    """Return sections for the whole blocks of files, one section per size."""
     groups = {size: paths for size, paths in by_size(files).items() if size >= block_bytes}
     spare = max(MAX_PARALLEL - len(groups), 0)
     total = sum(map(len, groups.values()))
@@ -462,7 +468,7 @@ def _tails(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image, and the options that identify it in a job: engine, pool, cluster, ..., in order."""
+    """An image, and the options that identify it in a job, in order: engine, pool, cluster, ..."""
 
     name: str
     options: tuple[tuple[str, str], ...]
@@ -477,19 +483,18 @@ def images_used(jobs: Iterable[JobOptions]) -> list[str]:
 
 
 def image_name(job: JobOptions) -> str | None:
-    """Return a job's name of its image, pool or URL; None if it has none."""
+    """Return the name of a job's image, pool or URL; None if it has none."""
     return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
 
 
 def has_images(task: HostTask) -> bool:
-    """Return whether a task uses images, which can be filled; pools and buckets cannot."""
+    """Return whether a task uses images, which can be filled, unlike pools and buckets."""
     return bool(task.images_used) and bool(_of_job_file(task.job_file))
 
 
 def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
-    """Return the images that tasks use, by host.
-
-    A shared image belongs to the first host only.
+    """Return the images that tasks use, by host; a shared image is listed for its first host
+    only.
     """
     seen: set[Image] = set()
     found: dict[str, list[Image]] = {}
@@ -502,7 +507,7 @@ def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
 
 
 def _of_job_file(text: str) -> list[Image]:
-    """Return the images of a job file of ours."""
+    """Return the images in a job file of benchtui."""
     of_all: dict[str, object] = table()["options"]
     found: list[Image] = []
     for job in jobs_of_job_file(text):

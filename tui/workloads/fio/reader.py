@@ -55,8 +55,8 @@ GLOBAL = "global"
 
 
 def errno_text(number: int) -> str:
-    """Return the meaning of a fio error number: "EIO (Input/output error): the storage returned
-    ...".
+    """Return the meaning of an error number in fio's output: "EIO (Input/output error): the storage
+    returned ...".
     """
     hint = _ERRNO_HINTS.get(number)
     if number == STATUS_COLLECTOR:
@@ -67,7 +67,9 @@ def errno_text(number: int) -> str:
 
 
 def _job_failed(match: re.Match[str]) -> str:
-    """Explain ``pid=N, err=E/...``; errors in filesetup.c come from laying out or opening files."""
+    """Return the meaning of ``pid=N, err=E/...``; errors in filesetup.c come from laying out or
+    opening files.
+    """
     where = "while preparing its files" if match["source"] == "filesetup.c" else "and stopped"
     return f"a fio job failed {where}: {errno_text(int(match['number']))}"
 
@@ -76,7 +78,7 @@ _REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
 
 
 def _http_failed(match: re.Match[str]) -> str:
-    """Explain a status that fio's http engine does not accept."""
+    """Return the meaning of an HTTP status that fio's http engine does not accept."""
     return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not repeat one")
 
 
@@ -270,7 +272,7 @@ _WORRYING = re.compile(
 
 
 def explainer() -> Explainer:
-    """Return a fresh explainer of fio's messages."""
+    """Return an explainer of fio's messages."""
     return Explainer(RULES, _unknown)
 
 
@@ -285,7 +287,7 @@ KILLED_EXITS = (-9, 137)
 
 
 class FioReader:
-    """Reads one fio process on one host. Implements `tui.workloads.base.Reader`."""
+    """Reads the output of one fio process on one host. Implements `tui.workloads.base.Reader`."""
 
     def __init__(
         self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind = "clat"
@@ -305,11 +307,11 @@ class FioReader:
         self._finished: list[Sample | LogLine] = []
 
     def feed(self, data: bytes) -> list[Sample | LogLine]:
-        """Return the samples and log lines that these bytes of stdout complete."""
+        """Return the samples and log lines completed by these bytes of stdout."""
         return self._take(self._framer.feed(data))
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return the explained lines that these bytes of stderr complete."""
+        """Return the explained lines completed by these bytes of stderr."""
         told = self._explainer.explain_all(self._stderr.feed(data))
         self._said += [text for _, text in told]
         del self._said[:-LAST_WORDS]
@@ -324,7 +326,7 @@ class FioReader:
         return items
 
     def result(self, exit_code: int | None) -> HostResult | None:
-        """Return the result of the last complete object, None if there is none."""
+        """Return the result in the last complete JSON object; None if there is none."""
         self._finish()
         if not self._last_text:
             return None
@@ -350,7 +352,7 @@ class FioReader:
         return list(found.items())
 
     def _finish(self) -> None:
-        """Close the streams; `flush` returns the rest."""
+        """Close both streams and keep their rest for `flush`."""
         self._finished += self._take(self._framer.close())
         self._finished += self._explainer.explain_all(self._stderr.close())
         if sample := self._meter.flush():
@@ -406,7 +408,9 @@ class FioReader:
         return {_error_code(number): errno_text(number) + failed for number in errors}
 
     def _message_verdicts(self) -> dict[str, str]:
-        """Return problems known only from messages; `_end_verdicts` judges a stop by signal."""
+        """Return problems known only from messages, without stops by signal, which `_end_verdicts`
+        judges.
+        """
         return {
             code: text
             for code, text in self._explainer.codes.items()
@@ -475,10 +479,10 @@ _DECODER = msgspec.json.Decoder(_Output)
 
 
 def other_options(job_file: str, printed: bytes) -> list[str]:
-    """Return ``bs=1k (job file: 4k)`` for each option that fio printed differently from the job
+    """Return ``bs=1k (job file: 4k)`` for each option whose printed value differs from the job
     file.
 
-    Skips options that only one side has, and those that fio expands (``$jobname``). `printed` is a
+    Skips options missing on one side and those that fio expands (``$jobname``). `printed` is a
     status object.
     """
     try:
@@ -500,7 +504,7 @@ def other_options(job_file: str, printed: bytes) -> list[str]:
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
-    """Return name and options of each job of a job file as written, merged with [global]."""
+    """Return (name, options) of each job in a job file as written, merged with [global]."""
     shared: dict[str, str] = {}
     found: list[tuple[str, dict[str, str]]] = []
     current = shared
@@ -524,7 +528,9 @@ def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator
 
 
 def _meaning(name: str, value: str) -> object:
-    """Return the value as fio interprets it: 64M, 64m and 67108864 are equal, like 4s and 4."""
+    """Return a value as fio interprets it, so that 64M, 64m and 67108864 are equal, as are 4s and
+    4.
+    """
     option = by_name().get(name, {})
     kind = option.get("type", "text")
     value = value.strip()
@@ -541,8 +547,7 @@ def _meaning(name: str, value: str) -> object:
 
 
 def _seconds(value: str, per_unit: float) -> float:
-    """Return seconds.
-
-    A number without a unit is in the option's unit (options.c, .is_seconds).
+    """Return a time in seconds; a number without a unit is in the option's unit (options.c,
+    .is_seconds).
     """
     return round(int(value) * per_unit if value.isdecimal() else parse_duration(value), 6)

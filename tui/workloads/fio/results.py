@@ -1,4 +1,4 @@
-"""From fio's snapshots to samples, and from the last one to the result of a host."""
+"""Convert fio's snapshots to samples, and the last one to the result of a host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLOCK_SET_MS = 10_000
 
 @dataclass(slots=True)
 class _Totals:
-    """One direction of one entry, as its counters stood."""
+    """Counters of one direction of one entry."""
 
     ios: int = 0
     bytes: int = 0
@@ -58,7 +58,7 @@ class _Totals:
 
 @dataclass(slots=True)
 class _Entry:
-    """One entry of ``jobs``: its totals, and whether they are ramp load."""
+    """State of one entry of ``jobs``: its totals, and whether it is in its ramp."""
 
     dirs: dict[str, _Totals]
     job: str = ""
@@ -74,10 +74,10 @@ class _Entry:
 
 
 class Meter:
-    """Makes samples of the snapshots of one fio process.
+    """Converts the snapshots of one fio process to samples.
 
-    `ramp` says that the load begins with ramp_time, which is what tells ramp load from a job
-    without latencies.
+    `ramp`: the load begins with ramp_time, which distinguishes ramp load from a job without
+    latencies.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class Meter:
         self._held: Snapshot | None = None
 
     def feed(self, snapshot: Snapshot) -> Sample | None:
-        """Return the sample since the last one, or None when it is too short to stand alone: the
-        next will hold it.
+        """Return the sample since the last one; None if it is too short, in which case the next one
+        includes it.
         """
         entries = self._read(snapshot)
         interval_ms = self._interval_ms(snapshot.timestamp_ms, entries)
@@ -111,10 +111,7 @@ class Meter:
         return self._sample(snapshot.timestamp_ms, interval_ms, entries)
 
     def flush(self) -> Sample | None:
-        """Return what is still held back, at the end of the stream.
-
-        None when it holds nothing new.
-        """
+        """Return the held-back sample at the end of the stream; None if it contains nothing new."""
         if self._held is None:
             return None
         snapshot, entries = self._held, self._read(self._held)
@@ -135,7 +132,7 @@ class Meter:
         ]
 
     def _entry(self, job: StatusJob, before: _Entry | None, now_ms: int) -> _Entry:
-        """Return the state of one ``jobs`` entry, compared with how it was before."""
+        """Return the state of one ``jobs`` entry, compared with its previous state."""
         parts = job.directions()
         entry = _Entry(
             {name: _Totals.of(part, name, self._kind) for name, part in parts.items()}, job.jobname
@@ -155,9 +152,8 @@ class Meter:
         return entry
 
     def _interval_ms(self, now_ms: int, entries: list[_Entry]) -> int | None:
-        """Return milliseconds since the last sample, not more than the load itself has run.
-
-        None at the beginning.
+        """Return milliseconds since the last sample, at most the time the load has run; None for
+        the first sample.
         """
         since = None if self._time_ms is None else now_ms - self._time_ms
         active = [entry for entry in entries if entry.ios and not entry.ramp] or [
@@ -176,7 +172,7 @@ class Meter:
         return running if since is None or since < 0 else min(since, running)
 
     def _ran_ms(self, place: int, entry: _Entry) -> int:
-        """Return how long an entry says that it ran since the last sample."""
+        """Return how long an entry has run since the last sample, in ms, by its own counters."""
         before = self._before(place)
         return entry.runtime_ms - (0 if before is None or entry.reset else before.runtime_ms)
 
@@ -206,7 +202,7 @@ class Meter:
         return sample
 
     def _restarts(self, entries: list[_Entry]) -> bool:
-        """Tell whether nothing that was counted before still counts."""
+        """Return whether all I/Os counted so far have been reset."""
         known = [entry for entry, before in zip(entries, self._entries, strict=False) if before.ios]
         return any(entry.reset for entry in known) and all(
             entry.reset or entry.ramp for entry in known
@@ -214,7 +210,7 @@ class Meter:
 
 
 def _grown_parts(entry: _Entry, before: _Entry | None) -> dict[str, DirectionSample]:
-    """Return what one entry did since before, by direction."""
+    """Return the increase of an entry since `before`, by direction."""
     earlier = {} if before is None or entry.reset else before.dirs
     return {
         name: _grown(now, earlier.get(name) or _Totals())
@@ -224,7 +220,7 @@ def _grown_parts(entry: _Entry, before: _Entry | None) -> dict[str, DirectionSam
 
 
 def _add(dirs: dict[str, DirectionSample], parts: dict[str, DirectionSample]) -> None:
-    """Add what one entry did to the sums by direction."""
+    """Add the increases of one entry to the sums by direction."""
     for name, part in parts.items():
         known = dirs.get(name)
         dirs[name] = part if known is None else _together(known, part)
@@ -233,8 +229,8 @@ def _add(dirs: dict[str, DirectionSample], parts: dict[str, DirectionSample]) ->
 def _without_repeats(
     jobs: dict[str, dict[str, DirectionSample]],
 ) -> dict[str, dict[str, DirectionSample | None]]:
-    """Return the parts of jobs, None where the job did all of a direction: the sample has that
-    already.
+    """Return the parts by job and direction, None where one job did everything: the sample already
+    has it.
     """
     doing = Counter(name for parts in jobs.values() for name in parts)
     return {
@@ -244,19 +240,21 @@ def _without_repeats(
 
 
 def _fell(entry: _Entry, before: _Entry) -> bool:
-    """Tell whether a counter went back, as all do at the end of ramp_time."""
+    """Return whether a counter decreased, as all do at the end of ramp_time."""
     return any(
         now.ios < then.ios for name, now in entry.dirs.items() if (then := before.dirs.get(name))
     )
 
 
 def _has_latency(parts: Iterable[StatusDirection]) -> bool:
-    """Tell whether any latency has been counted; during ramp_time none is."""
+    """Return whether any latency was counted; during ramp_time none is."""
     return any(kind is not None and kind.n for part in parts for kind in (part.clat, part.lat))
 
 
 def _grown(now: _Totals, then: _Totals) -> DirectionSample:
-    """Return the difference of two totals, never below 0: live counters may be torn."""
+    """Return the difference of two totals, never below 0, because live counters may be
+    inconsistent.
+    """
     return DirectionSample(
         ios=max(now.ios - then.ios, 0),
         bytes=max(now.bytes - then.bytes, 0),
@@ -286,7 +284,7 @@ LABELS = tuple(map(label, PERCENTILES))
 
 
 def kept_result(snapshot: Snapshot, place: int) -> HostResult:
-    """Return the result of a fio run that benchtui did not start, with every printed percentile."""
+    """Return the result of a fio run not started by benchtui, with every printed percentile."""
     starts = [job.job_start for job in snapshot.jobs if job.job_start > 0]
     return HostResult(
         t=0.0,
@@ -305,9 +303,8 @@ def kept_result(snapshot: Snapshot, place: int) -> HostResult:
 
 
 def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> HostResult:
-    """Return what fio counted on one host, entries of ``jobs`` merged by direction.
-
-    The percentiles of every record.
+    """Return the result of one host, with entries of ``jobs`` merged by direction and benchtui's
+    standard percentiles.
     """
     result = kept_result(snapshot, step)
     result.host, result.final = host, final
@@ -321,12 +318,14 @@ def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> Hos
 
 
 def _failed(job: StatusJob) -> int:
-    """Return how many I/Os failed: of a job that ends with its first error, one at least."""
+    """Return the number of failed I/Os; at least one for a job that ended with an error."""
     return max(job.total_err or 0, 1 if job.error else 0)
 
 
 def _end_ms(snapshot: Snapshot) -> int:
-    """Return when the load ended; fio prints its last object up to half a second later."""
+    """Return the epoch milliseconds at which the load ended; fio prints its last object up to half
+    a second later.
+    """
     ends = [
         job.job_start + _runtime_ms(job) if job.job_start > 0 else snapshot.timestamp_ms
         for job in snapshot.jobs
@@ -339,10 +338,10 @@ def _runtime_ms(job: StatusJob) -> int:
 
 
 def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
-    """Return one latency kind; None when fio counted none.
+    """Return one kind of latency; None if fio counted none.
 
-    Percentiles are fio's own (same buckets, same rule), but none is above the exact maximum, as
-    fio's may be.
+    Percentiles are fio's own (same buckets, same rule), limited to the exact maximum, which fio's
+    may exceed.
     """
     if latency is None or latency.n == 0:
         return None
@@ -360,9 +359,9 @@ def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
 
 
 def _printed(latency: StatusLatency) -> dict[str, int]:
-    """Return the percentiles that fio printed, in order.
+    """Return the percentiles that fio printed, in order, limited to the maximum.
 
-    The middle of the last bucket may be above the maximum; more than that is not fio's.
+    fio may exceed it by half a bucket; larger values are kept, because they are not fio's.
     """
     most, told = int(latency.max), latency.percentile or {}
     named = {
@@ -378,7 +377,7 @@ def _printed(latency: StatusLatency) -> dict[str, int]:
 
 
 def _filled_in(printed: dict[str, int], histogram: Histogram | None, most: int) -> dict[str, int]:
-    """Return what fio printed, and the other percentiles of every record from its buckets."""
+    """Return fio's percentiles, completed with the standard ones computed from its buckets."""
     if histogram is None:
         return printed
     wanted = _wanted(printed)
@@ -387,12 +386,12 @@ def _filled_in(printed: dict[str, int], histogram: Histogram | None, most: int) 
 
 
 def _wanted(printed: dict[str, int]) -> list[float]:
-    """Return the percentiles of every record, and those that fio was told to print beside them."""
+    """Return the standard percentiles and the additional ones that fio printed."""
     return sorted({*PERCENTILES, *map(float, printed)})
 
 
 def direction_result(part: StatusDirection) -> DirectionResult:
-    """Return one direction of one entry, figures as fio printed them."""
+    """Return one direction of one entry, with figures as fio printed them."""
     return DirectionResult(
         ios=part.total_ios,
         bytes=part.io_bytes,
@@ -408,7 +407,7 @@ def direction_result(part: StatusDirection) -> DirectionResult:
 
 
 def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]:
-    """Return the directions of every job name; entries of the same name are one."""
+    """Return results by job name and direction; entries of the same name are merged."""
     names = dict.fromkeys(job.jobname for job in jobs)
     return {
         name: _merged_directions([job for job in jobs if job.jobname == name]) for name in names
@@ -416,7 +415,7 @@ def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]
 
 
 def _merged_directions(jobs: Sequence[StatusJob]) -> dict[str, DirectionResult]:
-    """Return the directions that did I/O, over all entries."""
+    """Return the directions that did I/O, merged over all entries."""
     waves = _waves(jobs)
     names = dict.fromkeys(name for job in jobs for name in job.directions())
     return {
@@ -430,7 +429,7 @@ def _busy(job: StatusJob, name: str) -> bool:
 
 
 def _waves(jobs: Sequence[StatusJob]) -> list[list[StatusJob]]:
-    """Return the entries that ran together.
+    """Return groups of entries that ran at the same time.
 
     A job with stonewall (alias wait_for_previous) waits for all before it.
     """
@@ -444,8 +443,8 @@ def _waves(jobs: Sequence[StatusJob]) -> list[list[StatusJob]]:
 
 
 def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionResult:
-    """Return one direction: rates are summed over jobs that ran together, and averaged over time
-    from wave to wave.
+    """Return one direction over all waves: rates add up within a wave and are averaged over time
+    between waves.
     """
     parts = [
         combine_directions(
@@ -464,7 +463,7 @@ def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionRes
 
 
 def _cpu(jobs: Sequence[StatusJob], name: str) -> float | None:
-    """Return CPU percent of one job's time, averaged over all jobs by how long they ran."""
+    """Return CPU time in per cent of runtime, averaged over all jobs weighted by runtime."""
     total = sum(job.job_runtime for job in jobs)
     return (
         sum(float(getattr(job, name)) * job.job_runtime for job in jobs) / total

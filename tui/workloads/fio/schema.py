@@ -1,4 +1,4 @@
-"""fio's options for the JSON Schema of profiles: editors complete their names and words."""
+"""fio's options in the JSON Schema of profiles, for completion of names and values in editors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCALARS = ["string", "number", "boolean"]
 
 
 def name_options(kinds: dict[str, Any]) -> None:
-    """Add fio's option names and values to the sections of a job, for completion in editors."""
+    """Add fio's option names and values to the schema of jobs."""
     known = {
         name: _option_schema(name, option)
         for name, option in sorted(by_name().items())
@@ -46,9 +46,9 @@ def name_options(kinds: dict[str, Any]) -> None:
 
 
 def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
-    """Reject names that fio does not know, as `check.name_problems` does.
+    """Reject option names unknown to fio, as `check.name_problems` does.
 
-    Allows those in `extra_options`, and options of an engine loaded from a file.
+    Allows names in `extra_options`, and options of an engine loaded from a file.
     """
     kinds["KnownOptions"] = {"title": "options of fio alone", "propertyNames": {"enum": known}}
     kinds["KnownValues"] = {
@@ -95,13 +95,13 @@ CALCULATED = r"\(.*"  # fio does
 
 
 def value_schema(name: str, option: dict[str, Any]) -> dict[str, Any]:
-    """Return what may stand for an option; a parameter always."""
+    """Return the schema of an option's value; a parameter is always allowed."""
     found = _refused(canonical(name), option["type"]) or _of_kind(name, option)
     return {"anyOf": [found, PLACEHOLDER]}
 
 
 def _refused(own: str, kind: str) -> dict[str, Any] | None:
-    """Return the schema of an option with a single allowed value, or none."""
+    """Return the schema of an option with a single allowed value; None for other options."""
     if own in SWITCHES:
         return _words(["0"])
     if own in UNSEEN:
@@ -152,7 +152,9 @@ def _number(option: dict[str, Any], own: str) -> dict[str, Any]:
 
 
 def _words(words: list[str]) -> dict[str, Any]:
-    """Return a schema of words, with numbers and booleans as YAML reads them."""
+    """Return the schema of an option with fixed words, including numbers and booleans as YAML
+    parses them.
+    """
     numbers = [int(word) for word in words if word.isdecimal()]
     truths = [word == "1" for word in words if word in ("0", "1")]
     return {"enum": [*words, *numbers, *truths]}

@@ -1,4 +1,4 @@
-"""fio's status stream: find JSON objects in it and decode them, fio 3.18 and later."""
+"""fio's status stream: find its JSON objects and decode them (fio 3.18 and later)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ Piece = bytes | str
 
 
 def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
-    """Return the position of the newline before a line of one character, -1 without one.
+    """Return the position of the newline before a complete line that consists of `sign`; -1 if
+    there is none.
 
-    The line must be complete. Searching for braces, which are rare, takes a tenth of the time.
+    Searching for braces, which are rare, takes a tenth of the time of splitting into lines.
     """
     line = b"\n" + sign + b"\n"
     at = text.find(sign, start + 1)
@@ -33,11 +34,10 @@ def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
 
 
 class Framer:
-    """Splits bytes, in chunks of any size, into complete objects (bytes) and noise lines (str), in
-    order.
+    """Splits a byte stream into complete JSON objects (bytes) and other lines (str), in order.
 
-    `broken` counts dropped objects: restarted before their end, or too long. `cut` is set by
-    `close` if the stream ended within an object.
+    `broken` counts dropped objects: restarted before their end, or too long. `close` sets `cut` if
+    the stream ended within an object.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Framer:
         self._scanned = 0
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Return what these bytes complete."""
+        """Return the objects and lines completed by these bytes."""
         self._buffer += data
         pieces: list[Piece] = []
         while self._step(pieces):
@@ -56,7 +56,7 @@ class Framer:
         return pieces
 
     def close(self) -> list[Piece]:
-        """Return the rest at the end of the stream, complete except for its newline."""
+        """Return the last line or object, if only its newline is missing."""
         pieces = self.feed(b"\n") if self._buffer and not self._buffer.endswith(b"\n") else []
         self.cut, self._inside = self.cut or self._inside, False
         self._buffer.clear()
@@ -64,7 +64,7 @@ class Framer:
         return pieces
 
     def _step(self, pieces: list[Piece]) -> bool:
-        """Take one object or line from the buffer; False if more bytes are needed."""
+        """Extract one object or line from the buffer; return False if more bytes are needed."""
         return self._take_object(pieces) if self._inside else self._take_line(pieces)
 
     def _take_line(self, pieces: list[Piece]) -> bool:
@@ -82,7 +82,7 @@ class Framer:
         return True
 
     def _cut_line(self, pieces: list[Piece]) -> bool:
-        """Return the part so far of an endless line, to limit memory."""
+        """Emit the start of an endless line, to limit memory."""
         pieces.append(clean(bytes(self._buffer)).strip())
         self._buffer.clear()
         self._scanned = 0
@@ -100,7 +100,9 @@ class Framer:
         return True
 
     def _from_last_opening(self, text: bytes) -> bytes:
-        """Drop an object in which another one begins: bytes were lost in between."""
+        """Drop the start of an object in which another one begins, because bytes in between were
+        lost.
+        """
         begin, again = 0, find_line(text, b"{")
         while again >= 0:
             begin, again = again + 1, find_line(text, b"{", again + 1)
@@ -126,13 +128,13 @@ NOT_A_NUMBER = re.compile(rb"(:\s*)-?(?:nan|inf)\b", re.IGNORECASE)
 
 
 class SnapshotError(ValueError):
-    """An object that is not a status object of fio."""
+    """Raised for an object that is not a status object of fio."""
 
 
 class StatusLatency(Struct):
     """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object.
 
-    `bins` are counts by bucket middle in ns.
+    `bins`: counts by middle of the bucket in ns.
     """
 
     min: Amount = 0
@@ -147,7 +149,7 @@ class StatusLatency(Struct):
 class StatusDirection(Struct):
     """One ``read``, ``write``, ``trim`` or ``mixed`` object.
 
-    `runtime` is milliseconds, the longest of the members.
+    `runtime` is in ms, the longest of a group's members.
     """
 
     io_bytes: Count = 0
@@ -167,18 +169,15 @@ class StatusDirection(Struct):
 
 
 class Syncs(Struct):
-    """The ``sync`` object: fsync, fdatasync.
+    """The ``sync`` object: fsync and fdatasync.
 
-    `lat` counts them all, fio's own `total_ios` leaves fdatasync out.
+    `lat` counts both; fio's own `total_ios` leaves fdatasync out.
     """
 
     lat: StatusLatency | None = field(name="lat_ns", default=None)
 
     def direction(self, runtime_ms: int) -> StatusDirection | None:
-        """Return it as a direction that ran as long as the I/O.
-
-        None if nothing was synced.
-        """
+        """Return syncs as a direction with the runtime of the I/O; None if there were no syncs."""
         count = self.lat.n if self.lat is not None else 0
         rate = count * 1000 / runtime_ms if runtime_ms else 0.0
         return (
@@ -189,10 +188,10 @@ class Syncs(Struct):
 
 
 class StatusJob(Struct):
-    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent
-    before the start.
+    """One entry of ``jobs``; a whole group with group_reporting.
 
-    `total_err` counts failed I/Os of a job with continue_on_error; otherwise it is absent.
+    `job_start` is epoch ms, 0 or absent before the start. `total_err` counts failed I/Os of a job
+    with continue_on_error; otherwise it is absent.
     """
 
     jobname: str = ""
@@ -211,7 +210,9 @@ class StatusJob(Struct):
     sync: Syncs | None = None
 
     def directions(self) -> dict[str, StatusDirection]:
-        """Return each reported direction once: `mixed` only without read and write."""
+        """Return the reported directions, including syncs; `mixed` only if there is no read, write
+        or trim.
+        """
         split = {
             name: part
             for name in ("read", "write", "trim")
@@ -224,7 +225,7 @@ class StatusJob(Struct):
 
 
 class Snapshot(Struct):
-    """The cumulative state of one fio process at `timestamp_ms`, on the host's clock."""
+    """Cumulative state of one fio process at `timestamp_ms` on the host's clock."""
 
     timestamp_ms: Stamp
     version: str = field(name="fio version", default="")
@@ -232,14 +233,14 @@ class Snapshot(Struct):
 
 
 class _Brief(StatusLatency):
-    """A latency without percentiles and bins: no object has keys of these names."""
+    """A latency decoded without percentiles and bins, by mapping them to keys that never occur."""
 
     percentile: dict[PrintedPercentile, Amount] | None = field(name="", default=None)
     bins: dict[Count, Count] | None = field(name=" ", default=None)
 
 
 def _brief(kept: LatencyKind) -> type[Snapshot]:
-    """Return a snapshot that takes the bins of one kind alone."""
+    """Return a snapshot type that decodes bins of one latency kind only."""
     others = [name for name in get_args(LatencyKind) if name != kept]
     fields = [(name, _Brief | None, field(name=f"{name}_ns", default=None)) for name in others]
     part = msgspec.defstruct("BriefDirection", fields, bases=(StatusDirection,))
@@ -256,7 +257,7 @@ _briefs = {kind: msgspec.json.Decoder(_brief(kind)) for kind in get_args(Latency
 
 
 def decode(text: bytes, brief: LatencyKind | None = None) -> Snapshot:
-    """Return the snapshot of a complete object. Raises SnapshotError.
+    """Return the snapshot in a complete JSON object. Raises SnapshotError.
 
     `brief`: decode bins of this latency kind only, in half the time.
     """

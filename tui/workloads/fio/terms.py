@@ -44,18 +44,18 @@ MIXED = ("rw", "readwrite", "randrw")
 
 
 class FioTerms(FromTerms):
-    """Jobs of fio options."""
+    """Builds jobs from fio options given as terms."""
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options of the form."""
+        """Return the options in the Job form."""
         return TERMS
 
     def term_names(self) -> Sequence[str]:
-        """Return every option of fio that a profile may have."""
+        """Return every fio option that a profile may set."""
         return _names()
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on the command line. Raises UsageError."""
+        """Return the job of these options. Raises UsageError."""
         return make_job(given)
 
 
@@ -64,7 +64,7 @@ def _names() -> list[str]:
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of terms. Raises UsageError."""
+    """Return the job of these terms. Raises UsageError."""
     said = _checked(given)
     values = {**_defaults(said), **said}
     _check_target(values)
@@ -103,13 +103,13 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
 
 
 def _as_option(name: str, value: str) -> str:
-    """Return a value in fio's syntax: flags are 1 and 0."""
+    """Return a value in fio's syntax, with flags as 1 and 0."""
     words = {"yes": "1", "true": "1", "on": "1", "no": "0", "false": "0", "off": "0"}
     return words.get(value.lower(), value) if by_name()[name]["type"] in ("bool", "set") else value
 
 
 def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the default terms, in the order of the table."""
+    """Return the default terms in table order."""
     values: dict[str, Sequence[str]] = {
         term.name: (term.default,) for term in TERMS if term.default
     }
@@ -128,7 +128,7 @@ def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
 
 
 def _sizes(values: Mapping[str, Sequence[str]]) -> str:
-    """Return the option by which fio sizes I/Os: mixed sizes override `bs`."""
+    """Return the option that sets the I/O size; mixed sizes (bssplit, bsrange) override `bs`."""
     return next((name for name in ("bssplit", "bsrange") if name in values), "bs")
 
 
@@ -149,15 +149,14 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
 
 
 def _is_param(name: str, values: Sequence[str]) -> bool:
-    """Return whether a term can be changed at launch: nothing else depends on it."""
+    """Return whether a term can be a parameter, changed at launch, because nothing else depends on
+    it.
+    """
     return bool(re.match(NAME_PATTERN, name)) and (name not in STRUCTURAL or len(values) > 1)
 
 
 def _param(name: str, values: Sequence[str]) -> TermParam:
-    """Return a term as a parameter.
-
-    Of kind text if fio accepts more than the term's own kind.
-    """
+    """Return a term as a parameter, of kind text if fio accepts more than the term's own kind."""
     term = BY_NAME.get(name)
     if term is None:
         return TermParam("text", values, f"fio's option {name}")
@@ -195,6 +194,6 @@ def _bytes(text: str) -> int:
 
 
 def _title(values: Mapping[str, Sequence[str]]) -> str:
-    """Return the load in fio's own words."""
+    """Return the load described in fio's own option values."""
     shown = ("rw", _sizes(values), "numjobs", "iodepth")
     return " ".join(f"{name}={','.join(values[name])}" for name in shown)

@@ -1,6 +1,6 @@
 """Parse fio's human-readable output, as pasted into tickets, into the same objects as its JSON.
 
-Versions from 2 on. Other lines and surrounding text are ignored.
+Supports fio 2 and later. Ignores other lines and surrounding text.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ ISSUED_ORDER = ("read", "write", "trim")
 
 @dataclass(slots=True)
 class PrintedSection:
-    """Results of one job, or of a group. `depth_one`: never more than one I/O in flight.
+    """Results of one job, or of a group.
 
-    `counted`: the number of I/Os is exact.
+    `depth_one`: never more than one I/O in flight. `counted`: the number of I/Os is exact.
     """
 
     line: int
@@ -81,11 +81,10 @@ class PrintedSection:
 
 @dataclass(slots=True)
 class Printed:
-    """Output of one fio on one host. `command` is the last one above it, `lines` the jobs' first
-    lines.
+    """Output of one fio on one host.
 
-    Outputs of one client have the same `session`. `prompt_host`: the host in the shell prompt above
-    it.
+    `command` is the last command line above it, `lines` are the jobs' first lines. Outputs of one
+    client have the same `session`. `prompt_host`: the host in the shell prompt above it.
     """
 
     host: str
@@ -98,7 +97,7 @@ class Printed:
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
-    """Return the outputs in a text, in order.
+    """Return the fio outputs in a text, in order.
 
     Raises UsageError with the line that cannot be read.
     """
@@ -150,13 +149,16 @@ class _Parser:
             self._figures(line)
 
     def end(self) -> list[Printed]:
-        """Return what was found."""
+        """Return the outputs found."""
         self._complete()
         followed = zip(self.found, [*self.found[1:], None], strict=False)
         return [each for each, later in followed if not _again(each, later)]
 
     def _before(self, line: str) -> bool:
-        """Parse a line before results: a command, a version, the first line of a job."""
+        """Parse a line before results: a command, a version, the first line of a job.
+
+        Returns whether it is such a line.
+        """
         prompt = PROMPT.match(line)
         if command := COMMAND.fullmatch(line[prompt.end() :] if prompt else line):
             self.prompt_host = prompt["host"] if prompt else ""
@@ -209,7 +211,7 @@ class _Parser:
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
 
     def _complete(self) -> None:
-        """Reject results without figures, except of failed jobs."""
+        """Raise UsageError for results without figures, except those of failed jobs."""
         if (
             self.section is not None
             and not self.section.job.directions()
@@ -292,7 +294,7 @@ class _Parser:
     def _count(
         self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]
     ) -> None:
-        """Set exact counts of I/Os, also for rates and latencies."""
+        """Set exact numbers of I/Os, and derive rates and latency counts from them."""
         assert self.section is not None
         self.section.counted = True
         for name, part in self.section.job.directions().items():
@@ -316,7 +318,9 @@ class _Parser:
 
 
 def _again(one: Printed, later: Printed | None) -> bool:
-    """Return whether the same processes printed their results again: only the last ones count."""
+    """Return whether the same processes printed their results again, so that only the last ones
+    count.
+    """
     if later is None or one.host != later.host:
         return False
     names = {(section.job.jobname, section.pid) for section in later.sections if section.pid}
@@ -324,14 +328,14 @@ def _again(one: Printed, later: Printed | None) -> bool:
 
 
 def _together(before: PrintedSection, after: PrintedSection) -> bool:
-    """Return whether one fio printed both."""
+    """Return whether both sections were printed by the same fio."""
     if before.ended_s is None or after.ended_s is None:
         return before.ended_s is after.ended_s
     return abs(after.ended_s - before.ended_s) <= SAME_PRINT_S
 
 
 def _block(text: str) -> str:
-    """Return the block size in a job's first line: one value, or a range."""
+    """Return the block size, or range, in a job's first line."""
     found = [size for pair in BLOCKS.findall(text) for size in pair]
     return (
         next(iter(found), "")
@@ -343,9 +347,8 @@ def _block(text: str) -> str:
 
 
 def _finer(printed: float, ios: int, runtime_ms: int) -> float:
-    """Return the rate computed from exact counts.
-
-    The printed rate if the two disagree beyond rounding.
+    """Return the rate computed from exact counts; the printed rate if both disagree beyond
+    rounding.
     """
     made = ios * 1000 / runtime_ms if runtime_ms else printed
     return made if abs(made - printed) <= 1 + DIGITS * printed else printed

@@ -1,4 +1,4 @@
-"""Variants of fio jobs: another rate, or one changed parameter."""
+"""Variants of fio jobs: a different rate, or one changed parameter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEAST = 10  # I/Os a second of one worker: fio's snapshots wait for each of them
 def worker_rates(total: int, workers: int) -> list[int]:
     """Return the rate option of each worker, larger ones first; 0 < workers <= total.
 
-    The options add up to the total, before or after fio's rounding of gaps.
+    The options add up to the total, before or after fio rounds the gaps between I/Os.
     """
     if total <= EXACT_BELOW * workers:
         return [total // workers + (at < total % workers) for at in range(workers)]
@@ -46,26 +46,25 @@ def worker_rates(total: int, workers: int) -> list[int]:
 
 
 def rate_of_gap(gap_us: int) -> float:
-    """Return the IOPS that fio starts from a mean gap in microseconds before it rounds."""
+    """Return the IOPS that correspond to a mean gap in microseconds, before fio rounds."""
     return 1e6 / (gap_us - 0.5)
 
 
 def option_of_gap(gap_us: int) -> int:
-    """Return the rate that fio makes this gap of."""
+    """Return the rate option from which fio computes this gap in microseconds."""
     return 1_000_000 // max(gap_us, 1)
 
 
 def shares(total: int, percents: Sequence[int]) -> list[int]:
-    """Return a total split by percentages that add up to 100.
-
-    The last one gets the rounding remainder.
+    """Split a total by percentages that add up to 100; the last part gets the rounding
+    remainder.
     """
     found = [round(total * percent / 100) for percent in percents[:-1]]
     return [*found, total - sum(found)]
 
 
 def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> list[int]:
-    """Return a total split in proportion, each at least its minimum.
+    """Split a total in proportion to `parts`, each at least its minimum.
 
     Raises ValueError.
     """
@@ -82,7 +81,7 @@ def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> l
 
 
 def spread(rates: Sequence[int], hosts: Sequence[int]) -> list[list[int]]:
-    """Return the rates by host and worker: first workers of all hosts first."""
+    """Distribute rates over hosts and workers: the first workers of all hosts come first."""
     order = sorted((worker, host) for host, count in enumerate(hosts) for worker in range(count))
     found: list[list[int]] = [[] for _ in hosts]
     for (_, host), rate in zip(order, rates, strict=False):
@@ -109,7 +108,7 @@ LEAST_BLOCK = 4096  # smaller ones cannot be read and written past the page cach
 
 
 def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-    """Return a profile with the same jobs except for one change.
+    """Return a profile with one change and otherwise the same jobs.
 
     Raises UsageError if that is not possible.
     """
@@ -139,29 +138,26 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
 
 
 def cannot(job: JobOptions, why: str) -> UsageError:
-    """Return why a job cannot be changed."""
+    """Return the error for a job that cannot be changed."""
     return UsageError(f"job {job.name}: {why}")
 
 
 def without(options: Own, names: tuple[str, ...]) -> dict[str, Scalar | None]:
-    """Return options without some."""
+    """Return the options without these names."""
     return {name: value for name, value in options.items() if name not in names}
 
 
 def twice_in_flight(job: JobOptions, own: Own) -> Jobs:
-    """Double the queue depth of asynchronous engines.
-
-    For others, double the workers.
-    """
+    """Double the queue depth; for synchronous engines, double the workers."""
     if job.queues:
         return {job.name: {**own, "iodepth": 2 * max(job.count("iodepth"), 1)}}
     return twice_workers(job, own)
 
 
 def twice_workers(job: JobOptions, own: Own) -> Jobs:
-    """Double the workers, on the same files.
+    """Double the workers on the same files.
 
-    If these are read in order, the new ones use the other half.
+    If files are read sequentially, the new workers use the second half.
     """
     copy = without(own, WAITS)
     if not job.get("filename") and not job.fileless:
@@ -179,9 +175,8 @@ def twice_workers(job: JobOptions, own: Own) -> Jobs:
 
 
 def other_half(job: JobOptions) -> dict[str, Scalar | None]:
-    """Return options for workers that begin in the middle of each file.
-
-    Empty for files of unknown size.
+    """Return options for workers that begin in the middle of each file; empty if the file size is
+    unknown.
     """
     files, block = max(job.count("nrfiles"), 1), job.size("bs") or LEAST_BLOCK
     fixed = job.size("filesize")
@@ -192,7 +187,7 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 
 
 def half_workers(job: JobOptions, own: Own) -> Jobs:
-    """Halve the workers, which keep their own files."""
+    """Halve the workers; the remaining ones keep their files."""
     if "{" in (job.get("numjobs") or ""):
         raise cannot(job, "its workers are shared out over the hosts")
     if job.numjobs < 2:
@@ -211,7 +206,7 @@ def half_block(job: JobOptions, own: Own) -> Jobs:
 
 
 def no_rate(job: JobOptions, own: Own) -> Jobs:
-    """Remove the rate: full load."""
+    """Remove the rate limit."""
     return {job.name: without(own, RATES)}
 
 
@@ -231,9 +226,9 @@ Rates = tuple[int, ...]  # of one worker, one a direction
 
 @dataclass(frozen=True, slots=True)
 class SharedRate:
-    """One job on all hosts: the rates of each worker by host.
+    """Rates of one job on all hosts, by host and worker.
 
-    Workers without a rate are left out.
+    Workers without a rate are omitted.
     """
 
     job: JobOptions
@@ -242,7 +237,7 @@ class SharedRate:
     more: int = 0  # I/Os a second beyond its share: a worker has one at least
 
     def load(self, load: JobLoad) -> JobLoad:
-        """Return what the job is on the first host."""
+        """Return the job's load on the first host."""
         own = self.workers[0]
         totals = {
             name: float(sum(rates[at] for rates in own))
@@ -261,7 +256,7 @@ def pace(
     seeds: Mapping[str, int],
     offer: Offer,
 ) -> Paced:
-    """Return the step that offers this load. Raises UsageError if it cannot be paced."""
+    """Return the step that offers this load. Raises UsageError if the jobs cannot be paced."""
     own_ramp = ramp_of(profile)
     ramp = f"{usual_ramp_s(offer.seconds):g}s" if own_ramp is None else own_ramp
     timed = timed_profile(profile, offer.seconds, ramp)
@@ -287,7 +282,7 @@ def pace(
 
 
 def ramp_of(profile: Profile) -> Scalar | None:
-    """Return the ramp of a profile's jobs; None if it sets none."""
+    """Return the ramp of a profile's jobs; None if it is not set."""
     levels = (job_of(profile).shared, *job_of(profile).jobs.values())
     return next(
         (level["ramp_time"] for level in levels if level.get("ramp_time") is not None), None
@@ -295,7 +290,7 @@ def ramp_of(profile: Profile) -> Scalar | None:
 
 
 def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
-    """Return a profile with jobs that run this long after their ramp, without own rates."""
+    """Return a profile whose jobs run this long after their ramp, without rates of their own."""
     from tui.workloads.fio.body import warm
 
     own: Fio = job_of(warm(profile, seconds))
@@ -307,7 +302,7 @@ def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[str]:
-    """Yield settings of a profile and its parameters that a search overrides: rates, durations."""
+    """Yield notes on rates and durations, set by profile or parameter, that a search overrides."""
     _, resolved = resolve_on(profile, params, [HostAddress("h1")])
     for job in job_options(*resolved[0]) if resolved else []:
         held = ", ".join(
@@ -322,7 +317,7 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterato
 
 
 def lengths(profile: Profile) -> list[str]:
-    """Return the parameters that set only the duration of jobs."""
+    """Return the parameters that only set the duration of jobs."""
     levels = (job_of(profile).shared, *job_of(profile).jobs.values())
     options = [(option == "runtime", value) for level in levels for option, value in level.items()]
     used = {name for own, value in options if not own for name in placeholders(value)}
@@ -331,7 +326,7 @@ def lengths(profile: Profile) -> list[str]:
 
 
 def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
-    """Raise UsageError if these jobs cannot be measured for so many seconds."""
+    """Raise UsageError if these jobs cannot be measured for a set time."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
             raise UsageError(f"job {job.name}: each file is used only once: cannot be paced")
@@ -360,7 +355,7 @@ def shared_out(
     total: int,
     job_shares: Mapping[str, float],
 ) -> list[SharedRate]:
-    """Return the rate of each worker of each job. Raises UsageError."""
+    """Return the rates of each job by worker. Raises UsageError."""
     by_job = list(zip(*hosts, strict=True))
     parts = _parts(profile, hosts[0], job_shares)
     try:
@@ -381,7 +376,7 @@ def shared_out(
 def _parts(
     profile: Profile, jobs: Sequence[JobOptions], job_shares: Mapping[str, float]
 ) -> list[float]:
-    """Return the share of each job in the rate.
+    """Return each job's share of the rate.
 
     Raises UsageError for jobs without a share.
     """
@@ -395,12 +390,12 @@ def _parts(
 
 
 def _least(job: JobOptions, hosts: int) -> int:
-    """Return the minimum rate of a job: one per second and direction on each host."""
+    """Return the minimum rate of a job: one I/O per second and direction on each host."""
     return -(-100 * hosts // min(_percent(job, name) for name in _paced_directions(job)))
 
 
 def _by_workers(own: Sequence[JobOptions], total: int, more: int) -> SharedRate:
-    """Return the rates of one job's workers; `own`: the job as on each host."""
+    """Return the rates of one job's workers; `own`: the job as resolved on each host."""
     job, counts = own[0], [each.numjobs for each in own]
     totals = shares(total, [_percent(job, name) for name in _paced_directions(job)])
     workers = min(sum(counts), max(len(own), total // LEAST), *totals)
@@ -415,7 +410,7 @@ def _paced_directions(job: JobOptions) -> list[str]:
 
 
 def _percent(job: JobOptions, direction: str) -> int:
-    """Return the share of a direction in a job's I/Os."""
+    """Return the percentage of a job's I/Os in one direction."""
     if job.access != ("read", "write"):
         return 100 // len(job.access)
     written = job.get("rwmixwrite")
@@ -443,7 +438,7 @@ def _depth(job: JobOptions) -> int:
 
 
 def _on_host(resolved: Resolved, parts: Sequence[SharedRate], host: int) -> Resolved:
-    """Return a host's options with the rates of its workers."""
+    """Return the options of a host with the rates of its workers."""
     shared, jobs = resolved
     found: dict[str, dict[str, str]] = {}
     for part in parts:
@@ -457,7 +452,7 @@ def _on_host(resolved: Resolved, parts: Sequence[SharedRate], host: int) -> Reso
 def _sections(
     job: JobOptions, workers: Sequence[Rates], taken: Set[str]
 ) -> dict[str, dict[str, str]]:
-    """Return the sections of a job: workers with equal rates and the same files share one."""
+    """Return the sections of a job; workers with equal rates and the same files share one."""
     own = {name: value for name, value in job.own.items() if name not in RATES}
     found: dict[str, dict[str, str]] = {}
     begin = 0
@@ -478,7 +473,7 @@ def _sections(
 
 
 def _new_name(job: JobOptions, worker: int, taken: Set[str]) -> str:
-    """Return a unique name for a section of a job's workers."""
+    """Return a unique section name for a job's workers."""
     name = f"{job.name.rpartition('/')[2]}-{worker + 1}"
     while name in taken:
         name += "-"
@@ -486,7 +481,7 @@ def _new_name(job: JobOptions, worker: int, taken: Set[str]) -> str:
 
 
 def _option(job: JobOptions, rates: Rates) -> str:
-    """Return a rate for each direction, as a list for read, write and trim."""
+    """Return the rate option with a value per direction (read, write, trim)."""
     by_name = dict(zip(_paced_directions(job), rates, strict=True))
     if len(job.access) == 1:
         return str(rates[0])
@@ -494,7 +489,9 @@ def _option(job: JobOptions, rates: Rates) -> str:
 
 
 def _runs(job: JobOptions, begin: int, count: int) -> list[tuple[int, int]]:
-    """Return (first worker, workers) of sections: one per worker if workers differ by number."""
+    """Return sections as (first worker, workers); one per worker if workers use different files or
+    offsets.
+    """
     if _own_files(job) or job.get("offset_increment"):
         return [(begin + at, 1) for at in range(count)]
     return [(begin, count)]

@@ -35,7 +35,7 @@ OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
 class FioWorkload(Workload):
-    """fio on each host."""
+    """fio, one process on each host."""
 
     name = "fio"
     advice_by_code = ADVICE
@@ -56,13 +56,13 @@ class FioWorkload(Workload):
     stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
 
     def body(self) -> type[Fio]:
-        """Return the model of a fio job."""
+        """Return the model of the profile's fio section."""
         from tui.workloads.fio.body import Fio
 
         return Fio
 
     def name_problems(self, document: YamlDocument) -> Iterator[Problem]:
-        """Yield what is wrong with the names of jobs and options."""
+        """Yield problems of job and option names."""
         from tui.workloads.fio.body import name_problems
 
         return name_problems(document)
@@ -70,7 +70,7 @@ class FioWorkload(Workload):
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
-        """Yield problems with options, individually and combined."""
+        """Yield problems of options, individually and combined."""
         from tui.workloads.fio.body import problems
 
         return problems(profile, document, texts)
@@ -82,7 +82,7 @@ class FioWorkload(Workload):
         return unreached(profile)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-        """Yield which queue depths an engine does not keep."""
+        """Yield hints on queue depths that an engine does not keep."""
         from tui.workloads.fio.body import hints
 
         return hints(profile, texts)
@@ -100,28 +100,27 @@ class FioWorkload(Workload):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of a fio profile. Raises UsageError."""
+        """Return the step of a fio profile. Raises UsageError."""
         from tui.workloads.fio.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile with the same jobs, run for this long."""
+        """Return a profile with the same jobs that runs this long."""
         from tui.workloads.fio.body import warm
 
         return warm(profile, seconds)
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host does to write all files and devices of these steps.
-
-        Raises UsageError.
+        """Return one task per host that fills all files and devices of these steps. Raises
+        UsageError.
         """
         from tui.workloads.fio.plan import fill
 
         return fill(steps, times, block_bytes)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-        """Return a profile with the same jobs except for one change."""
+        """Return a profile with one change and otherwise the same jobs."""
         from tui.workloads.fio.variants import vary
 
         return vary(profile, params, change)
@@ -134,25 +133,25 @@ class FioWorkload(Workload):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers a rate over all hosts. Raises UsageError."""
+        """Return the step that offers this rate over all hosts. Raises UsageError."""
         from tui.workloads.fio.variants import pace
 
         return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return ignored rates of jobs, and ignored parameters for their length."""
+        """Return notes on rates and durations that a search overrides."""
         from tui.workloads.fio.variants import set_by_search
 
         return list(set_by_search(profile, params))
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that set only the duration of its jobs."""
+        """Return the parameters that only set the duration of its jobs."""
         from tui.workloads.fio.variants import lengths
 
         return lengths(profile)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return fio, and the engines that these steps load."""
+        """Return fio and the I/O engines that these steps use."""
         from tui.workloads.fio.engines import engines_of, requirement
 
         jobs = (task.job_file for step in steps for task in step.tasks)
@@ -162,7 +161,7 @@ class FioWorkload(Workload):
         ]
 
     def extras(self) -> list[Requirement]:
-        """Return the engine of the S3 profiles, which many fio packages do not have."""
+        """Return the I/O engine of the S3 profiles, which many fio packages do not include."""
         from tui.workloads.fio.engines import requirement
 
         return [requirement("http")]
@@ -182,13 +181,13 @@ class FioWorkload(Workload):
     def reader(
         self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
     ) -> FioReader:
-        """Return a reader for one fio command's output."""
+        """Return a reader for the output of one fio command."""
         from tui.workloads.fio.reader import FioReader
 
         return FioReader(host, step, phase, latency_kind)
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
-        """Return each job's pattern, block size and concurrency."""
+        """Return access pattern, block size and concurrency of each job."""
         from tui.workloads.fio.body import resolve_options
 
         shared, jobs = resolve_options(profile, params, "host", 1)
@@ -199,17 +198,17 @@ class FioWorkload(Workload):
         ]
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the job file that stock fio takes."""
+        """Return the job file in stock fio's syntax."""
         from tui.workloads.fio.jobfile import render
 
         return render(profile, params, "local", 1, None)
 
     def is_job(self, text: str) -> bool:
-        """Return whether a text has sections like a fio job file."""
+        """Return whether a text has sections like those of a fio job file."""
         return any(line.lstrip().startswith("[") for line in text.splitlines())
 
     def from_terms(self) -> FromTerms:
-        """Return what makes jobs of fio options."""
+        """Return the builder of jobs from fio options."""
         from tui.workloads.fio.terms import FioTerms
 
         return FioTerms()
@@ -223,13 +222,13 @@ class FioWorkload(Workload):
         return import_job(text, file, tag, environ)
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the outputs of fio in a text: JSON, JSON+, or as it prints for people."""
+        """Return the fio outputs in a text: JSON, JSON+, terse or human-readable."""
         from tui.workloads.fio.outputs import import_output
 
         return import_output(text, file)
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return what fio's logs tell."""
+        """Return the results computed from fio's logs."""
         from tui.workloads.fio.logs import kept_logs
 
         return kept_logs(files)

@@ -1,8 +1,8 @@
-"""Output of programs that are no load generators of ours: one module a format.
+"""Output of programs that are not benchtui's load generators: one module per format.
 
-A format says by `import_output` whether a text is of it, and by `import_tree` whether a directory
-is laid out by it, as a load generator does (`tui.workloads.base.Importing`). A new one is a module
-here and a line in `FORMATS`."""
+A format recognises texts in `import_output` and directories in `import_tree`, as a load generator
+does (`tui.workloads.base.Importing`). To add one, write a module here and a line in `FORMATS`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ FORMATS = ("wekatester", "cbt", "elmaestro")  # what others contain before those
 
 
 def formats() -> list[Format]:
-    """Return the formats."""
+    """Return all formats."""
     found: list[Format] = [import_module(f"{__name__}.{name}").FORMAT for name in FORMATS]
     return found

@@ -1,8 +1,9 @@
-"""CBT, the Ceph benchmarking tool: the directory of a run, which holds outputs of load generators.
+"""CBT, the Ceph benchmarking tool: run directories with the outputs of load generators.
 
 ``results/ITERATION/id-HASH/...`` is one run; each directory in it with outputs is a measurement.
-``output.N.HOST`` is what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a
-host ran side by side is added up."""
+``output.N.HOST`` is the output of process N on a host, ``json_output.N.HOST`` the JSON in it.
+Concurrent processes of a host are added up.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ SECONDS_NS = 1e9
 
 
 class Cbt(Format):
-    """Runs of CBT."""
+    """Importer of CBT runs."""
 
     name = "cbt"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the output of rados bench, which CBT also runs. Raises UsageError."""
+        """Return the result of rados bench, which CBT also runs. Raises UsageError."""
         if RADOS_BEGIN not in text:
             return ()
         found: dict[str, float] = {}
@@ -52,7 +53,7 @@ class Cbt(Format):
         return [output] if output is not None else []
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in an archive, one for each benchmark of each iteration."""
+        """Return the runs in an archive: one per benchmark and iteration."""
         runs: dict[str, dict[str, list[KeptFile]]] = {}
         for file in files:
             match = PLACE.fullmatch(file.name)
@@ -89,7 +90,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
 
 
 def _outputs(files: Sequence[KeptFile]) -> Iterator[tuple[str, KeptFile]]:
-    """Yield each process's output with its host: only the JSON if CBT extracted it."""
+    """Yield each process's output with its host; only the JSON if CBT extracted it."""
     found: dict[tuple[str, str], KeptFile] = {}
     # json_output comes first
     for file in sorted(files, key=lambda file: PurePosixPath(file.name).name):
@@ -110,9 +111,8 @@ def _read(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return the sum of concurrent processes of one host.
-
-    Percentiles only if all have histograms.
+    """Return the sum of concurrent processes of one host; percentiles only if all processes have
+    histograms.
     """
     first = outputs[0]
     if len(outputs) == 1:
@@ -143,7 +143,7 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a text, or of the same lines in CBT's JSON."""
+    """Yield the numbered lines of a text, or of the same text within CBT's JSON."""
     try:
         value = budget().json(text, file) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 
 def _rados(found: Mapping[str, float]) -> ImportedOutput | None:
-    """Return the result of rados bench, which prints no percentiles."""
+    """Return the result of rados bench, which has no percentiles; None if figures are missing."""
     seconds = found.get(RADOS_BEGIN) or found.get(f"{RADOS_BEGIN} (sec)")
     name = next((name for label, name in RADOS_COUNTS.items() if label in found), None)
     if not seconds or name is None:

@@ -1,9 +1,10 @@
-"""ElMaestro: the directory of a run, with a directory for each point of its sweep.
+"""ElMaestro: run directories with one directory per point of a sweep.
 
-``POINT/raw/run.json`` is what the load generator printed, ``POINT/result.json`` what ElMaestro made
-of it. Figures are read from the first: of fio on several hosts the second has those of one host (up
-to 1.11.1 it looks for "All clients" under `hostname`, where fio has it under `jobname`). A remark
-says so with both figures."""
+``POINT/raw/run.json`` is the load generator's output, ``POINT/result.json`` ElMaestro's summary of
+it. Figures are read from the former: with fio on several hosts, the latter has those of one host
+(up to 1.11.1 it looks for "All clients" under `hostname`, where fio has it under `jobname`). A note
+then gives both figures.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +36,7 @@ class _Workload(Struct):
 
 
 class _Result(Struct):
-    """The fields read from result.json. Without a specification hash the file is from another
-    program.
-    """
+    """Fields read from result.json. A file without a specification hash is from another program."""
 
     spec_hash: str
     phases: dict[str, _Phase]
@@ -51,16 +50,18 @@ _decoder = msgspec.json.Decoder(_Result)
 
 
 class ElMaestro(Format):
-    """Runs of ElMaestro."""
+    """Importer of ElMaestro runs."""
 
     name = "elmaestro"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return nothing: its result.json has figures of one host; import the directory."""
+        """Return nothing: a single result.json has figures of one host only; import the
+        directory.
+        """
         return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory, the points of a sweep as measurements of one run."""
+        """Return the runs in a directory, each point of a sweep as one measurement."""
         by_name = {file.name: file for file in files}
         runs: dict[str, list[tuple[_Result, KeptFile]]] = {}
         for name, file in sorted(by_name.items()):
@@ -99,7 +100,7 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
 
 
 def _outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in an output, read by the matching load generator.
+    """Return the last measurement in an output, read by the load generator that wrote it.
 
     Raises UsageError.
     """
@@ -111,7 +112,9 @@ def _outputs(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
-    """Yield doubts in ElMaestro's own result that the load generator's output does not show."""
+    """Yield notes on errors in ElMaestro's own result, compared with the load generator's
+    output.
+    """
     if result.engine != "fio":
         return
     for direction, phase in sorted(result.phases.items()):

@@ -1,8 +1,8 @@
-"""wekatester: the bundle of a run, with the load generator's own results of each job, and what it
-prints of them.
+"""wekatester: the result bundle of a run, and the summary it prints.
 
-Of what it prints only rates and mean latencies are known, of all hosts together; of a bundle all
-that the load generator told of each host."""
+The summary has only rates and mean latencies over all hosts; the bundle has the load generator's
+results of each job and host.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ ALL_HOSTS = "all-hosts"
 
 
 class Wekatester(Format):
-    """Results of wekatester."""
+    """Importer of wekatester results."""
 
     name = "wekatester"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the jobs in its printed summary. Raises UsageError."""
+        """Return the jobs in a printed summary. Raises UsageError."""
         jobs: list[tuple[str, dict[tuple[str, str], float]]] = []
         for number, line in numbered(text, file):
             if match := JOB.fullmatch(line) or RESUMMED.fullmatch(line.strip()):
@@ -51,7 +51,7 @@ class Wekatester(Format):
         return [_output(place, job, figures) for place, (job, figures) in enumerate(told)]
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the run of each bundle: its jobs in order, without layouts."""
+        """Return one run per bundle: its jobs in order, without layouts."""
         bundles: dict[str, list[tuple[str, KeptFile]]] = {}
         for file in sorted(files, key=lambda file: file.name):
             path = PurePosixPath(file.name)
@@ -84,7 +84,9 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
 
 
 def _last(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in a job's results, read by the matching load generator."""
+    """Return the last measurement in a job's results, read by the load generator that wrote
+    them.
+    """
     for reader in workloads.every():
         if outputs := reader.import_output(file.text, file.place):
             last = outputs[-1].place
@@ -93,7 +95,7 @@ def _last(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _value(match: re.Match[str], file: str, line: int) -> float:
-    """Return a figure in its base unit. Raises UsageError."""
+    """Return a printed figure in its base unit. Raises UsageError."""
     number = match["value"].replace(",", "")
     try:
         if match["what"] == "latency":
@@ -116,7 +118,7 @@ def _output(place: int, job: str, figures: Mapping[tuple[str, str], float]) -> I
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:
-    """Yield the figures of reads and writes: rates only, as the measured time is not printed."""
+    """Yield the rates of reads and writes; the summary does not contain the measured time."""
     for name in ("read", "write"):
         iops, bandwidth = figures.get((name, "iops")), figures.get((name, "bandwidth"))
         latency = figures.get((name, "latency"))

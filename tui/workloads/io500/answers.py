@@ -1,4 +1,6 @@
-"""Export the facts of a run for a submission to the IO500 list, with open questions."""
+"""Export the facts of a run that a submission to the IO500 list asks for, and list what is still
+missing.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 
 
 def answers(record: RunRecord, step: StepRecord) -> str:
-    """Return facts and open questions as Markdown."""
+    """Return facts and open questions for a submission, as Markdown."""
     found = [*_result(step.metadata), *_clients(record)] if step.metadata is not None else []
     known = [f"* {name}: {text}" for name, text in found if text]
     open_ones = [f"* {name}: not known to benchtui" for name, text in found if not text]
@@ -78,7 +80,7 @@ def _clients(record: RunRecord) -> Answers:
 
 
 def _same(hosts: Sequence[HostRecord], read: Callable[[Mapping[str, Fact]], str]) -> str:
-    """Return the common value of all hosts, or each value with its number of hosts."""
+    """Return the value that all hosts share, or each value with its number of hosts."""
     values = [text for host in hosts if (text := read(host.facts))]
     kinds = list(dict.fromkeys(values))
     if len(kinds) < 2:

@@ -1,6 +1,6 @@
-"""The io500: section of a profile, which becomes IO500's ini file.
+"""The io500 section of a profile, which becomes IO500's ini file.
 
-Values may name parameters: '{stonewall}'.
+Values may refer to parameters: '{stonewall}'.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REFUSED_SETTINGS = {
 
 
 def known_setting(name: str) -> str:
-    """Return the name of a setting in lower case: IO500 ignores case (ini-parse.c).
+    """Return a setting's name in lower case, because IO500 ignores case (ini-parse.c).
 
     Raises ValueError for a setting that benchtui sets itself, or that cannot be used.
     """

@@ -1,6 +1,6 @@
-"""Parse IO500's output: phases, reasons for invalid ones, and score.
+"""Parse IO500's output: phases, reasons why they are invalid, score.
 
-Used for runs and for imports: its output, its result_summary.txt, or a complete result directory.
+Used for runs, and for imports of output, result_summary.txt, or a complete result directory.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class PrintedPhase:
-    """One phase as printed; `why` it is invalid, from the lines before it."""
+    """One printed phase; `why`: reasons why it is invalid, from the lines before it."""
 
     value: float
     unit: str
@@ -73,9 +73,9 @@ class PrintedPhase:
 
 @dataclass
 class Io500Output:
-    """The output of one IO500 so far.
+    """Output of one IO500 process so far.
 
-    It does not print its ranks: there are as many as were launched.
+    IO500 does not print the number of ranks, so it is taken from the launch.
     """
 
     step: int = 0
@@ -98,16 +98,18 @@ class Io500Output:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running."""
+        """Whether the ranks have started."""
         return self.titles > 0
 
     @property
     def tasks(self) -> int:
-        """Number of ranks: unconnected ranks each print a title."""
+        """Number of ranks; lower than launched if ranks that are not connected each print a
+        title.
+        """
         return 1 if self.titles > 1 else self.ranks
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line; return its events, or None for a line to show to the user."""
+        """Parse one line; return its events, or None if the line should be shown to the user."""
         if match := TITLE.match(text):
             self.titles += 1
             self.version = match["version"].removeprefix("io500-")
@@ -132,11 +134,11 @@ class Io500Output:
         return None
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return the end of the last phase, once; None if none was begun."""
+        """Return the end of the last phase, once; None if no phase has begun."""
         return self._enter(ALL_OVER) if self.phase not in ("", ALL_OVER) else None
 
     def operations(self) -> dict[str, OperationResult]:
-        """Return the results by phase, without phases that did nothing."""
+        """Return the results by phase, without phases that did no work."""
         return {
             name: self._operation(name, each)
             for name, each in self.phases.items()
@@ -144,7 +146,7 @@ class Io500Output:
         }
 
     def why_invalid(self) -> list[str]:
-        """Return IO500's own reasons for an invalid result."""
+        """Return the reasons for which IO500 itself calls the result invalid."""
         of_phases = [
             f"{name}: {'; '.join(each.why[:MOST_REASONS]) or 'no reason printed'}"
             for name, each in self.phases.items()
@@ -154,7 +156,9 @@ class Io500Output:
         return found or (["no reason printed"] if self.invalid else [])
 
     def wrong_means(self) -> Iterator[tuple[str, str]]:
-        """Yield where the score's mean differs from its phases, missing or edited."""
+        """Yield (phase group, message) where the printed mean score is missing or differs from the
+        phases.
+        """
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
             values = [
                 each.value
@@ -172,7 +176,7 @@ class Io500Output:
                 )
 
     def result(self, *, final: bool) -> MetadataResult | None:
-        """Return the results; None if no phase ended."""
+        """Return the results; None if no phase has ended."""
         if not (operations := self.operations()):
             return None
         return MetadataResult(
@@ -192,10 +196,7 @@ class Io500Output:
         )
 
     def _invalid(self, why: str) -> None:
-        """Record why something is invalid.
-
-        Settings are judged before the first phase.
-        """
+        """Record a reason for invalidity; before the first phase it concerns the settings."""
         of_settings = (
             not self.phases and not self.reasons and " needed " not in why and "untime" not in why
         )
@@ -245,7 +246,7 @@ class Io500Output:
         return BYTES_PER_OP.get(name.rpartition("-")[0], self.easy_bytes)
 
     def _after(self, name: str) -> str:
-        """Return the next phase in a standard run; empty if unknown."""
+        """Return the phase that follows in a standard run; empty if unknown."""
         later = PHASES[PHASES.index(name) + 1 :] if name in PHASES else PHASES if not name else ()
         return next((each for each in later if each not in self.skip), "")
 
@@ -255,15 +256,12 @@ class Io500Output:
 
 
 def directions(skip: Sequence[str]) -> list[str]:
-    """Return the phases that run."""
+    """Return the phases that run: all except `skip`."""
     return [name for name in PHASES if name not in skip]
 
 
 def easy_bytes_of(settings: Mapping[str, str]) -> int:
-    """Return the I/O size of ior-easy from its settings.
-
-    The default if they are invalid.
-    """
+    """Return the I/O size of ior-easy in bytes; the default if the settings are invalid."""
     try:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):
@@ -271,12 +269,12 @@ def easy_bytes_of(settings: Mapping[str, str]) -> int:
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IO500 in a text that ended a phase."""
+    """Return every IO500 run in a text that ended at least one phase."""
     return _outputs(text, file, Told())
 
 
 def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-    """Return a run for each result directory among files."""
+    """Return one run per IO500 result directory."""
     runs = []
     for summary in (each for each in files if PurePosixPath(each.name).name == SUMMARY):
         folder = PurePosixPath(summary.name).parent
@@ -315,8 +313,8 @@ def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
 
 @dataclass
 class Told:
-    """Data of config.ini and result.txt in addition to the summary: settings, and reasons by
-    section.
+    """Settings from config.ini, and reasons by section from result.txt, in addition to the
+    summary.
     """
 
     settings: dict[str, str] = field(default_factory=dict)

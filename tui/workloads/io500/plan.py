@@ -116,7 +116,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return the launch as text: ranks, phases, why it is not submittable, and the ini file."""
+    """Return the launch as text: ranks, phases, reasons why it cannot be submitted, ini file."""
     ranks, settings = launch.ranks(hosts), settings_of(launch.options)
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
     lines = [
@@ -134,9 +134,8 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def not_submittable(settings: Mapping[str, str]) -> list[str]:
-    """Return why IO500 will call every result of these settings invalid.
-
-    Empty if a result can be valid.
+    """Return why IO500 will call any result with these settings invalid; empty if it may be
+    valid.
     """
     found = []
     if settings["debug.stonewall-time"] != str(VALID_S):
@@ -155,7 +154,7 @@ def settings_of(options: Sequence[str]) -> dict[str, str]:
 
 
 def skipped(settings: Mapping[str, str]) -> list[str]:
-    """Return the phases that settings leave out."""
+    """Return the phases that the settings disable."""
     return [
         name.removesuffix(".run")
         for name, value in settings.items()

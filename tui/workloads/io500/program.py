@@ -1,4 +1,4 @@
-"""IO500 as one MPI program: its trial launch, and its output while it runs, explained."""
+"""IO500 as an MPI program: trial launch, output while it runs, explained messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STDERR = (HARMLESS, *SSH, *_OWN, *MPI, MUTTERED)
 
 @dataclass(frozen=True, slots=True)
 class Io500Program(StepProgram):
-    """Implements `tui.workloads.mpi.MpiProgram`."""
+    """IO500 as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> Io500Program:
         """Return a launch with one rank per host, and one I/O and one file in each phase."""
@@ -59,24 +59,24 @@ class Io500Program(StepProgram):
         )
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return the ini file: rank 0 reads it."""
+        """Return the ini file, which rank 0 reads."""
         return {FILE: ini_text(self.launch, directory)}
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
-        """Return IO500's argument."""
+        """Return IO500's argument: the path of the ini file."""
         return [posixpath.join(directory, REPORTS, FILE)]
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> Io500Reader:
-        """Return a reader; for a trial it reports no phases."""
+        """Return a reader of the output; the reader of a trial reports no phases."""
         kind = TrialReader if self.is_trial else Io500Reader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return the minimum number of files and directories: those of the reports."""
+        """Return the minimum number of inodes: those of the report files."""
         return FEW_INODES
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, and whether its result can be submitted."""
+        """Return the version found, and whether the result can be submitted."""
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
         )
@@ -87,12 +87,12 @@ class Io500Program(StepProgram):
         ]
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Return no problems: IO500 does not print how its ranks were placed."""
+        """Return no problems: IO500 does not print the placement of ranks."""
         return []
 
 
 class Io500Reader(RanksReader):
-    """Reads IO500's output from mpiexec."""
+    """Reads IO500's output, as passed on by mpiexec."""
 
     tool = "io500"
     void_on_stderr = ("io500-fatal",)
@@ -107,21 +107,21 @@ class Io500Reader(RanksReader):
         super().__init__(step, launch, ranks, nodes, output, explainers)
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no phase ended."""
+        """Return the results; None if no phase has ended."""
         result = self.output.result(final=self.succeeded(exit_code))
         if result is not None:
             result.ranks_per_node = self.launch.ranks_per_host
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return reasons to doubt or reject the result.
+        """Return (code, message) of reasons to doubt or reject the result.
 
-        IO500's own verdict is a finding: own-verdict.
+        IO500's own verdict is reported as the finding own-verdict.
         """
         return [*super().problems(exit_code), *self.output.wrong_means()]
 
     def _missing(self) -> list[str]:
-        """Return what is missing compared with a complete run."""
+        """Return which parts of a complete run are missing."""
         output = self.output
         lost = [name for name in self._step.directions if name not in output.phases]
         missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
@@ -131,12 +131,12 @@ class Io500Reader(RanksReader):
 
 
 class TrialReader(WithoutPhases, Io500Reader):
-    """Reads a trial, which only has to reach its end; figures are ignored."""
+    """Reads a trial, which only has to finish; figures are ignored."""
 
     def _missing(self) -> list[str]:
-        """Return the problem if the score, which IO500 prints last, is missing."""
+        """Return the problem if IO500's last line, the score, is missing."""
         return [] if self.output.said else ["IO500 ended before its score"]
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return what makes a launch fail."""
+        """Return (code, message) of reasons why the launch failed."""
         return RanksReader.problems(self, exit_code)

@@ -30,7 +30,7 @@ ADVICE = {
 
 
 class Io500Workload(MpiWorkload):
-    """IO500 on all hosts at once."""
+    """IO500, one program on all hosts."""
 
     name = "io500"
     advice_by_code = ADVICE
@@ -40,7 +40,7 @@ class Io500Workload(MpiWorkload):
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1})
 
     def body(self) -> type[Io500]:
-        """Return the model of an IO500."""
+        """Return the model of the profile's io500 section."""
         from tui.workloads.io500.body import Io500
 
         return Io500
@@ -65,7 +65,7 @@ class Io500Workload(MpiWorkload):
         return Io500Program(step, step.mpi)
 
     def simplest(self) -> Io500Program:
-        """Return one rank a host."""
+        """Return a launch with one rank per host."""
         from tui.model.plan import MpiLaunch, Step
         from tui.workloads.io500.program import Io500Program
 
@@ -74,7 +74,7 @@ class Io500Workload(MpiWorkload):
         return Io500Program(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what its figures are."""
+        """Return what IO500's figures mean."""
         return (
             "each phase ran once: bandwidths of IOR, rates of mdtest and of find, as IO500 printed"
             " them"
@@ -87,7 +87,7 @@ class Io500Workload(MpiWorkload):
         return import_output(text, file)
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs of result directories."""
+        """Return the runs in IO500 result directories."""
         from tui.workloads.io500.output import import_tree
 
         return import_tree(files)

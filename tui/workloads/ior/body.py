@@ -1,6 +1,7 @@
-"""The ior section of a profile: IOR's own options by meaning; and IOR without a profile.
+"""The ior section of a profile, and IOR jobs without a profile.
 
-Values may name parameters: '{block}'. Terms: ``ranks=16 transfer=1m block=4g directory=/mnt/weka``.
+Values may refer to parameters: '{block}'. Terms: ``ranks=16 transfer=1m block=4g
+directory=/mnt/weka``.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ IN_NAME = ("transfer", "block", "ranks")
 
 
 def known_option(option: str) -> str:
-    """Reject options that change the output format. Raises ValueError."""
+    """Return an option of IOR. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable() or not text.startswith("-"):
         raise ValueError(f"'{option}' is no option")
@@ -133,19 +134,19 @@ class Ior(MpiBody):
 
 
 class IorTerms(FromTerms):
-    """Jobs of ior options."""
+    """Builds jobs from IOR options given as terms."""
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options of the form."""
+        """Return the options in the Job form."""
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job for options given on the command line. Raises UsageError."""
+        """Return the job of these options. Raises UsageError."""
         return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of terms. Raises UsageError."""
+    """Return the job of these terms. Raises UsageError."""
     if given.get("phases") == ("write", "read"):  # its comma is no list of values to measure
         given = {**given, "phases": ("write,read",)}
     check_terms("ior", given, TERMS, known_option)

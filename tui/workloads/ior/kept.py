@@ -1,4 +1,4 @@
-"""Import IOR output: its tables, also within other text, and its JSON."""
+"""Import saved IOR output: tables, also within other text, and JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptIor:
-    """Parses one IOR line by line."""
+    """Parses the output of one IOR line by line."""
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
@@ -39,7 +39,7 @@ class KeptIor:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Return (code, message) of reasons to reject the figures: errors of IOR, a missing
+        """Return (code, message) of reasons to reject the figures: IOR errors, a missing
         summary.
         """
         found = list(self.explainer.codes.items())
@@ -56,9 +56,9 @@ class KeptIor:
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output of IOR in a text, in order.
+    """Return every IOR output in a text, in order.
 
-    Raises UsageError if it ran without any figures.
+    Raises UsageError for an IOR run without figures.
     """
     all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -75,7 +75,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _tables(text: str, file: str) -> Iterator[KeptIor]:
-    """Yield each IOR's human-readable output, which begins with its title."""
+    """Yield each human-readable IOR output, which begins with IOR's title."""
     now: KeptIor | None = None
     for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))
@@ -97,7 +97,7 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
 
 
 def _documents(text: str, file: str) -> Iterator[KeptIor]:
-    """Yield each test of IOR's JSON documents.
+    """Yield each test in IOR's JSON documents.
 
     Raises UsageError for a document that cannot be read.
     """

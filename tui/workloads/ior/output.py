@@ -1,4 +1,4 @@
-"""Parse IOR's output: its tables, and its lines per rank."""
+"""Parse IOR's output: tables, and lines per rank."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def version_of(text: str) -> tuple[int, ...]:
 
 @dataclass
 class AccessFigures:
-    """Results of one access as printed by IOR.
+    """Results of one access (write or read) as printed by IOR.
 
     Rates are I/Os per second over all tasks, from open to close.
     """
@@ -59,7 +59,9 @@ class AccessFigures:
     moved_bytes: float | None = None  # in each iteration, by the summary
 
     def rank_seconds(self, tasks: int) -> list[float]:
-        """Return the mean over iterations of each rank; empty unless all are known."""
+        """Return each rank's mean time over all iterations, in seconds; empty unless all ranks are
+        known.
+        """
         whole = [each for each in self.ranks if len(each) == tasks]
         if not whole or not tasks:
             return []
@@ -68,7 +70,7 @@ class AccessFigures:
 
 @dataclass
 class IorOutput:
-    """The output of one IOR so far."""
+    """Output of one IOR process so far."""
 
     step: int = 0
     iterations: int = 1
@@ -91,11 +93,11 @@ class IorOutput:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running: IOR has printed their number."""
+        """Whether the ranks have started: IOR has printed their number."""
         return self.tasks > 0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line; return its events, None if it is not from IOR's tables."""
+        """Parse one line; return its events, or None if it does not belong to IOR's tables."""
         words = text.split()
         if match := _RANK.match(text):
             self._rank(match)
@@ -119,7 +121,7 @@ class IorOutput:
         return []
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return the end of the last phase, once; None if none was begun."""
+        """Return the end of the last phase, once; None if no phase has begun."""
         return self._enter(ALL_OVER, self.iteration) if self.phase not in ("", ALL_OVER) else None
 
     def results(self) -> dict[str, OperationResult]:
@@ -144,13 +146,15 @@ class IorOutput:
 
     @property
     def _latency_known(self) -> bool:
-        """Whether the latency covers all I/Os: older versions divide by those of one segment."""
+        """Whether the latency covers all I/Os; older versions divide by the I/Os of a single
+        segment.
+        """
         return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[
             :2
         ] >= PER_SEGMENT
 
     def _header(self, text: str) -> bool:
-        """Parse a line before the tables; return whether it is one."""
+        """Parse a line above the tables; return whether it is such a line."""
         if match := _TITLE.match(text):
             self.version = match["version"]
         elif text.startswith((_RANK_TITLES, "------")):
@@ -170,7 +174,7 @@ class IorOutput:
         return True
 
     def _size(self, name: str, value: str) -> None:
-        """Parse a rounded size; the summary has the exact one."""
+        """Parse a rounded size; the exact one follows in the summary."""
         number, _, unit = value.partition(" ")
         size = (
             round(float(number) * _UNITS[unit])
@@ -188,7 +192,7 @@ class IorOutput:
             known.ranks[-1][int(match["rank"])] = _number(match["whole"]) or 0.0
 
     def _row(self, words: list[str]) -> list[Event]:
-        """Parse the row of an access: of one iteration, or of the summary."""
+        """Parse a row of an access, from an iteration or from the summary."""
         if self.in_summary:
             return self._summary(words)
         values = {name: _number(word) for name, word in zip(self._columns, words, strict=True)}
@@ -221,9 +225,9 @@ class IorOutput:
         return [self._enter(self.phases[0], self.iteration + 1)]
 
     def _summary(self, words: list[str]) -> list[Event]:
-        """Parse the summary of an access.
+        """Parse the summary row of an access.
 
-        Rates from bandwidth or operations, whichever has more digits.
+        Uses bandwidth or operations for the rate, whichever has more digits.
         """
         known = self.figures.setdefault(words[0], AccessFigures())
         at = {name: place for place, name in reversed(list(enumerate(self._columns)))}

@@ -48,7 +48,7 @@ RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"
 
 
 class IorShape(Struct, frozen=True):
-    """One rank's work, from a launch's options: bytes, blocks of I/Os, and phases."""
+    """Work of one rank, from the options of a launch: bytes, I/O sizes, phases."""
 
     transfer: int
     block: int
@@ -61,12 +61,12 @@ class IorShape(Struct, frozen=True):
 
     @property
     def bytes_per_rank(self) -> int:
-        """Bytes that each rank moves in each phase."""
+        """Bytes that each rank writes or reads in each phase."""
         return self.block * self.segments
 
 
 def shape_of(options: Sequence[str]) -> IorShape:
-    """Return what the options of a launch say."""
+    """Return the work of one rank from the options of a launch."""
     words = [shlex.split(option) for option in options]
     values = {each[0]: each[-1] for each in words if each}
     return IorShape(
@@ -131,10 +131,7 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
 
 
 def _whole_seconds(text: str) -> int | None:
-    """Return seconds for IOR: 60, 60.0 and 60s are equal.
-
-    None if it is not a whole number.
-    """
+    """Return whole seconds for IOR, from 60, 60.0 or 60s; None if not a whole number."""
     try:
         seconds = parse_duration(text)
     except ValueError:
@@ -143,7 +140,7 @@ def _whole_seconds(text: str) -> int | None:
 
 
 def _acts(name: str, texts: Mapping[str, str]) -> bool:
-    """Return whether a flag has an effect: ranks are reordered for reading only."""
+    """Return whether a flag has an effect; reordering ranks, for instance, only affects reads."""
     return name != "reorder" or "read" in texts["phases"]
 
 
@@ -212,7 +209,7 @@ def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
 
 
 def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
-    """Return IOR's arguments, in the run's own directory.
+    """Return IOR's arguments for a run in `directory`.
 
     `by_rank`: print a line per rank.
     """
@@ -230,9 +227,7 @@ def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
 
 
 def files_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return the maximum number of files and directories: each iteration is removed before the
-    next.
-    """
+    """Return the maximum number of inodes; each iteration is removed before the next one."""
     return (1 if shape_of(launch.options).shared else launch.ranks(hosts)) + 2
 
 
@@ -267,9 +262,8 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def cache_warning(shape: IorShape, nodes: int) -> str:
-    """Return why a client's cache may answer reads.
-
-    Empty if it reads what another client wrote.
+    """Return why the client's page cache may answer reads; empty if each client reads another
+    client's data.
     """
     if "read" not in shape.phases or shape.direct:
         return ""

@@ -1,4 +1,4 @@
-"""IOR as one MPI program: arguments, trial launch, whose data a host reads, its output."""
+"""IOR as an MPI program: arguments, trial launch, whose data each host reads, output."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ STDERR = (
 
 @dataclass(frozen=True, slots=True)
 class IorProgram(StepProgram):
-    """Implements `tui.workloads.mpi.MpiProgram`."""
+    """IOR as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> IorProgram:
-        """Return a launch with one rank per host and two I/Os, with the profile's options."""
+        """Return a launch with the profile's options, one rank per host, and two I/Os."""
         shape = shape_of(self.launch.options)
         block = min(shape.block, IOS_OF_A_TRIAL * shape.transfer)
         small = {"-b": f"-b {block}", "-s": "-s 1"}
@@ -105,16 +105,18 @@ class IorProgram(StepProgram):
         )
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
-        """Return a reader; for a trial it reports no phases."""
+        """Return a reader of the output; the reader of a trial reports no phases."""
         kind = TrialReader if self.is_trial else IorReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return the maximum number of files and directories."""
+        """Return the maximum number of inodes."""
         return files_needed(self.launch, hosts)
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, each rank's work, and whether its reads can be trusted."""
+        """Return the version found, the work of each rank, and a warning if caches may answer
+        reads.
+        """
         shape = shape_of(self.launch.options)
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
@@ -132,7 +134,9 @@ class IorProgram(StepProgram):
         return [*said, ("warning", warning)] if warning else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Add the rank shift of reads to a result: one node's ranks (-C), with ranks in blocks."""
+        """Add the rank shift of reads to the result: the ranks of one node (-C), with ranks placed
+        in blocks.
+        """
         shape, nodes = shape_of(self.launch.options), tried.nodes or result.nodes or hosts
         result.ranks_per_node = self.launch.ranks(hosts) // nodes
         if "read" in shape.phases and not shape.direct and not _otherwise(self.launch.options):
@@ -141,12 +145,14 @@ class IorProgram(StepProgram):
 
 
 def _otherwise(options: Sequence[str]) -> bool:
-    """Return whether ranks are reordered differently: at random, or by another number of nodes."""
+    """Return whether ranks are reordered in another way than by one node: randomly, or by several
+    nodes.
+    """
     return any(option.startswith(("-Z", "-Q")) for option in options)
 
 
 def spread_text(result: MetadataResult) -> str:
-    """Return which rank's data is read; empty if unknown, or nothing was read."""
+    """Return whose data each rank reads; empty if unknown, or if there are no reads."""
     if result.shift < 0:
         return ""
     if result.shift == 0:
@@ -155,7 +161,7 @@ def spread_text(result: MetadataResult) -> str:
 
 
 def doubts_of(result: MetadataResult) -> list[Doubt]:
-    """Return the doubt about reads of a client's own data, which its cache may have answered."""
+    """Return a finding if clients read their own data, which their caches may have answered."""
     if result.shift != 0 or "read" not in result.operations:
         return []
     text = "each client reads what it has written itself, which its cache may answer"
@@ -163,12 +169,12 @@ def doubts_of(result: MetadataResult) -> list[Doubt]:
 
 
 def stdout_explainer() -> Explainer:
-    """Return an explainer of the ranks' output, including IOR's messages."""
+    """Return an explainer of messages on the ranks' stdout, including those of IOR."""
     return Explainer(STDOUT, unknown, IN_PARTS)
 
 
 class IorReader(RanksReader):
-    """Reads what mpiexec prints of IOR."""
+    """Reads IOR's output, as passed on by mpiexec."""
 
     tool = "ior"
     void_on_stderr = ("ior-bad-option",)
@@ -184,7 +190,7 @@ class IorReader(RanksReader):
         super().__init__(step, launch, ranks, nodes, output, (stdout_explainer(), stderr))
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no phase ended."""
+        """Return the results; None if no phase has ended."""
         output = self.output
         if not (operations := output.results()):
             return None
@@ -203,7 +209,9 @@ class IorReader(RanksReader):
         )
 
     def _missing(self) -> list[str]:
-        """Return what is missing in an incomplete run, and where it moved the wrong bytes."""
+        """Return which parts of a complete run are missing, and which phases moved a wrong number
+        of bytes.
+        """
         output, asked = self.output, self.launch.iterations
         missing = []
         for name in output.phases:
@@ -217,7 +225,7 @@ class IorReader(RanksReader):
         return [*missing, *self._other_bytes()]
 
     def _other_bytes(self) -> list[str]:
-        """Return where the summary's bytes differ from ranks x block x segments.
+        """Return phases whose bytes in the summary differ from ranks x block x segments.
 
         With a time limit any number is correct.
         """
@@ -233,4 +241,4 @@ class IorReader(RanksReader):
 
 
 class TrialReader(WithoutPhases, IorReader):
-    """Reads a trial."""
+    """Reads the output of a trial."""

@@ -1,7 +1,4 @@
-"""IOR as a load generator: its interface to the engine.
-
-It is one MPI program over all hosts of a step.
-"""
+"""IOR as a load generator: one MPI program over all hosts of a step."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ ADVICE = {
 
 
 class IorWorkload(MpiWorkload):
-    """IOR on all hosts at once."""
+    """IOR, one program on all hosts."""
 
     name = "ior"
     advice_by_code = ADVICE
@@ -46,7 +43,7 @@ class IorWorkload(MpiWorkload):
     )
 
     def body(self) -> type[Ior]:
-        """Return the model of an IOR command."""
+        """Return the model of the profile's ior section."""
         from tui.workloads.ior.body import Ior
 
         return Ior
@@ -80,33 +77,33 @@ class IorWorkload(MpiWorkload):
         return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return the meaning of max and min, the same in all versions: first open to last close of
-        all ranks.
+        """Return the meaning of max and min, the same in all versions: first open to last close
+        over all ranks.
         """
         clock = "each from the first open to the last close of all ranks"
         made = "iterations that ended" if from_iterations else "iterations"
         return f"max and min are of {made}, {clock}"
 
     def spread_text(self, result: MetadataResult) -> str:
-        """Return whose data ranks read."""
+        """Return whose data each rank reads."""
         from tui.workloads.ior.program import spread_text
 
         return spread_text(result)
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
-        """Return a doubt if clients read what they had written themselves."""
+        """Return a finding if clients read data that they wrote themselves."""
         from tui.workloads.ior.program import doubts_of
 
         return doubts_of(result)
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the outputs of IOR in a text: its tables, or JSON."""
+        """Return the IOR outputs in a text: tables or JSON."""
         from tui.workloads.ior.kept import import_output
 
         return import_output(text, file)
 
     def from_terms(self) -> FromTerms:
-        """Return what makes jobs of ior options."""
+        """Return the builder of jobs from IOR options."""
         from tui.workloads.ior.body import IorTerms
 
         return IorTerms()

@@ -1,6 +1,6 @@
-"""The mdtest section of a profile: mdtest's own options by meaning; and mdtest without a profile.
+"""The mdtest section of a profile, and mdtest jobs without a profile.
 
-Values may name parameters: '{items}'. Terms: ``ranks=16 items=1000 directory=/mnt/weka``.
+Values may refer to parameters: '{items}'. Terms: ``ranks=16 items=1000 directory=/mnt/weka``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BY_NAME = {term.name: term for term in TERMS}
 
 
 def known_option(option: str) -> str:
-    """Reject options that change the output format. Raises ValueError."""
+    """Return an option of mdtest. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable():
         raise ValueError(f"'{option}' is no option")
@@ -87,19 +87,19 @@ class Mdtest(MpiBody):
 
 
 class MdtestTerms(FromTerms):
-    """Jobs of mdtest options."""
+    """Builds jobs from mdtest options given as terms."""
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options of the form."""
+        """Return the options in the Job form."""
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on the command line. Raises UsageError."""
+        """Return the job of these options. Raises UsageError."""
         return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:
-    """Return the job of terms. Raises UsageError."""
+    """Return the job of these terms. Raises UsageError."""
     check_terms("mdtest", given, TERMS, known_option)
     wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}
     params = {

@@ -1,4 +1,4 @@
-"""Parse mdtest's command line and output, all versions."""
+"""Parse mdtest's command line and output, in all versions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def at_least(version: str, wanted: tuple[int, int]) -> bool:
 
 
 def told_version(version: str, command_line: str) -> str:
-    """Return the real version: 3.2.x prints 1.9.3, but quotes the words of its command line."""
+    """Return the actual version: 3.2.x prints 1.9.3, but quotes the words of its command line."""
     return "3.2" if version == OLD_NAME and ' "-' in command_line else version
 
 
 def summary_meaning(version: str) -> str:
-    """Return the meaning of this version's Max and Min, as text."""
+    """Return the meaning of Max and Min in this version's summary, as text."""
     if at_least(version, HONEST_SUMMARY):
         return "max and min are of iterations, each by its slowest rank"
     if at_least(version, (3, 0)):
@@ -48,7 +48,9 @@ def summary_meaning(version: str) -> str:
 
 
 def iterations_meaning(version: str) -> str:
-    """Return the meaning of figures computed from completed iterations, without a summary."""
+    """Return the meaning of figures computed from completed iterations, for output without a
+    summary.
+    """
     if at_least(version, HONEST_SUMMARY):
         return (
             "max and min are of iterations by the clock of rank 0 alone: slower ranks would make"
@@ -108,9 +110,9 @@ Event = MetadataPhase | MetadataIteration
 
 @dataclass
 class MdtestOutput:
-    """The output of one mdtest so far. Rates are operations per second over all ranks.
+    """Output of one mdtest process so far. Rates are operations per second over all ranks.
 
-    `item_phases` are the command's phases over its files, in order.
+    `item_phases` are the command's phases on files, in order.
     """
 
     step: int = 0
@@ -134,9 +136,8 @@ class MdtestOutput:
     _phase_t: float = 0.0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line that arrived at `now_s`, without its newline; return its events.
-
-        None: none.
+        """Parse one line without its newline, received at `now_s`; return its events, or None if it
+        is not mdtest's.
         """
         if match := _RANK.match(text):
             self._rank(match)
@@ -169,17 +170,16 @@ class MdtestOutput:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks are running: mdtest has printed their number."""
+        """Whether the ranks have started: mdtest has printed their number."""
         return self.tasks > 0
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return the end of the last phase, once; None if none was begun."""
+        """Return the end of the last phase, once; None if no phase has begun."""
         return self._enter(ALL_OVER, now_s) if self.phase else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return the operations that ran; the table prints 0.000 for others.
-
-        Empty before the first one on files.
+        """Return the operations that ran, without those printed as 0.000; empty before the first
+        one on files.
         """
         found = {
             name: each for name, each in self.operations.items() if each.mean or each.iterations
@@ -196,7 +196,7 @@ class MdtestOutput:
                 ranks.setdefault(int(match["rank"]), []).append(value)
 
     def _means_of_ranks(self, name: str) -> list[float]:
-        """Return the mean over iterations of each rank; empty unless all are known."""
+        """Return each rank's mean over all iterations; empty unless all ranks are known."""
         ranks = self.rank_seconds.get(name, {})
         if not ranks or sorted(ranks) != list(range(self.tasks)):
             return []
@@ -251,10 +251,7 @@ class MdtestOutput:
         )
 
     def _phase_of(self, where: str) -> str:
-        """Return the phase that rank 0 enters.
-
-        Creation and removal use the same function.
-        """
+        """Return the phase that rank 0 enters; creation and removal use the same function."""
         if where != "create_remove_items":
             return where.removeprefix("mdtest_")
         if self.phase in ("", "tree-create", "remove"):
@@ -297,10 +294,10 @@ ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
 def arguments(
     launch: MpiLaunch, stride: str, directory: str, *, by_rank: bool = False
 ) -> list[str]:
-    """Return mdtest's arguments: -v for the phases, then as published, the run's own directory
+    """Return mdtest's arguments: -v to print phases, then in the published order, the directory
     last.
 
-    `by_rank`: also print times of all ranks.
+    `by_rank`: also print the times of all ranks.
     """
     numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
     kept = any(option.startswith(KEEP_FIGURES[0]) for option in launch.options)
@@ -314,27 +311,25 @@ def trial_options(launch: MpiLaunch) -> tuple[str, ...]:
 
 
 def option_words(options: Sequence[str]) -> list[str]:
-    """Return options as words: "-w 3901" are two."""
+    """Split options into words: "-w 3901" becomes two."""
     return [word for option in options for word in shlex.split(option)]
 
 
 def item_phases(options: Sequence[str]) -> tuple[str, ...]:
-    """Return the command's phases over its files, in order."""
+    """Return the command's phases on files, in order."""
     words = option_words(options)
     chosen = [phase for option, phase in ONLY.items() if option in words]
     return tuple(phase for phase in ITEM_PHASES if not chosen or phase in chosen)
 
 
 def bytes_per_file(options: Sequence[str]) -> int:
-    """Return how many bytes each file gets (-w)."""
+    """Return the number of bytes written to each file (-w)."""
     words = option_words(options)
     at = words.index("-w") + 1 if "-w" in words else len(words)
     return int(words[at]) if at < len(words) and words[at].isdigit() else 0
 
 
 def inodes_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return the maximum number of files and directories: each iteration is removed before the
-    next.
-    """
+    """Return the maximum number of inodes; each iteration is removed before the next one."""
     ranks = launch.ranks(hosts)
     return ranks * launch.items + ranks + 2

@@ -1,4 +1,4 @@
-"""mdtest as one MPI program: arguments, trial launch, rank shift (-N)."""
+"""mdtest as an MPI program: arguments, trial launch, rank shift (-N)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the c
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Placement of ranks: `per_node` ranks on each of `nodes` machines, in blocks.
-
-    `dealt`: round-robin.
+    """Placement of ranks: `per_node` ranks on each of `nodes` machines, in blocks, or round-robin
+    if `dealt`.
     """
 
     nodes: int
@@ -37,13 +36,15 @@ class Placement:
 
     @property
     def ranks(self) -> int:
-        """Number of all ranks."""
+        """Total number of ranks."""
         return self.nodes * self.per_node
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """The effect of -N `stride`: every phase is shifted by `ranks` ranks, with this placement."""
+    """Effect of -N `stride`: each phase uses the files of the rank `ranks` further on, with this
+    placement.
+    """
 
     stride: int
     ranks: int
@@ -53,12 +54,12 @@ class Shift:
     def clients(self) -> int:
         """Number of clients by which each phase is shifted.
 
-        Ranks may also shift within a client.
+        Ranks may also shift within one client.
         """
         return self.ranks // self.placement.per_node
 
     def own_client(self) -> list[str]:
-        """Return the phases in which some rank uses files that its own client created."""
+        """Return the phases in which a rank uses files that its own client created."""
         return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
 
     def _all_leave(self, times: int) -> bool:
@@ -84,18 +85,18 @@ class Shift:
 
 
 def shift_of(stride: int, version: str, placement: Placement) -> Shift:
-    """Return what -N does in a version of mdtest."""
+    """Return the effect of -N in a version of mdtest."""
     times = placement.per_node if multiplied(version, placement) else 1
     return Shift(stride, stride * times % placement.ranks, placement)
 
 
 def multiplied(version: str, placement: Placement) -> bool:
-    """Return whether this version multiplies -N by the ranks of the first node."""
+    """Return whether this version multiplies -N by the number of ranks on the first node."""
     return placement.nodes > 1 and placement.per_node > 1 and at_least(version, MULTIPLIES_STRIDE)
 
 
 def stride_for(wanted: str, version: str, placement: Placement) -> int:
-    """Return the number for -N: for the next client's files, or as requested."""
+    """Return the value for -N: the requested one, or one that selects the next client's files."""
     if wanted != NEXT_CLIENT:
         return int(wanted)
     return 1 if multiplied(version, placement) else placement.per_node
@@ -109,7 +110,7 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
 
 
 def doubt_of(result: MetadataResult) -> Doubt | None:
-    """Return the doubt about phases on files of the same client: its cache may have answered."""
+    """Return a finding if phases use files of the same client, whose cache may have answered."""
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
@@ -118,8 +119,7 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
 
 
 def shift_warning(shift: Shift) -> str:
-    """Return what is doubtful about a shift; empty if all phases but creation use other clients'
-    files.
+    """Return why a shift is doubtful; empty if all phases except creation use other clients' files.
 
     With two clients it is unavoidable: the second shift returns to the creator.
     """
@@ -141,10 +141,10 @@ def shift_warning(shift: Shift) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MdtestProgram(StepProgram):
-    """Implements `tui.workloads.mpi.MpiProgram`."""
+    """mdtest as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> MdtestProgram:
-        """Return a launch with one rank per host and one file each, with the profile's options."""
+        """Return a launch with the profile's options, one rank per host, and one file per rank."""
         options = trial_options(self.launch)
         small = replace(
             self.launch, ranks_per_host=1, items=1, iterations=1, stride="1", options=options
@@ -158,12 +158,12 @@ class MdtestProgram(StepProgram):
         return arguments(self.launch, stride, directory, by_rank=by_rank)
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
-        """Return a reader; for a trial it reports no phases."""
+        """Return a reader of the output; the reader of a trial reports no phases."""
         kind = TrialReader if self.is_trial else MdtestReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return the maximum number of files and directories."""
+        """Return the maximum number of inodes."""
         return inodes_needed(self.launch, hosts)
 
     def shift(self, hosts: int, tried: Tried) -> Shift:
@@ -177,7 +177,7 @@ class MdtestProgram(StepProgram):
         )
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found and the meaning of its rank shift."""
+        """Return the version found and the effect of its rank shift."""
         shift = self.shift(hosts, tried)
         ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
         said: list[LogLine] = [
@@ -192,9 +192,9 @@ class MdtestProgram(StepProgram):
         return [*said, ("warning", warning)] if (warning := shift_warning(shift)) else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Add the rank shift to a result: as mdtest printed it, else as computed.
+        """Add the rank shift to the result, as printed by mdtest or else as computed.
 
-        The two must agree.
+        Reports a problem if the two differ.
         """
         expected = self.shift(hosts, tried)
         result.ranks_per_node = expected.placement.per_node

@@ -1,4 +1,4 @@
-"""Read the output of mdtest, live or saved, and explain its messages."""
+"""Read mdtest's output, live or saved, and explain its messages."""
 
 from __future__ import annotations
 
@@ -92,12 +92,14 @@ STDERR = (
 
 
 def stdout_explainer() -> Explainer:
-    """Return an explainer of the ranks' output, including mdtest's messages."""
+    """Return an explainer of messages on the ranks' stdout, including those of mdtest."""
     return Explainer(STDOUT, unknown, IN_PARTS)
 
 
 def stderr_explainer() -> Explainer:
-    """Return an explainer of messages of MPI and its libraries, ignored if the run succeeds."""
+    """Return an explainer of messages from MPI and its libraries, which are ignored if the run
+    succeeds.
+    """
     return Explainer(STDERR, unknown, IN_PARTS)
 
 
@@ -105,7 +107,7 @@ NODEMAP_CHARACTERS = 200  # of the map of ranks to the first node
 
 
 class MdtestReader(RanksReader):
-    """Reads what mpiexec prints of mdtest."""
+    """Reads mdtest's output, as passed on by mpiexec."""
 
     tool = "mdtest"
     void_on_stderr = ("mdtest-bad-option",)
@@ -120,7 +122,7 @@ class MdtestReader(RanksReader):
         )
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no operation ended."""
+        """Return the results; None if no operation has ended."""
         output = self.output
         if not (operations := output.results()):
             return None
@@ -141,7 +143,7 @@ class MdtestReader(RanksReader):
         )
 
     def _missing(self) -> list[str]:
-        """Return what is missing compared with a complete run."""
+        """Return which parts of a complete run are missing."""
         output = self.output
         missing = []
         if output.summary_iterations is None:
@@ -162,11 +164,11 @@ class MdtestReader(RanksReader):
 
 
 class TrialReader(WithoutPhases, MdtestReader):
-    """Reads a trial."""
+    """Reads the output of a trial."""
 
 
 def shortened(nodemap: str) -> str:
-    """Return the map of ranks to the first node, cut."""
+    """Return the map of ranks to nodes, shortened to the first node."""
     return nodemap if len(nodemap) <= NODEMAP_CHARACTERS else nodemap[:NODEMAP_CHARACTERS] + "..."
 
 
@@ -184,7 +186,10 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptMdtest:
-    """Parses one mdtest line by line. `numbers` are those of its command line, by meaning."""
+    """Parses the output of one mdtest line by line.
+
+    `numbers` are the numbers in its command line, by meaning.
+    """
 
     command: str = ""
     output: MdtestOutput = field(default_factory=MdtestOutput)
@@ -195,7 +200,7 @@ class KeptMdtest:
     end_s: float | None = None
 
     def take_command(self, words: Sequence[str], command: str) -> None:
-        """Parse the load in a command line."""
+        """Parse the load from a command line."""
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
@@ -204,9 +209,9 @@ class KeptMdtest:
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output of mdtest in a text, in order.
+    """Return every mdtest output in a text, in order.
 
-    Raises UsageError if it ran without any figures.
+    Raises UsageError for an mdtest run without figures.
     """
     all_kept = list(_kept(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -223,7 +228,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
-    """Yield each mdtest's output, which begins with its time stamp, launch line, or summary."""
+    """Yield each mdtest output, which begins with a time stamp, launch line or summary."""
     now, command = KeptMdtest(), ""
     for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))
@@ -269,7 +274,7 @@ def _words(command: str) -> list[str]:
 
 
 def _stamp(text: str) -> float | None:
-    """Return a time stamp in seconds as if it were UTC; None for other text."""
+    """Return a time stamp in epoch seconds, read as UTC; None for other text."""
     try:
         return datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -299,7 +304,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
 
 
 def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
-    """Return the results; 0 for values in neither output nor command."""
+    """Return the results; values that are neither in the output nor in the command are 0."""
     output, numbers = kept.output, kept.numbers
     tasks = output.tasks or numbers.get("ranks", 0)
     nodes = output.nodes

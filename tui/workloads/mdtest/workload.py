@@ -1,7 +1,4 @@
-"""mdtest as a load generator: its interface to the engine.
-
-It is one MPI program over all hosts of a step.
-"""
+"""mdtest as a load generator: one MPI program over all hosts of a step."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ ADVICE = {
 
 
 class MdtestWorkload(MpiWorkload):
-    """mdtest on all hosts at once."""
+    """mdtest, one program on all hosts."""
 
     name = "mdtest"
     advice_by_code = ADVICE
@@ -45,7 +42,7 @@ class MdtestWorkload(MpiWorkload):
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "items": 1})
 
     def body(self) -> type[Mdtest]:
-        """Return the model of an mdtest command."""
+        """Return the model of the profile's mdtest section."""
         from tui.workloads.mdtest.body import Mdtest
 
         return Mdtest
@@ -70,7 +67,7 @@ class MdtestWorkload(MpiWorkload):
         return MdtestProgram(step, step.mpi)
 
     def simplest(self) -> MdtestProgram:
-        """Return one rank a host with one file."""
+        """Return a launch with one rank per host and one file per rank."""
         from tui.model.plan import MpiLaunch, Step
         from tui.workloads.mdtest.program import MdtestProgram
 
@@ -78,33 +75,33 @@ class MdtestWorkload(MpiWorkload):
         return MdtestProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min are in this version."""
+        """Return the meaning of max and min in this version."""
         from tui.workloads.mdtest.output import iterations_meaning, summary_meaning
 
         return iterations_meaning(version) if from_iterations else summary_meaning(version)
 
     def spread_text(self, result: MetadataResult) -> str:
-        """Return the rank shift."""
+        """Return the rank shift as text."""
         from tui.workloads.mdtest.program import shift_of_result
 
         shift = shift_of_result(result)
         return shift.text() if shift else ""
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
-        """Return a doubt if clients used files that they had created themselves."""
+        """Return a finding if clients use files that they created themselves."""
         from tui.workloads.mdtest.program import doubt_of
 
         doubt = doubt_of(result)
         return [doubt] if doubt else []
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the outputs of mdtest in a text."""
+        """Return the mdtest outputs in a text."""
         from tui.workloads.mdtest.reader import import_output
 
         return import_output(text, file)
 
     def from_terms(self) -> FromTerms:
-        """Return what makes jobs of mdtest options."""
+        """Return the builder of jobs from mdtest options."""
         from tui.workloads.mdtest.body import MdtestTerms
 
         return MdtestTerms()
