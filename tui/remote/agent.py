@@ -1,8 +1,8 @@
-"""The client of the remote agent: each call sends the agent and one command line to a /bin/sh on
-the host.
+"""Client of the remote agent: each call sends the agent and one command line to a /bin/sh on the
+host.
 
-Calls about files are in `files.py`, about devices and file systems in `devices.py`, about what a
-run made on a host in `made.py`.
+Calls about files are in `files.py`, about devices and file systems in `devices.py`, about files
+that a run created in `made.py`.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ PATHS_AT_ONCE = 500  # far below the argument limit of any system
 
 
 def host_mark(name: str) -> str:
-    """Return a host's name as a safe file name and mark."""
+    """Return a host's name in a form that is safe in file names and process marks."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_"
 
 
 class Holder(Struct, frozen=True):
-    """The holder of a host: run, owner, and seconds until the lock expires."""
+    """Holder of a host: run, owner, and seconds until the lock expires."""
 
     run: str
     owner: str
@@ -82,14 +82,14 @@ NO_VALUES: Mapping[str, str] = MappingProxyType({})
 
 
 class Lease(Struct, frozen=True):
-    """How long a load may run without contact, and how long it gets to end."""
+    """Seconds that a load may run without contact, and seconds that it then gets to finish."""
 
     lasts_s: float
     grace_s: float
 
 
 class Agent:
-    """The agent on one host, for one run."""
+    """Client of the agent on one host, for one run."""
 
     def __init__(self, transport: Transport, run_id: str, *, carries: bool = False) -> None:
         self.carries = carries  # the run copies programs to the host
@@ -103,7 +103,7 @@ class Agent:
     ) -> HostProbe:
         """Return the basic facts of the host.
 
-        `commands`: each with its arguments to print the version.
+        `commands`: by name, the arguments with which a command prints its version.
         """
         words = [" ".join([name, *args]) for name, args in commands.items()]
         try:
@@ -122,9 +122,10 @@ class Agent:
     async def facts(
         self, probe: HostProbe, targets: Sequence[str] = (), commands: Sequence[str] = ()
     ) -> dict[str, Fact]:
-        """Return all facts of the host, with checksums of commands and the devices below targets.
+        """Return all facts of the host, with checksums of commands and the devices underneath
+        targets.
 
-        They decide nothing: if they cannot be read in time, they are unknown.
+        No decision depends on them: if they cannot be read in time, they are unknown.
         """
         words = [str(len(commands)), *commands, *targets]
         try:
@@ -137,9 +138,9 @@ class Agent:
             return with_unknown(probe.facts(), error.message)
 
     async def trial(self, words: Sequence[str], environ: Mapping[str, str] = NO_VALUES) -> str:
-        """Run a harmless command with extra environment variables.
+        """Run a harmless command with additional environment variables.
 
-        Returns its output if it failed, else an empty text.
+        Returns its output if it failed, else "".
         """
         answer = await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S, environ=environ)
         values = answer.values
@@ -159,12 +160,12 @@ class Agent:
         armed: bool,
         environ: Mapping[str, str] | None = None,
     ) -> str:
-        """Start a command under supervision, waiting for GO. Returns its private directory on the
-        host.
+        """Start a command under supervision; an armed one waits for GO. Return its private
+        directory on the host.
 
         `files` (name -> text) are written there and end with a newline. `environ` are secrets:
         added to the command's environment, never in a file or on a command line, and masked in the
-        output. A repeated start has no effect.
+        output. Starting the same task again has no effect.
         """
         hidden = [name for name, value in (environ or {}).items() if is_hidden(value)]
         secrets = {**(environ or {}), "BT_SECRETS": " ".join(hidden)}
@@ -184,8 +185,8 @@ class Agent:
     async def stream(
         self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S
     ) -> AgentStream:
-        """Open the stream of a task's output from these byte offsets; ends an older stream of the
-        task.
+        """Open the stream of a task's output at these byte offsets; an older stream of the task
+        ends.
 
         `poll_s`: how often the host checks for output.
         """
@@ -200,11 +201,11 @@ class Agent:
             return await self._stream(task, out_offset, err_offset, int(fenced) + 1, poll_s)
 
     async def status(self, task: str) -> TaskStatus:
-        """Return how a task is doing."""
+        """Return the state of a task."""
         return parse_status(await self.call("status", self.run_id, self.mark, task))
 
     async def stop(self, task: str, *, abort: bool = False) -> None:
-        """Ask a task to end: INT and time to finish, or at once."""
+        """End a task: with SIGINT and time to finish, or with `abort` immediately."""
         await self.call("stop", self.run_id, self.mark, task, "abort" if abort else "stop")
 
     async def free_spool(self, task: str) -> None:
@@ -212,24 +213,24 @@ class Agent:
         await self.call("free_spool", self.run_id, self.mark, task)
 
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
-        """Return the processes of this run on this host, and end them if requested."""
+        """Return the processes of this run on this host; with `kill`, end them."""
         return await self._sweep(self.run_id, self.mark, kill=kill)
 
     async def leftovers(self) -> tuple[list[MarkedProcess], list[TaskDir]]:
-        """Return processes and task directories of all the user's runs on this host."""
+        """Return processes and task directories of all of the user's runs on this host."""
         processes = parse_processes(await self.call("leftovers"))
         return processes, await self.tasks()
 
     async def expire(self) -> Expired:
-        """End abandoned loads of other runs, and remove expired leftovers."""
+        """End abandoned loads of other runs, remove expired leftovers, and return both."""
         return parse_expired(await self.call("expire", self.run_id, str(KEPT_DAYS)))
 
     async def tasks(self) -> list[TaskDir]:
-        """Return the task directories of all runs of this user on this host."""
+        """Return the task directories of all of the user's runs on this host."""
         return parse_tasks(await self.call("list"))
 
     async def end_leftovers(self, run: str, mark: str) -> None:
-        """End the processes of any run under any host's mark, and remove its directories."""
+        """End the processes of a run by its name for the host, and remove the run's directories."""
         await self._sweep(run, mark, kill=True)
         await self.call("clean", run, mark)
 
@@ -238,25 +239,25 @@ class Agent:
         await self.call("clean", self.run_id, self.mark)
 
     async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
-        """Lock the host for this run, for `lease_s` and while streams renew it; return another
-        holder.
+        """Lock the host for this run; return the holder if another run has it.
 
-        With `force` the lock is taken next to the other one.
+        The lock lasts `lease_s` and is renewed by streams. With `force`, the run takes a lock in
+        addition to the other one.
         """
         words = [str(math.ceil(lease_s)), str(int(force)), owner]
         return _holder((await self.call("lock", self.run_id, self.mark, *words)).values)
 
     async def locked(self) -> Holder | None:
-        """Return the other run that holds the host, without locking it."""
+        """Return the other run that holds the host, or None; does not lock it."""
         return _holder((await self.call("locked", self.run_id)).values)
 
     async def unlock(self) -> None:
-        """Give the host free."""
+        """Release this run's lock."""
         await self.call("unlock", self.run_id, self.mark)
 
     async def clock(self) -> ClockOffset | None:
-        """Return the host's clock relative to ours, None if its `date` has no fractions of a
-        second.
+        """Return the host's clock relative to this machine's; None if its `date` has no fractions
+        of a second.
         """
         script = self._script("clock")
         try:
@@ -274,7 +275,7 @@ class Agent:
         timeout_s: float = TIMEOUT_S,
         environ: Mapping[str, str] | None = None,
     ) -> AgentAnswer:
-        """Call a function of the agent, tui/remote/sh/. Raises HostError."""
+        """Call a function of the agent (tui/remote/sh/). Raises HostError."""
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
@@ -313,7 +314,7 @@ class Agent:
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield (index of the first, paths) of batches that fit an argument list."""
+    """Yield (index of the first path, paths) in batches that fit an argument list."""
     for start in range(0, len(paths), PATHS_AT_ONCE):
         yield start, paths[start : start + PATHS_AT_ONCE]
 

@@ -1,4 +1,4 @@
-"""Parse answers of the remote agent: KEY=VALUE lines, and the probe of a host."""
+"""Parse answers of the remote agent: KEY=VALUE lines, and probes of a host."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)
 
 
 class ToolFacts(Struct, frozen=True):
-    """A command on a host; `version` None if its answer has none.
+    """A command on a host; `version` is None if its output contains none.
 
-    `failed`: the shell's exit code if it could not be started, or was killed.
+    `failed`: the shell's exit code if the command could not be started or was killed.
     """
 
     path: str
@@ -34,7 +34,7 @@ class ToolFacts(Struct, frozen=True):
 
 
 class DirFacts(Struct, frozen=True):
-    """A target directory. Sizes in bytes, None if unknown."""
+    """A target directory; sizes in bytes, None if unknown."""
 
     path: str
     exists: bool = False
@@ -52,7 +52,7 @@ class DirFacts(Struct, frozen=True):
 
     @property
     def full(self) -> float | None:
-        """Fill level, 0 to 1, as in df: reserved space is neither used nor free."""
+        """Fill level from 0 to 1, as in df: reserved space counts as neither used nor free."""
         if (
             self.used_bytes is None
             or self.free_bytes is None
@@ -63,7 +63,7 @@ class DirFacts(Struct, frozen=True):
 
 
 class HostProbe(Struct, frozen=True):
-    """The result of one probe."""
+    """Result of one probe of a host."""
 
     values: Mapping[str, Fact]
     tools: Mapping[str, ToolFacts]
@@ -71,19 +71,19 @@ class HostProbe(Struct, frozen=True):
 
     @property
     def boot_id(self) -> str:
-        """The id of the host's current boot: equal on two hosts only if they are one machine.
+        """Id of the host's current boot; equal on two hosts only if they are one machine.
 
-        Empty: unknown.
+        Empty if unknown.
         """
         return boot_of(self.values)
 
     @property
     def user(self) -> str:
-        """The user that we are on the host."""
+        """User name under which benchtui runs commands on the host."""
         return str(self.values.get("user") or self.values.get("uid") or "?")
 
     def facts(self) -> dict[str, Fact]:
-        """Return all facts as one flat mapping, for the journal and the record."""
+        """Return all facts as a flat mapping, for journal and record."""
         found = dict(self.values)
         for facts in self.dirs.values():
             found.update(
@@ -102,7 +102,7 @@ class HostProbe(Struct, frozen=True):
 def parse_probe(
     answer: Mapping[str, str], directories: Sequence[str], commands: Sequence[str] = ()
 ) -> HostProbe:
-    """Return the probe of an agent's answer about these directories and commands, in this order."""
+    """Parse the answer to a probe of these directories and commands, given in the same order."""
     answer = in_bytes(answer)
     values: dict[str, Fact] = {
         name: as_int(value) if is_number(name) else value
@@ -127,7 +127,7 @@ def parse_probe(
 
 
 def in_bytes(answer: Mapping[str, str]) -> dict[str, str]:
-    """Convert the sizes of an answer to bytes."""
+    """Convert sizes in an answer to bytes, and rename their keys to end in _bytes."""
     found = dict(answer)
     for suffix, unit in UNITS.items():
         for name in [name for name in found if name.endswith(suffix)]:
@@ -160,13 +160,15 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
 
 
 def version_of(text: str) -> tuple[int, int] | None:
-    """Return (major, minor) from text like ``tool-3.33`` or ``tool-3.42-135-gf5344384``."""
+    """Return (major, minor) from a text like ``tool-3.33`` or ``tool-3.42-135-gf5344384``; None if
+    it has none.
+    """
     match = VERSION.search(text)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def as_int(text: str) -> int | None:
-    """Return an integer that fits into 64 bits, None for anything else."""
+    """Return an integer that fits into 64 bits; None for anything else."""
     return int(text) if COUNT.fullmatch(text.strip()) else None
 
 
@@ -180,7 +182,9 @@ QUOTED_CHARACTERS = 160  # of a host's output, in an error message
 
 
 class FileInfo(Struct, frozen=True):
-    """A path on a host: size and allocated bytes; kind file, directory, block, char or other."""
+    """A path on a host: size and allocated bytes; its kind is file, directory, block, char or
+    other.
+    """
 
     size: int
     allocated: int
@@ -188,10 +192,11 @@ class FileInfo(Struct, frozen=True):
 
 
 class TaskStatus(Struct, frozen=True):
-    """The agent's state of a command. `exit_code` None: not ended, or unknown.
+    """State of a command as reported by the agent. `exit_code` is None if it has not ended or is
+    unknown.
 
-    `alive`: its supervisor. `left` counts processes that survived SIGKILL. `flood`, for a load that
-    printed too much: stream, kB, seconds.
+    `alive`: the supervisor is running. `left`: number of processes that survived SIGKILL. `flood`,
+    for a load that printed too much: stream, kB, seconds.
     """
 
     done: bool
@@ -207,7 +212,7 @@ class TaskStatus(Struct, frozen=True):
 
 
 class CacheDrop(Struct, frozen=True):
-    """How dropping the page cache went. `method` root, sudo or none."""
+    """Result of dropping the page cache; `method` is root, sudo or none."""
 
     method: str
     ok: bool
@@ -215,7 +220,7 @@ class CacheDrop(Struct, frozen=True):
 
 
 class MarkedProcess(Struct, frozen=True):
-    """A process of one of our runs."""
+    """A process started by one of the user's runs."""
 
     pid: int
     run: str
@@ -225,7 +230,7 @@ class MarkedProcess(Struct, frozen=True):
 
 
 class FileExtents(Struct, frozen=True):
-    """A file's size, its allocated bytes, and the unwritten part of those."""
+    """A file's size, its allocated bytes, and how many of these were never written."""
 
     size: int
     mapped: int
@@ -233,12 +238,12 @@ class FileExtents(Struct, frozen=True):
 
     @property
     def never_written(self) -> int:
-        """Bytes read as zeros without storage I/O: holes and unwritten extents."""
+        """Bytes that read as zeros without storage I/O: holes and unwritten extents."""
         return min(self.size, max(0, self.size - self.mapped) + self.unwritten)
 
 
 class TaskDir(Struct, frozen=True):
-    """A private directory of a task on a host."""
+    """Private directory of a task on a host."""
 
     run: str
     host: str
@@ -250,7 +255,9 @@ class TaskDir(Struct, frozen=True):
 
 
 class Gone(Struct, frozen=True):
-    """What the agent ended or removed of a run: `size` counts processes, or bytes."""
+    """Part of a run that the agent ended or removed; `size` is the number of processes, or
+    bytes.
+    """
 
     run: str
     host: str
@@ -265,7 +272,7 @@ class Expired(Struct, frozen=True):
 
 
 class AgentAnswer(Struct):
-    """Lines between BT-BEGIN and BT-END: KEY=VALUE pairs with printable values, and raw lines."""
+    """Lines between BT-BEGIN and BT-END: KEY=VALUE pairs with printable values, and other lines."""
 
     values: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -279,7 +286,7 @@ class AgentAnswer(Struct):
 
 
 class AgentError(HostError):
-    """The agent refused or failed; `answer` is its output so far."""
+    """Raised when the agent refuses or fails; `answer` is its output so far."""
 
     def __init__(self, host: str, message: str, answer: AgentAnswer) -> None:
         super().__init__("agent-failed", host, message)
@@ -287,9 +294,9 @@ class AgentError(HostError):
 
 
 def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
-    """Return the agent's answer.
+    """Parse the agent's answer.
 
-    Raises HostError if it reports a failure, is incomplete, or never began.
+    Raises HostError if the answer reports a failure, is incomplete, or never began.
     """
     text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
@@ -321,8 +328,9 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
 
 
 def silent(done: Completed, host: str) -> HostError:
-    """Return why an answer has no beginning: connection lost, or the script went to something other
-    than /bin/sh.
+    """Return the error for an answer without a beginning.
+
+    The connection was lost, or something other than /bin/sh received the script.
     """
     if done.exit_status is None:
         return HostError("lost", host, "connection lost before an answer came")
@@ -335,18 +343,18 @@ def silent(done: Completed, host: str) -> HostError:
 
 
 def last_line(data: bytes) -> str:
-    """Return the last non-empty line."""
+    """Return the last non-empty line, decoded."""
     lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
     return quoted(lines[-1]) if lines else ""
 
 
 def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
-    """Return a host's output shortened to one line, without control characters."""
+    """Return output of a host as one short line without control characters."""
     return printable(text).strip()[:most]
 
 
 def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[str, FileInfo | None]:
-    """Return the answer of `bt_files` for each path, in order."""
+    """Parse the answer of `bt_files`: one file per path, in order."""
     lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
     present = answer.values.get("map", "")
     if len(present) != len(paths):
@@ -358,7 +366,7 @@ def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[st
 
 
 def file_info(line: str) -> FileInfo | None:
-    """Return one file from `size blocks block_size mode`; None if it vanished."""
+    """Parse `size blocks block_size mode`; None if the file has vanished."""
     words = line.split()
     if len(words) < 3 or not words[0].isdigit():
         return None
@@ -374,7 +382,9 @@ NO_EXTENTS = {
 
 
 def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-    """Return the answer of `bt_extents` for files, and the reasons for unknown ones."""
+    """Parse the answer of `bt_extents`; return extents by file, and the reason for files without
+    them.
+    """
     found: dict[str, FileExtents] = {}
     for line in answer.all("at"):
         words = [int(word) for word in line.split() if word.isdigit()]
@@ -388,9 +398,10 @@ BLOCK_BYTES = 4096
 
 
 class BlockSample(Struct, frozen=True):
-    """Content of blocks: number read, zeros, distinct others.
+    """Content of sampled blocks: number read, number of zero blocks, number of distinct other
+    blocks.
 
-    And gzip's compression ratio of those, 1: none.
+    `packed`: gzip's compression ratio of the distinct blocks; 1 means incompressible.
     """
 
     blocks: int
@@ -400,7 +411,7 @@ class BlockSample(Struct, frozen=True):
 
 
 def parse_content(answer: AgentAnswer) -> BlockSample:
-    """Return the answer of `bt_sample`."""
+    """Parse the answer of `bt_sample`."""
     zero = answer.values.get("zero", "")
     found = [words for line in answer.all("at") if len(words := line.split()) == 3]
     data = [(crc, int(size)) for _, crc, size in found if crc != zero and size.isdigit()]
@@ -428,12 +439,12 @@ def parse_status(answer: AgentAnswer) -> TaskStatus:
 
 
 def parse_processes(answer: AgentAnswer) -> list[MarkedProcess]:
-    """Return the processes of an answer: ``process=PID NAME=VALUE... | command``."""
+    """Parse lines ``process=PID NAME=VALUE... | command`` of an answer."""
     return [marked_process(line) for line in answer.all("process")]
 
 
 def marked_process(line: str) -> MarkedProcess:
-    """Return one process of ``PID NAME=VALUE... | command``."""
+    """Parse one process from ``PID NAME=VALUE... | command``."""
     left, _, command = line.partition("| ")
     pid, *marks = left.split()
     named = dict(mark.split("=", 1) for mark in marks if "=" in mark)
@@ -442,7 +453,7 @@ def marked_process(line: str) -> MarkedProcess:
 
 
 def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:
-    """Return the task directories of an answer: ``task=ALIVE DONE EPOCH KIB RUN/HOST/TASK``."""
+    """Parse task directories from lines ``task=ALIVE DONE EPOCH KIB RUN/HOST/TASK``."""
     now = int(answer.values.get("now") or 0)
     found = []
     for line in answer.all("task"):
@@ -464,7 +475,9 @@ def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:
 
 
 def parse_expired(answer: AgentAnswer) -> Expired:
-    """Return what was removed: ``ended=COUNT RUN/HOST/TASK``, ``removed=KIB RUN/HOST``."""
+    """Parse what was removed from lines ``ended=COUNT RUN/HOST/TASK`` and ``removed=KIB
+    RUN/HOST``.
+    """
 
     def gone(key: str, unit: int) -> list[Gone]:
         words = [line.replace("/", " ").split() for line in answer.all(key)]

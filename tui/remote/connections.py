@@ -1,5 +1,5 @@
-"""Connections to all hosts: shared bastions, limited handshakes, strict host keys, secrets asked
-once.
+"""Connections to all hosts: shared bastions, limited handshakes, strict host keys, one question per
+secret.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ BACKOFF = 0.5
 
 
 def unheard(_host: str | None, _text: str) -> None:
-    """Nobody wants to know."""
+    """Ignore a note about a host."""
 
 
 class Timeouts(Struct, frozen=True):
-    """Time limits of a connection, and when a silent one counts as lost."""
+    """Time limits of a connection, and the silence after which it counts as lost."""
 
     connect_s: float = 10.0
     keepalive_s: float = KEEPALIVE_S
@@ -70,11 +70,12 @@ TIMEOUTS = Timeouts()
 
 
 class Connections:
-    """Opens connections; an async context manager that closes the remaining ones.
+    """Opens connections; as an async context manager, closes the remaining ones.
 
     `handshakes`: maximum in parallel, in total and per server. `asker` asks for passwords,
     passphrases and codes; without it, or after `stop_asking`, a host that needs one is an error.
-    `directory`: base of relative names in the SSH configuration, None for this process's.
+    `directory`: base of relative names in the SSH configuration; None means this process's working
+    directory.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class Connections:
         allow_open_files(len(self._asked))
 
     def way(self, address: HostAddress) -> HostTransport:
-        """Return the transport of a host, one object per kind.
+        """Return the transport of a host; there is one object per kind of transport.
 
         Raises HostError.
         """
@@ -174,13 +175,13 @@ class Connections:
         return transport
 
     def stop_asking(self) -> None:
-        """Stop asking the user; known answers are still used."""
+        """Stop asking the user; answers given so far are still used."""
         self.vault.asker = None
 
     async def presented(self, address: HostAddress) -> Presented:
         """Return a host's key without logging in.
 
-        Raises HostError, also if it has changed.
+        Raises HostError, also if the key has changed.
         """
         from tui.remote import hostkeys
 
@@ -193,8 +194,8 @@ class Connections:
         return hostkeys.Presented(address.name, hostkeys.pattern(target), key, key in on_file)
 
     async def _collected(self, target: Resolved) -> asyncssh.SSHKey:
-        """Return a server's key, collected once for all its names: sshd counts connections without
-        a log-in.
+        """Return a server's key, collected once for all of its names, because sshd limits
+        connections without a login.
         """
         from tui.remote import hostkeys
 
@@ -213,7 +214,9 @@ class Connections:
             raise HostError(error.code, target.name, error.message) from error
 
     def resolve(self, address: HostAddress) -> Resolved:
-        """Return how to reach a host. Raises HostError for an invalid configuration."""
+        """Return the settings for connecting to a host. Raises HostError for an invalid
+        configuration.
+        """
         from tui.remote.sshconfig import resolve
         from tui.remote.sshfile import ConfigFiles
 
@@ -224,9 +227,8 @@ class Connections:
     async def tunnel(
         self, target: Resolved, above: tuple[str, ...] = ()
     ) -> asyncssh.SSHClientConnection | None:
-        """Return the connection to a target's last bastion, shared by all hosts behind it.
-
-        None without a bastion.
+        """Return the connection to a target's last bastion, shared by all hosts behind it; None
+        without a bastion.
         """
         connection = None
         path = ""
@@ -285,7 +287,7 @@ class Connections:
         return entered.connection
 
     def _remember(self, target: Resolved, entered: Entered) -> None:
-        """Record what will be missing if this connection must be reopened."""
+        """Record agent keys and one-time codes that a later reconnection would need again."""
         if entered.by_agent and target.agent:
             self.by_agent[target.name] = target.agent
         if entered.one_time:
@@ -299,7 +301,9 @@ class Connections:
     async def _patiently(
         self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]
     ) -> Opened:
-        """Make one of few parallel handshakes at a server; retry while it is too busy to greet."""
+        """Attempt a handshake within the server's limit of parallel ones; retry while the server is
+        too busy.
+        """
         gate = self.gates.setdefault(gate_of(target), Gate(self.handshakes))
         pause, tries_left, passed = FIRST_PAUSE_S, ATTEMPTS, gate.passed
         clock = asyncio.get_running_loop().time
@@ -318,7 +322,7 @@ class Connections:
         raise BusyError(target.name, f"{target.host} port {target.port}")
 
     def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
-        """Wait for a penalty to end; refused attempts do not extend it.
+        """Wait for a server's penalty to end; refused attempts do not extend it.
 
         Raises the error if it takes too long.
         """
@@ -347,7 +351,7 @@ class Connections:
     ) -> asyncssh.SSHClientConnection:
         """Open a connection.
 
-        If a host certificate is refused, use the plain key on file, as ssh does.
+        If the host certificate is refused, retries with the plain host key on file, as ssh does.
         """
         from tui.remote.hostkeys import CertificateRefusedError
 
@@ -430,7 +434,7 @@ class Connections:
 
 
 def penalty(waited_s: float) -> str:
-    """Return the meaning of sshd's refusal of an address, and how long it has lasted."""
+    """Return a message on sshd's refusal of this address, and how long it has lasted."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
         " unfinished log-ins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
@@ -439,9 +443,10 @@ def penalty(waited_s: float) -> str:
 
 
 def gate_of(target: Resolved) -> str:
-    """Return a name for the server whose handshakes count together.
+    """Return the key under which a server's handshakes are counted.
 
-    A ProxyCommand usually runs ssh to a bastion for every host: only the host's name differs.
+    A ProxyCommand usually runs ssh to a bastion for every host, so commands that differ only in the
+    host's name share a key.
     """
     if target.proxy_command is not None:
         words = (target.host, target.name, str(target.port))
@@ -453,7 +458,7 @@ def gate_of(target: Resolved) -> str:
 
 
 def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
-    """Return whether a bastion's connection is open."""
+    """Return whether a bastion's connection is still open."""
     return (
         task.done()
         and not task.cancelled()
@@ -463,7 +468,7 @@ def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
 
 
 def jump_address(jump: str, config: Path | None) -> HostAddress:
-    """Return the address in a ProxyJump word: [user@]host[:port]."""
+    """Parse a ProxyJump entry, [user@]host[:port]."""
     user, _, rest = jump.rpartition("@")
     host, colon, port = rest.rpartition(":")
     if not colon or not port.isdigit():
@@ -477,7 +482,10 @@ def jump_address(jump: str, config: Path | None) -> HostAddress:
 
 
 def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey | str]) -> HostError:
-    """Return the reason of a failed connection. `unusable`: why key files could not be offered."""
+    """Return the error for a failed connection.
+
+    `unusable`: reasons why key files could not be offered.
+    """
     from tui.remote.ssh_library import asyncssh
 
     name, place = target.name, target.place
@@ -500,7 +508,7 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
 
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
-    """Return why a log-in was refused, if key files are the cause."""
+    """Return the error for a refused login, naming the key files if they are the cause."""
     why = "".join(f"; {each}" for each in unusable)
     encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"
@@ -512,7 +520,7 @@ def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedErro
 
 
 def allow_open_files(hosts: int) -> None:
-    """Raise this process's limit of open files, up to the hard limit, for so many hosts."""
+    """Raise this process's limit of open files for this many hosts, up to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = hosts * FILES_OF_A_HOST + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -521,7 +529,8 @@ def allow_open_files(hosts: int) -> None:
 
 
 class Gate:
-    """Limit of parallel handshakes at one server: more while it greets, half when it hangs up.
+    """Limit of parallel handshakes at one server: grows while the server answers, halves when it
+    hangs up.
 
     sshd drops connections while too many have not logged in (MaxStartups, by default from the 11th
     on). Its limit is unknown and shared with others, so it is probed: additive increase,
@@ -541,7 +550,7 @@ class Gate:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[int]:
-        """Wait for a slot and hold it; yields the value to pass to `greeted` and `hung_up`."""
+        """Hold a slot during the with block; yields the value to pass to `hung_up`."""
         await self._enter()
         try:
             yield self._round
@@ -550,14 +559,14 @@ class Gate:
             self._let_in()
 
     def greeted(self) -> None:
-        """Raise the limit a little: the server has answered."""
+        """Raise the limit a little, because the server has answered."""
         self.passed += 1
         self.limit = min(self.limit + STEP, self.widest)
         self._let_in()
 
     def hung_up(self, began: int) -> None:
-        """Halve the limit, once per group of parallel handshakes: the server hung up before
-        greeting.
+        """Halve the limit, because the server hung up before greeting; once per group of parallel
+        handshakes.
         """
         self.refused += 1
         if began == self._round:

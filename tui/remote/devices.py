@@ -1,4 +1,4 @@
-"""Block devices of a host: kind, users, and the signatures of what they hold."""
+"""Block devices of a host: kind, users, and signatures of their content."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ MAGICS = (
 def windows(sectors: int) -> list[tuple[int, int]]:
     """Return the sectors to read on a device of this size, as (first, count).
 
-    RAID and GPT also use its end.
+    Includes its end, where RAID and GPT keep metadata.
     """
     tail = ((sectors & ~127) - 128, (sectors - 16) & ~7, sectors - 2)
     return [*HEAD, *((first, 2) for first in tail if first > 0)]
@@ -90,7 +90,9 @@ def _holds(found: Sectors, magic: Magic) -> bool:
 
 
 def _in_head(head: bytes) -> Iterator[tuple[str, int]]:
-    """Return whether the head is an MBR: an entry in use, and valid boot flags in all four."""
+    """Yield the signature if the head is an MBR: an entry in use, and valid boot flags in all
+    four.
+    """
     if head[510:512] != b"\x55\xaa":
         return
     entries = [head[start : start + 16] for start in range(446, 510, 16)]
@@ -134,7 +136,7 @@ OCTAL = re.compile(r"\\([0-7]{3})")
 class DeviceUse(Struct, frozen=True):
     """A user of a device.
 
-    `member` is the kernel name of the device, of a partition, or of the whole disk.
+    `member` is the kernel name of the part in use: the device, a partition, or the whole disk.
     """
 
     member: str
@@ -143,7 +145,7 @@ class DeviceUse(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return it for people."""
+        """Return the use as text."""
         match self.kind:
             case "mount":
                 where = self.detail if self.detail.startswith("in ") else f"at {self.detail}"
@@ -173,9 +175,8 @@ class DeviceSignature(Struct, frozen=True):
 
 
 class UnreadPart(Struct, frozen=True):
-    """A device or partition whose content no tool on the host could read.
-
-    In sectors of 512 bytes.
+    """A device or partition whose content no tool on the host could read, in sectors of 512
+    bytes.
     """
 
     member: str
@@ -184,10 +185,10 @@ class UnreadPart(Struct, frozen=True):
 
 
 class DeviceFacts(Struct, frozen=True):
-    """Facts of a device. `kind` is empty if it does not exist; sizes in bytes.
+    """Facts of a device; sizes in bytes. `kind` is empty if it does not exist.
 
     `name` is the kernel's, `number` major:minor, `disk` the whole disk of a partition. `unread` are
-    parts with unknown content. `unsure` lists checks of its use that failed.
+    parts with unknown content. `unsure` lists failed checks of whether it is in use.
     """
 
     path: str
@@ -211,8 +212,8 @@ class DeviceFacts(Struct, frozen=True):
 
 
 def holder_text(detail: str) -> str:
-    """Return the holder of a device: ``dm-3 LVM-... vg-lv`` is "LVM vg-lv (dm-3)", ``md0`` is "RAID
-    md0".
+    """Return the holder of a device as text: ``dm-3 LVM-... vg-lv`` becomes "LVM vg-lv (dm-3)",
+    ``md0`` becomes "RAID md0".
     """
     name, *words = detail.split()
     if name.startswith("md"):
@@ -223,7 +224,7 @@ def holder_text(detail: str) -> str:
 
 
 def parse_devices(answer: AgentAnswer, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-    """Return the answer of `bt_devices` for each path."""
+    """Parse the answer of `bt_devices`; return the facts of each path."""
     return {path: _device(answer, path, str(index)) for index, path in enumerate(paths)}
 
 
@@ -266,18 +267,16 @@ def _use(row: Sequence[str]) -> DeviceUse:
 
 
 def parse_peek(answer: AgentAnswer) -> dict[int, bytes]:
-    """Return the sectors from `bt_peek`, by the number of the first.
-
-    Unreadable ones are missing.
+    """Parse the answer of `bt_peek`; return contents by first sector number, without unreadable
+    sectors.
     """
     rows = (text.partition(" ") for text in answer.all("peek"))
     return {int(first): bytes.fromhex(data) for first, _, data in rows if data}
 
 
 def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> DeviceFacts:
-    """Return the facts with the signatures in an unread part's sectors.
-
-    Without sectors it stays unread.
+    """Add the signatures found in an unread part's sectors; without sectors, the part stays
+    unread.
     """
     if not found.get(0):
         return facts
@@ -290,7 +289,7 @@ def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> 
 
 
 def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, DirFacts]:
-    """Return file system and space of each directory, or of its nearest existing parent."""
+    """Parse file system and space of each directory, or of its nearest existing parent."""
     values = in_bytes(answer.values)
     return {
         path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)
@@ -298,7 +297,7 @@ def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, Dir
 
 
 async def read_devices(agent: Agent, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-    """Return each path's facts as a device: users and content. Raises HostError."""
+    """Return each path's users and content as a device. Raises HostError."""
     found = parse_devices(await agent.call("devices", *paths), paths)
     return {path: await _peeked(agent, facts) for path, facts in found.items()}
 

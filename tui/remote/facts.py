@@ -42,9 +42,9 @@ OWN_OPTIONS = (
     "nr_inodes",
     "nr_blocks",
 )
-"""Mount options that each host has values of its own for."""
+"""Mount options whose values differ on every host."""
 OWN_COLUMNS = ("name", "label", "below", "wwid")
-"""What a block device never has in common with one that is like it."""
+"""Columns in which even identical block devices differ."""
 REASONS = {
     "absent": "{} is not there",
     "denied": "{} is not readable for this user",
@@ -76,7 +76,9 @@ SOME_KIND = "vm-other"  # names as in systemd-detect-virt
 
 
 def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -> dict[str, Fact]:
-    """Return all facts of a host: from the probe, and from `bt_facts` for these commands."""
+    """Return all facts of a host, from its probe and from the answer of `bt_facts` for these
+    commands.
+    """
     facts = {**probe.facts(), **parse_facts(answer, commands)}
     if isinstance(listed := facts.get("mounts"), list):
         facts["mounts"] = [row | room_of(probe.dirs.get(row["path"])) for row in listed]
@@ -91,7 +93,7 @@ def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -
 
 
 def room_of(found: DirFacts | None) -> dict[str, int]:
-    """Return size and free space of a target as columns of its mount."""
+    """Return size and free space of a target as columns of the mounts table."""
     sizes = (
         {} if found is None else {"total_bytes": found.total_bytes, "free_bytes": found.free_bytes}
     )
@@ -99,7 +101,7 @@ def room_of(found: DirFacts | None) -> dict[str, int]:
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """List the registry's missing facts as unknown, for this reason."""
+    """Add facts of the registry that are missing to the unknown ones, with this reason."""
     facts = dict(facts)
     listed = facts.pop("unknown", None)
     unknown = (
@@ -118,9 +120,9 @@ def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
 
 
 def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, Fact]:
-    """Return the facts of an answer.
+    """Parse the facts in an answer.
 
-    All are of the registry's types, whatever the host sends; unknown ones are absent.
+    All have the registry's types, whatever the host sends; unknown facts are absent.
     """
     lines = FactLines(answer)
     facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
@@ -140,7 +142,7 @@ PACKAGED = {"1": "as packaged", "0": CHANGED}
 
 
 class FactLines:
-    """The lines of an answer by their key, as printable text."""
+    """Lines of an answer by key, as printable text."""
 
     def __init__(self, answer: AgentAnswer) -> None:
         self._lines: dict[str, list[str]] = {}
@@ -150,7 +152,7 @@ class FactLines:
                 self._lines.setdefault(key, []).append(value)
 
     def all(self, key: str) -> list[str]:
-        """Return every value of a key."""
+        """Return all values of a key."""
         return [text for value in self._lines.get(key, []) if (text := clean(value))]
 
     def one(self, key: str) -> str:
@@ -158,7 +160,7 @@ class FactLines:
         return next(iter(self.all(key)), "")
 
     def rows(self, key: str) -> list[Words]:
-        """Return the rows of a table: columns by name."""
+        """Return the rows of a table, each as values by column."""
         listed = (value.split("\t") for value in self._lines.get(key, []))
         pairs = ((column.partition("=") for column in row) for row in listed)
         return [{name: text for name, _, value in row if (text := clean(value))} for row in pairs]
@@ -173,13 +175,15 @@ def clean(text: str) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return the text in brackets, else all of it."""
+    """Return the text in brackets, such as the active one of several choices; without brackets, all
+    of it.
+    """
     match = CHOSEN.search(text)
     return match[1] if match else text
 
 
 def virtualization(lines: FactLines) -> str:
-    """Return none, or the kind of virtual machine; empty if unknown."""
+    """Return "none" or the kind of virtual machine; empty if unknown."""
     flag, kind = lines.one("cpu_hypervisor"), lines.one("hypervisor")
     if flag == "0" and not kind:
         # cloud providers also sell whole machines under their name
@@ -190,7 +194,7 @@ def virtualization(lines: FactLines) -> str:
 
 
 def container(lines: FactLines) -> str:
-    """Return the kind of container, empty if none is recognised."""
+    """Return the kind of container; empty if none is recognised."""
     words = lines.one("container").split()
     if not words:
         return ""
@@ -204,19 +208,19 @@ def container(lines: FactLines) -> str:
 def boot_options(lines: FactLines) -> list[str]:
     """Return performance-relevant options of the kernel command line.
 
-    Others may contain names and secrets.
+    Others are dropped, because they may contain names and secrets.
     """
     return sorted(word for word in lines.one("boot_line").split() if BOOT_OPTIONS.fullmatch(word))
 
 
 def vulnerabilities(lines: FactLines, *, mitigated: bool) -> list[str]:
-    """Return the CPU's vulnerabilities by mitigation."""
+    """Return the CPU's vulnerabilities that have a mitigation, or those that have none."""
     pairs = (line.partition(" ") for line in lines.all("vulnerability"))
     return sorted({name for name, _, state in pairs if state.startswith("Mitigation") == mitigated})
 
 
 def turbo(lines: FactLines) -> str:
-    """Return on, off, or nothing."""
+    """Return "on", "off", or "" if unknown."""
     off, boost = lines.one("no_turbo"), lines.one("boost")
     return {"0": "on", "1": "off"}.get(off) or {"1": "on", "0": "off"}.get(boost, "")
 
@@ -234,26 +238,28 @@ def cpu_list(text: str) -> int | None:
 
 
 def cgroup_cpus(lines: FactLines) -> float | None:
-    """Return the CPU limit of the control group in CPUs; None: no limit."""
+    """Return the control group's CPU limit, in CPUs; None if there is none."""
     quotas = [match for line in lines.all("cgroup_cpu") if (match := QUOTA.fullmatch(line))]
     return min((round(int(each[1]) / int(each[2]), 3) for each in quotas), default=None)
 
 
 def cgroup_memory(lines: FactLines) -> int | None:
-    """Return the memory limit of the control group in bytes; None: no limit."""
+    """Return the control group's memory limit in bytes; None if there is none."""
     sizes = [size for line in lines.all("cgroup_memory") if (size := as_int(line)) is not None]
     return min((size for size in sizes if size < NO_LIMIT), default=None)
 
 
 def cpus_usable(lines: FactLines) -> float | None:
-    """Return how many CPUs a load can use."""
+    """Return the number of CPUs that a load can use; None if unknown."""
     allowed = cpu_list(lines.one("cpus_allowed"))
     limits = [limit for limit in (allowed, cgroup_cpus(lines)) if limit is not None]
     return min(limits) if allowed is not None else None
 
 
 def limit(name: str, place: int) -> Callable[[FactLines], int | None]:
-    """Return a parser of limits in the form ``soft hard unit``; None if unlimited."""
+    """Return a parser of limits ``soft hard unit`` that picks one word; its result is None if
+    unlimited.
+    """
 
     def read(lines: FactLines) -> int | None:
         words = lines.one(name).split()
@@ -269,12 +275,12 @@ def sysctls(lines: FactLines) -> dict[str, str]:
 
 
 def text(name: str) -> Callable[[FactLines], str]:
-    """Return what reads a line as it is."""
+    """Return a parser that returns the line of this name unchanged."""
     return lambda lines: lines.one(name)
 
 
 def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
-    """Return a parser of integers in this unit."""
+    """Return a parser of the integer of this name, multiplied by `unit`."""
 
     def read(lines: FactLines) -> int | None:
         number = as_int(lines.one(name))
@@ -284,7 +290,7 @@ def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
 
 
 def known_count(name: str) -> Callable[[FactLines], int | None]:
-    """Return a parser of counts that are at least 1."""
+    """Return a parser of the integer of this name; 0 counts as unknown."""
     return lambda lines: count(name)(lines) or None
 
 
@@ -328,9 +334,8 @@ READERS: dict[str, Callable[[FactLines], Fact]] = {
 
 
 def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table, shaped as in host_tables.py.
-
-    Rows without a name are dropped.
+    """Return the rows of a table, with the columns of host_tables.py; rows without a name are
+    dropped.
     """
     kind, found = TABLES[name], []
     for words in ROW_READERS[name](lines):
@@ -342,10 +347,7 @@ def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
 
 
 def typed(words: Words, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the columns of a row of this kind, in their types.
-
-    Invalid values are unknown.
-    """
+    """Convert a row's values to the types of this struct; invalid values are dropped."""
     found: dict[str, Any] = {}
     for each in msgspec.structs.fields(kind):
         if each.name in words:
@@ -366,18 +368,18 @@ CASTS: dict[str, Callable[[str], Any]] = {
 
 
 def sized(words: Words, name: str, of: str, unit: int) -> Words:
-    """Return a row with a size converted to bytes."""
+    """Add column `name` to a row: column `of` in bytes, where `unit` is the bytes per unit."""
     size = as_int(words.get(of, ""))
     return words if size is None else {**words, name: str(size * unit)}
 
 
 def first_word(words: Words, *names: str) -> Words:
-    """Return a row with these columns cut to their first word (``802.3ad 4``)."""
+    """Return a row with these columns reduced to their first word, such as ``802.3ad 4``."""
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 
 def numa(lines: FactLines) -> Iterable[Words]:
-    """Yield the NUMA nodes, from lines of CPUs and lines of memory."""
+    """Yield the NUMA nodes, merged from lines on CPUs and lines on memory."""
     nodes: dict[str, Words] = {}
     for line in lines.all("node"):
         name, _, said = line.partition(" ")
@@ -390,7 +392,7 @@ def numa(lines: FactLines) -> Iterable[Words]:
 
 
 def nics(lines: FactLines) -> Iterable[Words]:
-    """Yield network links."""
+    """Yield the network links."""
     for words in lines.rows("nics"):
         row = first_word(words, "bond_mode", "bond_hash")
         if as_int(row.get("speed_mbit", "")) in UNKNOWN_SPEEDS:
@@ -399,7 +401,7 @@ def nics(lines: FactLines) -> Iterable[Words]:
 
 
 def rdma(lines: FactLines) -> Iterable[Words]:
-    """Yield RDMA links: ``4: ACTIVE``, ``100 Gb/sec (4X EDR)``."""
+    """Yield the RDMA links, parsed from texts such as ``4: ACTIVE`` and ``100 Gb/sec (4X EDR)``."""
     for words in lines.rows("rdma"):
         rate = RATE.match(words.get("rate", ""))
         state = words.get("state", "").rpartition(": ")[2]
@@ -444,7 +446,7 @@ ROUTE_WORDS = (("nic", "dev"), ("source", "src"), ("via", "via"))
 def devices(lines: FactLines) -> Iterable[Words]:
     """Yield block devices.
 
-    The agent abbreviates one that equals an earlier one; it is expanded here.
+    The agent abbreviates a device that equals an earlier one; it is expanded here.
     """
     seen: dict[str, Words] = {}
     for words in lines.rows("devices"):
@@ -471,7 +473,7 @@ ROW_READERS: dict[str, Callable[[FactLines], Iterable[Words]]] = {
 
 
 def silent_links(nics: Fact) -> list[dict[str, str]]:
-    """Return links that are up but report no speed, as virtual ones do."""
+    """Return an unknown fact for each link that is up but reports no speed, as virtual links do."""
     links = [row for row in nics if isinstance(row, dict)] if isinstance(nics, list) else []
     up = (row["name"] for row in links if row.get("state") == "up" and "speed_mbit" not in row)
     return [
@@ -484,7 +486,7 @@ def _unknown(name: str, reason: str) -> dict[str, str]:
 
 
 def unknown_row(line: str) -> dict[str, str] | None:
-    """Return a fact that is unknown, of ``NAME REASON WHERE``."""
+    """Parse an unknown fact from ``NAME REASON WHERE``; None if malformed."""
     name, reason, where = [*line.split(" ", 2), "", ""][:3]
     return (
         {"name": name, "reason": REASONS.get(reason, "{}").replace("{}", where or reason)}

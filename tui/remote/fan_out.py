@@ -1,4 +1,4 @@
-"""Run the same work on many hosts in parallel; an error on one host stays that host's."""
+"""Run the same work on many hosts in parallel, with errors kept per host."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[
 async def agent_on(
     address: HostAddress, connections: Connections, run_id: str, *, carries: bool = False
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a few calls on behalf of a run. Raises HostError."""
+    """Connect to a host for a few calls on behalf of a run; the context yields the agent. Raises
+    HostError.
+    """
     from tui.remote.agent import Agent
 
     transport = await connections.connect(address)
@@ -62,7 +64,8 @@ async def agent_on(
 async def looking_on(
     address: HostAddress, connections: Connections, run_id: str
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a check with a time limit, which excludes time a user takes to log in.
+    """Connect to a host for a check with a time limit, which excludes the time the user takes to
+    log in.
 
     Raises HostError, TimeoutError.
     """
@@ -71,9 +74,8 @@ async def looking_on(
 
 
 def host_error(host: str, error: Exception) -> HostError:
-    """Return an error as that of a host.
-
-    For an internal error with its place in the code.
+    """Convert an exception to an error of a host; for an internal error, the text includes its
+    place in the code.
     """
     if isinstance(error, HostError):
         return error
@@ -87,7 +89,7 @@ def host_error(host: str, error: Exception) -> HostError:
 
 
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
-    """Return connections configured as in the engine of a plan.
+    """Return connections configured like those of the plan's engine.
 
     `pins`: known_hosts file of ``hosts trust``.
     """

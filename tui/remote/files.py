@@ -1,4 +1,4 @@
-"""A host's files: metadata, content, page cache; copying programs to it.
+"""Files on a host: metadata, content, page cache; copying programs to the host.
 
 All functions raise HostError.
 """
@@ -29,7 +29,9 @@ PIECE = 512 << 10
 
 
 class NumberedFiles(Struct, frozen=True):
-    """Numbered files: how many exist, one of them, and one of another size."""
+    """Count of existing numbered files, the name of one, and the name of one with a wrong size or
+    kind.
+    """
 
     there: int
     first: str
@@ -37,7 +39,7 @@ class NumberedFiles(Struct, frozen=True):
 
 
 async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo | None]:
-    """Return size and allocation of each path; None if it does not exist.
+    """Return size and allocation of each path; None if the path does not exist.
 
     A path with FILE_NUMBER stands for its first file.
     """
@@ -59,18 +61,18 @@ async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> 
 
 
 async def read_extents(agent: Agent, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-    """Return the written part of each file, and reasons for files where it is unknown."""
+    """Return the extents of each file, and the reason for files whose extents are unknown."""
     return parse_extents(await agent.call("extents", *paths), paths)
 
 
 async def read_blocks(agent: Agent, blocks: Sequence[tuple[str, int]]) -> BlockSample:
-    """Return how compressible these blocks of 4 KiB are, by file and number."""
+    """Return the compressibility of these 4 KiB blocks, given as (path, block number)."""
     words = [word for path, number in blocks for word in (path, str(number))]
     return parse_content(await agent.call("sample", *words))
 
 
 async def drop_page_cache(agent: Agent, paths: Sequence[str] = ()) -> CacheDrop:
-    """Drop the host's page cache as root or through sudo; otherwise that of these files."""
+    """Drop the host's page cache, as root or through sudo; otherwise only that of these files."""
     values = (await agent.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
     dropped = CacheDrop(
         values.get("method", "none"), bool(values.get("ok")), values.get("detail", "")
@@ -79,7 +81,9 @@ async def drop_page_cache(agent: Agent, paths: Sequence[str] = ()) -> CacheDrop:
 
 
 async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop:
-    """Drop the cache of single files (posix_fadvise through dd), which needs no privileges."""
+    """Drop the cached pages of single files (posix_fadvise through dd), which needs no
+    privileges.
+    """
     forgotten = 0
     for _, part in batches(paths):
         values = (await agent.call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
@@ -92,7 +96,9 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
 
 
 async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:
-    """Copy a program (gzip in base64) to the host unless it is there; return its path."""
+    """Copy a program (base64-encoded gzip) to the host unless it is already there; return its
+    path.
+    """
     where = (agent.run_id, agent.mark, name)
     if path := await _copied(agent, name, sha256):
         return path

@@ -1,6 +1,6 @@
-"""Host keys: explaining a refusal, collecting fingerprints, pinning.
+"""Host keys: explain refusals, collect fingerprints, pin keys.
 
-A changed key is refused, always.
+A changed key is always refused.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TIMEOUT_S = 15.0
 
 
 class CertificateRefusedError(HostError):
-    """A host certificate cannot be trusted.
+    """Raised when a host certificate cannot be trusted.
 
-    `keys`: those on file, because ssh then checks the host's plain key.
+    `keys`: the host's plain keys on file, which ssh checks next.
     """
 
     def __init__(self, target: Resolved, reason: str, keys: Sequence[asyncssh.SSHKey]) -> None:
@@ -36,14 +36,14 @@ class CertificateRefusedError(HostError):
 
     @property
     def algorithms(self) -> str:
-        """Algorithms of these keys, for a handshake without a certificate."""
+        """Signature algorithms of `keys`, for a handshake without a certificate."""
         return ",".join(
             dict.fromkeys(name.decode() for key in self.keys for name in key.sig_algorithms)
         )
 
 
 class Presented(Struct, frozen=True):
-    """A host's key, the name it is filed under, and whether it is already on file."""
+    """A host's key, its name in known_hosts, and whether it is already on file."""
 
     name: str
     pattern: str
@@ -52,19 +52,19 @@ class Presented(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """Type and SHA-256 of the key."""
+        """Type and SHA-256 fingerprint of the key."""
         return fingerprint(self.key)
 
     @property
     def line(self) -> str:
-        """Its line in a known_hosts file."""
+        """Line for a known_hosts file."""
         return f"{self.pattern} {' '.join(self.key.export_public_key().decode().split()[:2])}"
 
 
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
     """Return a host's key without logging in.
 
-    Raises HostError, or BusyError if it hangs up.
+    Raises HostError, or BusyError if the server hangs up.
     """
     async with way_to(target, tunnel) as way:
         key = await _collect(target, way)
@@ -124,10 +124,10 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
 def explain(
     target: Resolved, on_file: Sequence[asyncssh.SSHKey], key: asyncssh.SSHKey | None, reason: str
 ) -> HostError:
-    """Return why a host's key was refused: unknown (how to trust it), changed (both fingerprints),
-    revoked.
+    """Return the error for a refused host key: unknown (with how to trust it), changed (with both
+    fingerprints), or revoked.
 
-    key: the one presented; None for a certificate.
+    `key` is the presented key; None for a certificate.
     """
     if "revoked" in reason.lower():
         what = "authority" if "CA key" in reason else "host key"
@@ -150,9 +150,7 @@ async def another(
     on_file: Sequence[asyncssh.SSHKey],
     tunnel: asyncssh.SSHClientConnection | None,
 ) -> HostError | None:
-    """Return the refusal of a host with another key than those on file, None if it has not or is
-    unknown.
-    """
+    """Collect the host's key; return the refusal if it differs from those on file, else None."""
     if not on_file:
         return None
     try:
@@ -165,7 +163,7 @@ async def another(
 def changed(
     target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]
 ) -> HostError:
-    """Return the refusal of a key that differs from the one on file."""
+    """Return the error for a host key that differs from those on file."""
     expected = ", ".join(fingerprint(other) for other in on_file)
     message = (
         f"host key changed: {fingerprint(key)} is presented, {expected} is on file. Somebody may be"

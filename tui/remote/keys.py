@@ -1,6 +1,5 @@
-"""Private keys: from files, encrypted files, an agent.
-
-And what can be offered of each without its passphrase.
+"""Private keys from files, encrypted files and agents, and their public halves without a
+passphrase.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512", b"ssh-rsa")
 
 
 class LockedKey(Struct, frozen=True):
-    """A key file that is encrypted. `public` is None when its public half cannot be read."""
+    """An encrypted key file; `public` is None if its public half cannot be read."""
 
     path: str
     public: asyncssh.SSHKey | None
@@ -29,7 +28,7 @@ class LockedKey(Struct, frozen=True):
 
 
 class LockedKeyPair(asyncssh.SSHKeyPair):
-    """The public half of an encrypted key, to test whether the server would accept it."""
+    """Public half of an encrypted key, to test whether a server would accept the key."""
 
     def __init__(
         self,
@@ -46,38 +45,41 @@ class LockedKeyPair(asyncssh.SSHKeyPair):
         self.accepted = False
 
     async def sign_async(self, _data: bytes) -> bytes:
-        """Record that the server accepts this key; ValueError makes asyncssh try the next one."""
+        """Record that the server accepts this key.
+
+        Raises ValueError, upon which asyncssh tries the next key.
+        """
         self.accepted = True
         raise ValueError("the key is encrypted")
 
 
 class AgentKeyPair(SSHAgentKeyPair):
-    """A key of an SSH agent that records whether it was used."""
+    """An SSH agent's key that records whether it was used."""
 
     signed = False
 
     @classmethod
     def of(cls, pair: asyncssh.SSHKeyPair) -> AgentKeyPair:
-        """Return a copy: asyncssh stores the server's signature algorithm in the key pair."""
+        """Copy a key pair, because asyncssh stores the server's signature algorithm in it."""
         made = cls.__new__(cls)
         made.__dict__.update(pair.__dict__)
         return made
 
     async def sign_async(self, data: bytes) -> bytes:
-        """Have the agent sign."""
+        """Let the agent sign, and record that the key was used."""
         self.signed = True
         return await super().sign_async(data)
 
 
 def encrypted(path: str) -> str:
-    """Return how to use an encrypted key."""
+    """Return a message on how to use an encrypted key."""
     return f"{path} is encrypted: add it to an SSH agent (ssh-add {path})"
 
 
 def load_key(path: str) -> ClientKey | LockedKey | str:
-    """Return a private key, with a certificate next to it if there is one.
+    """Load a private key, with the certificate next to it if there is one.
 
-    A text is the reason why it cannot be used.
+    Returns a text with the reason if the key cannot be used.
     """
     try:
         key = asyncssh.read_private_key(path)
@@ -92,9 +94,9 @@ def load_key(path: str) -> ClientKey | LockedKey | str:
 
 
 def unlock(path: str, passphrase: str) -> ClientKey | None:
-    """Return the key of an encrypted file, None if the passphrase is wrong.
+    """Decrypt a key file; None if the passphrase is wrong.
 
-    Takes 0.2 s: call it off the loop.
+    Takes 0.2 s, so call it in a thread.
     """
     try:
         key = asyncssh.read_private_key(path, passphrase)
@@ -105,14 +107,16 @@ def unlock(path: str, passphrase: str) -> ClientKey | None:
 
 
 def locked_key(path: str) -> LockedKey:
-    """Return the facts of an encrypted key without its passphrase."""
+    """Return an encrypted key file with its public half, without a passphrase."""
     return LockedKey(path, public_half(path), certificate_of(path))
 
 
 def locked_pairs(
     locked: LockedKey, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[LockedKeyPair]:
-    """Return what a server can be asked about an encrypted key: its certificates, then the key."""
+    """Return the forms in which an encrypted key can be offered to a server: its certificates, then
+    the plain key.
+    """
     public = locked.public
     if public is None:
         return []
@@ -125,9 +129,9 @@ def locked_pairs(
 
 
 def accepted(keys: Sequence[Key], algorithms: Sequence[str]) -> list[Key]:
-    """Return the keys usable with one of these algorithms, named as in ssh_config.
+    """Return the keys that are usable with any of these algorithms, named as in ssh_config.
 
-    All keys if there are none.
+    Without algorithms, all keys are usable.
     """
     wanted = {name.encode() for name in algorithms}
     return [key for key in keys if not wanted or not wanted.isdisjoint(_names_of(key))]
@@ -140,7 +144,7 @@ def _names_of(key: asyncssh.SSHKey | asyncssh.SSHKeyPair) -> Sequence[bytes]:
 def with_certificates(
     key: ClientKey, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]]:
-    """Return a key paired with each of its certificates (of CertificateFile)."""
+    """Pair a key with each of its certificates (from CertificateFile)."""
     if isinstance(key, tuple):
         return []
     return [
@@ -153,7 +157,7 @@ def with_certificates(
 def with_agent_certificates(
     key: asyncssh.SSHKeyPair, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[AgentKeyPair]:
-    """Return an agent's key with each of its certificates, then alone."""
+    """Return an agent's key with each of its certificates, then without one."""
     fitting = {
         item.public_data: item
         for item in certificates
@@ -166,7 +170,7 @@ def with_agent_certificates(
 
 
 def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
-    """Return the certificate next to a key file."""
+    """Return the certificate next to a key file; None if there is none."""
     try:
         return asyncssh.read_certificate(f"{path}-cert.pub")
     except (OSError, asyncssh.KeyImportError):
@@ -174,9 +178,8 @@ def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
 
 
 def public_half(path: str) -> asyncssh.SSHKey | None:
-    """Return the public half of a private key, from the file next to it, or from it.
-
-    None if there is none.
+    """Return the public half of a private key, from the .pub file or the key file; None if
+    unreadable.
     """
     for name in (f"{path}.pub", path):
         try:

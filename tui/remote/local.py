@@ -31,19 +31,19 @@ CLOSE_TIMEOUT_S = 2.0
 
 
 class LocalChannel:
-    """A local /bin/sh."""
+    """Channel to a local /bin/sh."""
 
     def __init__(self, process: Process, host: str) -> None:
         self._process = process
         self._host = host
 
     async def read(self, size: int) -> bytes:
-        """Return bytes of stdout; empty at its end."""
+        """Return bytes of stdout; empty at end of file."""
         assert self._process.stdout is not None
         return await self._process.stdout.read(size)
 
     async def read_stderr(self, size: int) -> bytes:
-        """Return bytes of stderr; empty at its end."""
+        """Return bytes of stderr; empty at end of file."""
         assert self._process.stderr is not None
         return await self._process.stderr.read(size)
 
@@ -61,7 +61,7 @@ class LocalChannel:
         return await self._process.wait()
 
     async def close(self) -> None:
-        """End the shell by closing its stdin, then by force."""
+        """End the shell by closing its stdin; kill it if it does not end."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         if not await self._gone():
@@ -82,7 +82,9 @@ class LocalChannel:
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:
-    """Read and discard a pipe: asyncio ends a process only when its pipes are drained."""
+    """Read and discard a pipe; asyncio reports a process as ended only after its pipes are
+    drained.
+    """
     with contextlib.suppress(RuntimeError, TimeoutError):  # another task reads it
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             while pipe is not None and await pipe.read(1 << 16):
@@ -90,9 +92,7 @@ async def _emptied(pipe: asyncio.StreamReader | None) -> None:
 
 
 class LocalTransport:
-    """Runs scripts on this machine, by `shell`, with `environ` in place of the environment if
-    given.
-    """
+    """Runs scripts on this machine with `shell`; `environ`, if given, replaces the environment."""
 
     def __init__(
         self,
@@ -122,11 +122,11 @@ class LocalTransport:
         return Completed(out, err, process.returncode)
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one agent call in a shell of its own; locally that needs no log-in."""
+        """Make one agent call in a new shell, which costs no login here."""
         return await self.run(script.alone(), timeout_s)
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers input."""
+        """Make a call that reads input."""
         return talk_alone(self, script)
 
     async def open(self, script: bytes) -> LocalChannel:
@@ -178,7 +178,7 @@ class LocalTransport:
 
 
 async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
-    """Write a script and close stdin; a shell that is gone is ignored."""
+    """Write a script to stdin and close it; ignore a shell that has exited."""
     with contextlib.suppress(OSError):
         stdin.write(script)
         await stdin.drain()
@@ -186,9 +186,9 @@ async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
 
 
 async def drain(process: Process) -> None:
-    """Wait for the end of a killed process.
+    """Wait for a killed process to end.
 
-    asyncio notices it only after its outputs are drained.
+    asyncio notices its end only after its outputs are drained.
     """
     for pipe in (process.stdout, process.stderr):
         while pipe is not None and await pipe.read(READ_BYTES):

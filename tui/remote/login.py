@@ -1,8 +1,7 @@
-"""Log in to one server in rounds: first with what is known, then with the user's answers.
+"""Log in to one server in rounds: first with known secrets, then with the user's answers.
 
-No handshake waits for the user, except for prompts that only the server knows
-(keyboard-interactive). A round ends if an answer is missing; the user is asked, and the next round
-has it.
+Handshakes do not wait for the user, except for prompts of the server itself (keyboard-interactive).
+A round ends if an answer is missing; benchtui asks the user and starts the next round.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECAS
 
 
 class Entered(Struct, frozen=True):
-    """A connection that is logged in.
+    """A connection after login.
 
-    `one_time`: prompts with answers that cannot be reused.
+    `one_time`: prompts whose answers cannot be reused.
     """
 
     connection: Connection
@@ -45,7 +44,7 @@ class Entered(Struct, frozen=True):
 
 
 class LoginAttempt(Listener):
-    """One handshake: it uses known answers, and records which others the server would accept."""
+    """One handshake that uses known answers, and records what else the server would accept."""
 
     def __init__(self, log_in: LogIn, *, interview: bool) -> None:
         super().__init__()
@@ -66,7 +65,7 @@ class LoginAttempt(Listener):
         self._note = ""
 
     def password_auth_requested(self) -> str | None:
-        """Send the password once; a second request means it was refused."""
+        """Send the password once; a second request means that it was refused."""
         if self.offered:
             self.refused = not self.wants_answers
             return None
@@ -76,7 +75,9 @@ class LoginAttempt(Listener):
         return value
 
     def kbdint_auth_requested(self) -> str | None:
-        """Begin a conversation; a second one means the answers were refused."""
+        """Start keyboard-interactive authentication; a second request means that the answers were
+        refused.
+        """
         if not self._answered:
             return ""
         self._answered = False
@@ -95,7 +96,7 @@ class LoginAttempt(Listener):
     ) -> list[str] | None:
         """Answer a server's prompts with known answers.
 
-        In an interview the user is asked for the rest.
+        In an interview, benchtui asks the user for the others.
         """
         if not prompts:
             return []
@@ -150,7 +151,7 @@ class LoginAttempt(Listener):
             self.one_time.append(visible(prompt))
 
     def _stop_clock(self) -> None:
-        """Pause the time limit: the user may take as long as the server allows."""
+        """Suspend the time limit while the user answers, for as long as the server allows."""
         if self.clock is not None:
             self.clock.reschedule(None)
 
@@ -160,9 +161,9 @@ class LoginAttempt(Listener):
 
 
 class LogIn:
-    """Log-in to one server.
+    """Login to one server.
 
-    `shared`: its password may be that of other hosts with the same user.
+    `shared`: the password may be the same on all hosts with this user name.
     """
 
     def __init__(self, target: Resolved, vault: Vault, keyring: Keyring, *, shared: bool) -> None:
@@ -177,16 +178,16 @@ class LogIn:
 
     @property
     def usable_password(self) -> str | None:
-        """The password, if another host has already accepted it or this one is to try it."""
+        """The password, if a host has already accepted it or this host is the one to try it."""
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:
-        """Keep a password typed at a server's own prompt until a server refuses it."""
+        """Keep a password typed at a server's own prompt, until a server refuses it."""
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
     async def through(self, handshake: Callable[[LoginAttempt], Awaitable[Connection]]) -> Entered:
-        """Log in. Raises HostError."""
+        """Log in with this handshake. Raises HostError."""
         interview = False
         try:
             for _ in range(ROUNDS):
@@ -223,7 +224,8 @@ class LogIn:
             self.password.lock.release()
 
     async def _prepare(self, attempt: LoginAttempt, denied: DeniedError) -> bool:
-        """Get what the last round was missing; True if the next one is an interview.
+        """Get the secrets that the last round was missing; return whether the next round is an
+        interview.
 
         Raises HostError.
         """
@@ -245,9 +247,9 @@ class LogIn:
         return bool(attempt.wants_answers)
 
     async def _open_keys(self, attempt: LoginAttempt) -> str | None:
-        """Ask for the passphrase of a useful key.
+        """Ask for passphrases of accepted keys until one is decrypted.
 
-        None once one is open, else the reason why none is.
+        Returns None on success, else the reason why no key is usable.
         """
         paths = [key.path for key in attempt.locked if key.accepted]
         if not (paths or attempt.wants_password or attempt.wants_answers):
@@ -266,7 +268,7 @@ class LogIn:
         return why
 
     async def _get_password(self) -> None:
-        """Get the password from the host that tries it for all, or become that host."""
+        """Wait for the host that tries the password for all hosts, or become that host."""
         if not self.pilot:
             await self.password.lock.acquire()
             self.pilot = True
@@ -294,7 +296,7 @@ class LogIn:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
     def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
-        """Return what the server wants if no user can be asked."""
+        """Return the error that tells what the server asks for when no user can answer."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
@@ -311,7 +313,7 @@ class LogIn:
 
 
 def is_password(prompt: str) -> bool:
-    """Return whether a prompt is for the account's password, which can be reused."""
+    """Return whether a prompt asks for the account's password, which can be reused."""
     return bool(PASSWORD_LIKE.search(prompt)) and not ONE_TIME.search(prompt)
 
 

@@ -1,7 +1,4 @@
-"""Identify what a run created on a host, and remove it while it is unchanged.
-
-See sh/made.sh.
-"""
+"""Identify files that a run created on a host, and remove them if unchanged (sh/made.sh)."""
 
 from __future__ import annotations
 
@@ -25,9 +22,9 @@ UNKNOWN = "unknown"
 
 
 class Item(Struct, frozen=True):
-    """A path to check or remove. `size`: required size of a file, None: any.
+    """A path to check or remove.
 
-    `count`: of numbered files.
+    `size`: required file size, None for any. `count`: number of numbered files.
     """
 
     path: str
@@ -37,9 +34,9 @@ class Item(Struct, frozen=True):
 
 
 async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
-    """Create directories with their parents and return the new ones, parents first.
+    """Create directories and missing parents; return the new ones, parents first.
 
-    If one fails, those created by this call are removed again. Raises HostError.
+    If one fails, the others created by this call are removed again. Raises HostError.
     """
     wanted = with_parents(paths)
     created: list[str] = []
@@ -56,7 +53,7 @@ async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
 
 
 async def places(agent: Agent, directories: Sequence[str]) -> dict[str, DirectoryIdentity]:
-    """Return the identities of directories, without those that do not exist. Raises HostError."""
+    """Return the identities of existing directories. Raises HostError."""
     found: dict[str, DirectoryIdentity] = {}
     for _, part in batches(directories):
         for index, words in _words(await agent.call("places", *part)).items():
@@ -72,7 +69,7 @@ def _path(hexadecimal: str) -> str:
 async def identify(
     agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None
 ) -> Identities:
-    """Return the identities of these paths, without those that do not exist. Raises HostError."""
+    """Return the identities of existing paths. Raises HostError."""
     found = Identities()
     for directory, names in by_directory(path for path in paths if FILE_NUMBER not in path):
         for _, part in batches(names):
@@ -105,7 +102,7 @@ def _take(found: Identities, directory: str, paths: Sequence[str], answer: Agent
 async def unmake(
     agent: Agent, how: How, items: Sequence[Item], known: Identities
 ) -> dict[str, str]:
-    """Check or remove created paths; return for each `as-made`, `removed`, `absent`, or why it
+    """Check or remove created paths; return per path `as-made`, `removed`, `absent`, or why it
     stays.
 
     Files first, then empty directories, deepest first. Nothing is removed unless identity and place
@@ -123,7 +120,7 @@ async def unmake(
 
 
 def _order(item: Item) -> tuple[int, str, str]:
-    """Sort for removal: files first, directories deepest first."""
+    """Return the sort key for removal: files first, then directories, deepest first."""
     depth = -item.path.count("/") if item.kind == "directory" else -1_000_000
     return (
         depth,
@@ -161,9 +158,9 @@ async def _unmake_in(
 async def unmake_tree(
     agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)
 ) -> str:
-    """Remove a directory of the run's own name completely, only empty parts, or a host's share.
+    """Remove a directory named after the run: all of it, its empty parts, or one host's share.
 
-    Returns the outcome as `unmake` does. `share`: index and count of hosts. Raises HostError.
+    Returns the outcome as `unmake` does. `share`: index and number of hosts. Raises HostError.
     """
     directory, name = posixpath.split(path)
     if path not in known.files or directory not in known.directories:
@@ -174,7 +171,7 @@ async def unmake_tree(
 
 
 def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Return names by directory."""
+    """Group paths into (directory, file names)."""
     found: dict[str, list[str]] = {}
     for path in paths:
         directory, name = posixpath.split(path)
@@ -183,24 +180,24 @@ def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def numbered_parts(path: str) -> tuple[str, str, str]:
-    """Return the directory, and the name's parts before and after the number."""
+    """Return the directory, and the parts of the file name before and after the number."""
     directory, name = posixpath.split(path)
     prefix, _, suffix = name.partition(FILE_NUMBER)
     return directory, prefix, suffix
 
 
 def expected_of(item: Item, known: Identities) -> str:
-    """Return the line that `bt_is_it` compares with: size, inode, stamp."""
+    """Return the line with which `bt_is_it` compares a path: size, inode, stamp."""
     return f"{'-' if item.size is None else item.size} {known.files[item.path]}"
 
 
 def words_of(directory: str, place: DirectoryIdentity) -> tuple[str, str, str]:
-    """Return the arguments of `bt_stand_in`."""
+    """Return the arguments of `bt_stand_in` for a directory with its recorded identity."""
     return directory, f"{place.real}\n".encode(errors="surrogateescape").hex(), place.mark
 
 
 def word(name: str) -> str:
-    """Return a name as ./NAME, so that it cannot be taken for an option."""
+    """Return a name as ./NAME, so that a leading dash does not make it an option."""
     return f"./{name}"
 
 

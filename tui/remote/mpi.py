@@ -1,4 +1,4 @@
-"""Facts of a host for MPI programs, from an agent with additional functions."""
+"""MPI facts of a host, and MPI-related calls of its agent (mpi.sh)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAUNCHERS: Mapping[Family, tuple[str, ...]] = {
 
 
 class Launcher(Struct, frozen=True):
-    """An mpiexec: its path, and family and version from its own output."""
+    """An mpiexec on a host: its path, and the MPI family and version it prints."""
 
     path: str
     family: Family
@@ -31,9 +31,9 @@ class Launcher(Struct, frozen=True):
 
 
 class MpiFacts(Struct, frozen=True):
-    """Facts of one host.
+    """MPI facts of one host.
 
-    `family` is that of the program's library, None: unknown.
+    `family` is that of the MPI library the program is linked with; None if unknown.
     """
 
     hostname: str
@@ -71,31 +71,33 @@ class MpiFacts(Struct, frozen=True):
 
     @property
     def family(self) -> Family | None:
-        """The family of the program's library."""
+        """MPI family of the library that the program is linked with; None if unknown."""
         return library_family(self.library)
 
     def launcher(self, family: str) -> Launcher | None:
-        """Return the launcher of a family, the one with the most specific name."""
+        """Return the host's launcher of a family, the one with the most specific name; None if
+        there is none.
+        """
         return next((each for each in self.launchers if each.family == family), None)
 
 
 async def probe(agent: Agent, directory: str, program: str) -> MpiFacts:
-    """Return the facts of a host. Raises HostError."""
+    """Return the MPI facts of a host. Raises HostError."""
     return parse_facts((await call(agent, "probe", directory, program)).values)
 
 
 async def mark_directory(agent: Agent, directory: str, name: str) -> None:
-    """Create a file for other hosts to see. Raises HostError."""
+    """Create a file in the directory, for other hosts to look for. Raises HostError."""
     await call(agent, "mark", directory, name)
 
 
 async def unmark_directory(agent: Agent, directory: str, name: str) -> None:
-    """Remove that file."""
+    """Remove the file created by `mark_directory`. Raises HostError."""
     await call(agent, "unmark", directory, name)
 
 
 async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
-    """Return whether the file is visible, and why files cannot be created in the directory.
+    """Return whether the file is visible on this host, and why files cannot be created next to it.
 
     The reason is empty if they can.
     """
@@ -104,20 +106,23 @@ async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
 
 
 async def write_file(agent: Agent, directory: str, name: str, text: str) -> None:
-    """Create an input file for the first rank. Raises HostError."""
+    """Write an input file for rank 0. Raises HostError."""
     await call(agent, "write", directory, name, text)
 
 
 async def ranks(agent: Agent) -> tuple[int, list[int]]:
-    """Return the number of the run's ranks on a host, and the pids stuck in the kernel."""
+    """Return the number of this run's ranks on a host, and the pids of those stuck in the
+    kernel.
+    """
     values = (await call(agent, "ranks", agent.run_id, agent.mark)).values
     return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
 
 
 async def make_scratch(agent: Agent) -> str:
-    """Create the run's directory for shared memory, with this host's subdirectory.
+    """Create the run's directory in shared memory, with a subdirectory for this host; return its
+    path.
 
-    Empty if there is no place for it.
+    Empty if the host has no place for it.
     """
     return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
 
@@ -130,7 +135,7 @@ async def call(
 
 
 def parse_facts(values: Mapping[str, str]) -> MpiFacts:
-    """Return the facts of a probe's answer."""
+    """Parse MPI facts from a probe's answer."""
     return MpiFacts(
         hostname=values.get("hostname", ""),
         boot_id=boot_of(values),
@@ -157,7 +162,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
 
 
 def launchers(values: Mapping[str, str]) -> list[Launcher]:
-    """Return the launchers of a host, most specific names first."""
+    """Parse the launchers of a host, most specific names first."""
     names = dict.fromkeys(name for names in LAUNCHERS.values() for name in names)
     texts = {name: values[f"launcher.{name}"] for name in names if f"launcher.{name}" in values}
     parsed = {name: launcher(text) for name, text in texts.items()}
@@ -165,7 +170,7 @@ def launchers(values: Mapping[str, str]) -> list[Launcher]:
 
 
 def launcher(text: str) -> Launcher | None:
-    """Return a launcher by its path and its answer to --version; None for another program."""
+    """Parse a launcher from its path and --version output; None if it is another program."""
     path, _, said = text.partition("|")
     for family, pattern in (
         ("intel", r"Intel\(R\) MPI Library.*?Version (\S+)"),
@@ -178,9 +183,9 @@ def launcher(text: str) -> Launcher | None:
 
 
 def library_family(library: str) -> Family | None:
-    """Return the MPI named by a line of ldd: libmpich is MPICH, libmpi.so.40 OpenMPI.
+    """Return the MPI family of a library in ldd's output: libmpich is MPICH, libmpi.so.40 Open MPI.
 
-    Otherwise the path decides.
+    For other names, the path decides.
     """
     if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
         return "openmpi"
@@ -195,7 +200,7 @@ def number(text: str | None) -> int | None:
 
 
 def is_address(text: str) -> bool:
-    """Return whether this is an IP address, with or without a prefix length."""
+    """Return whether a text is an IP address, with or without a prefix length."""
     try:
         ipaddress.ip_interface(text)
     except ValueError:

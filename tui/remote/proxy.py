@@ -1,6 +1,6 @@
-"""ProxyCommand, run by the user's shell as in ssh.
+"""ProxyCommand, run by the user's shell as ssh does.
 
-Ended with its connection, or with the engine.
+It ends with its connection, or with the engine.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ exec "$2" -c "$3"
 
 
 class ProxyCommand(asyncio.SubprocessProtocol):
-    """One process that carries a connection.
+    """A process that carries one connection.
 
-    It is a tunnel for asyncssh, and the transport of its connection.
+    It serves as tunnel for asyncssh and as transport of the connection.
     """
 
     def __init__(self, command: str, directory: Path | None = None) -> None:
@@ -79,7 +79,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         return self, self.connection
 
     async def over(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
-        """Wait for the end of the command; False if it is still running."""
+        """Wait for the command to end; return False if it is still running after `timeout_s`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._over.wait()
@@ -87,20 +87,20 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 
     @property
     def status(self) -> int | None:
-        """Its exit status; None while it runs, or if it was killed."""
+        """Exit status; None while it runs, or if it was killed."""
         code = self._transport.get_returncode() if self._transport else None
         return code if code is not None and code >= 0 else None
 
     @property
     def last_line(self) -> str:
-        """The last line that it wrote to stderr."""
+        """Last line that the command wrote to stderr."""
         lines = self._words.decode(errors="replace").strip().splitlines()
         return quoted(lines[-1], 300) if lines else ""
 
     # -- as a protocol of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin the connection."""
+        """Start the SSH connection on the running command."""
         self._over.clear()
         self._transport = cast(asyncio.SubprocessTransport, transport)
         assert self._make is not None
@@ -108,7 +108,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         self.connection.connection_made(self)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Handle data: the server's on stdout, the command's own on stderr."""
+        """Handle output: on stdout it comes from the server, on stderr from the command itself."""
         if fd == STDOUT:
             self.connection.data_received(data)
         elif fd == STDERR:
@@ -116,10 +116,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             del self._words[:-KEPT_BYTES]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """End the connection if stdout or stdin closes.
-
-        Closing stderr is harmless.
-        """
+        """End the connection if stdout or stdin closes; a closed stderr is harmless."""
         self._lost.add(fd)
         ours = fd == STDIN and self._life is None
         if fd != STDERR and not ours:
@@ -146,17 +143,17 @@ class ProxyCommand(asyncio.SubprocessProtocol):
     # -- as a transport of asyncssh
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return facts of the process."""
+        """Return a property of the process transport, as asyncio transports do."""
         return self._transport.get_extra_info(name, default) if self._transport else default
 
     def write(self, data: bytes) -> None:
-        """Write to its stdin."""
+        """Write to the command's stdin."""
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             cast(asyncio.WriteTransport, pipe).write(data)
 
     def close(self) -> None:
-        """Close the command's stdin; send HUP if it does not end, and KILL a second later."""
+        """Close the command's stdin; if it does not end, send HUP, and KILL a second later."""
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             pipe.close()
@@ -165,15 +162,15 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             self._life = None
 
     def abort(self) -> None:
-        """End the command."""
+        """Kill the command."""
         self.close()
 
 
 @asynccontextmanager
 async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
-    """Yield the tunnel of a connection: a bastion's, a proxy command's, or None.
+    """Yield the tunnel for a connection: a bastion's, a ProxyCommand, or None.
 
-    A failure names the command.
+    Errors raised in the context name the command.
     """
     if tunnel is not None or target.proxy_command is None:
         yield tunnel
@@ -189,7 +186,9 @@ async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunne
 
 
 async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
-    """Return why a connection over a command failed: the server's message, or the command's end."""
+    """Return the error of a connection through a command: the server's message, or how the command
+    ended.
+    """
     if isinstance(error, DeniedError) or error.code.startswith("host-key"):
         proxy.close()
         await proxy.over()

@@ -1,7 +1,6 @@
-"""The scripts sent to /bin/sh on hosts: parts of the agent (tui/remote/sh/), and one call.
+"""Scripts sent to /bin/sh on hosts: parts of the agent (tui/remote/sh/) and one call.
 
-The parts a call needs are derived from the parts themselves: the one with the function, and those
-with the functions that it uses.
+A call sends the part that defines its function, and the parts whose functions that one uses.
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ def functions(*parts: str) -> str:
 
 @functools.cache
 def homes() -> dict[str, str]:
-    """Return the part that defines each function of the agent."""
+    """Return, by function of the agent, the part that defines it."""
     return {name: part for part in PARTS for name in DEFINED.findall(functions(part))}
 
 
 @functools.cache
 def parts_of(command: str) -> tuple[str, ...]:
-    """Return the parts that a function needs, `base` first."""
+    """Return the parts that a function needs; `base` comes first."""
     wanted: set[str] = set()
     todo = {"base", homes().get(f"bt_{command}", "base")}
     while todo:
@@ -71,14 +70,14 @@ def parts_of(command: str) -> tuple[str, ...]:
 
 
 def is_hidden(secret: str) -> bool:
-    """Return whether a secret can be masked everywhere: not if it is short, or a number that may be
-    part of a figure.
+    """Return whether a secret can be masked everywhere: it is not too short, nor a number that
+    could occur in figures.
     """
     return len(secret) >= SHORTEST_WORD and not secret.isdigit()
 
 
 def supervisor_script() -> str:
-    """Return the script that stays on a host while a task runs."""
+    """Return the script that runs on a host for the duration of a task."""
     return functions("base", "stars", "supervise")
 
 
@@ -102,11 +101,11 @@ class Script(Struct, frozen=True):
         *,
         carries: bool = False,
     ) -> Script:
-        """Return the call of `bt_WORD` with the other words as arguments, on behalf of `caller`:
-        RUN/HOST.
+        """Return a call of `bt_WORD` with the other words as arguments, on behalf of `caller`
+        (RUN/HOST).
 
-        `environ` is exported first: the script comes over stdin, so the values are on no command
-        line. `carries`: copied programs precede the host's own.
+        `environ` is exported first; the script is sent over stdin, so its values are on no command
+        line. `carries`: copied programs take precedence over the host's own.
         """
         command, *arguments = words
         exports = "".join(
@@ -119,7 +118,7 @@ class Script(Struct, frozen=True):
         )
 
     def alone(self) -> bytes:
-        """Return it for a shell of its own, as one brace group, so that a truncated script does
+        """Return the script for a new shell, as one brace group, so that a truncated script does
         nothing.
         """
         return encoded(
@@ -127,10 +126,10 @@ class Script(Struct, frozen=True):
         )
 
     def after(self, sent: Collection[str], *, talks: bool = False) -> bytes:
-        """Return it for a shell that stays and already has these parts; BT-OVER ends it on both
-        outputs.
+        """Return the script for a kept shell that already has the parts in `sent`; BT-OVER ends it
+        on both outputs.
 
-        A call that `talks` reads the input after it, but not the next call.
+        A call that `talks` reads the input that follows; others read none.
         """
         stdin = "" if talks else " </dev/null"
         missing = [part for part in self.parts if part not in sent]
@@ -139,7 +138,7 @@ class Script(Struct, frozen=True):
 
 
 def script(token: str, words: Sequence[str]) -> bytes:
-    """Return one call for a shell of its own."""
+    """Return one call for a new shell."""
     return Script.of(token, words).alone()
 
 

@@ -1,4 +1,4 @@
-"""One SSH connection, with shells that run scripts; asyncssh errors become HostError."""
+"""One SSH connection with shells that run scripts; asyncssh's errors become HostError."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ class Droppable(Channel, Protocol):
     """A channel that can be closed at once."""
 
     def drop(self) -> None:
-        """Close it without waiting for its end."""
+        """Close the channel without waiting for its end."""
 
 
 class Connected(Protocol):
-    """What shells are opened on."""
+    """A connection on which shells can be opened."""
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script in a shell of its own."""
+        """Run a script in a new shell."""
 
     async def open(self, script: bytes) -> Droppable:
         """Open a shell."""
 
     def lost(self) -> bool:
-        """Whether the connection is gone."""
+        """Return whether the connection is gone."""
 
 
 class Shells:
-    """Shells of one connection. An idle one is kept for the next call."""
+    """Shells on one connection; an idle shell is kept for the next call."""
 
     def __init__(self, connection: Connected, host: str, *, proven: bool = False) -> None:
         self._connection = connection
@@ -75,7 +75,7 @@ class Shells:
 
     @asynccontextmanager
     async def talk(self, script: Script) -> AsyncIterator[Channel]:
-        """Make a call that answers input on the channel, up to an empty line.
+        """Make a call that reads input from the channel, up to an empty line.
 
         Raises HostError.
         """
@@ -106,7 +106,7 @@ class Shells:
         return bool(idle)
 
     async def close(self) -> None:
-        """Close the idle shell, and wait for its end."""
+        """Close the idle shell and wait for it to end."""
         idle, self._idle = self._idle, []
         for shell in idle:
             await shell.channel.close()
@@ -137,7 +137,7 @@ class Shells:
 
 
 class RemoteShell:
-    """One /bin/sh on a host. `ended`: it is gone, by itself or with its connection."""
+    """One /bin/sh on a host. `ended`: it has exited, or its connection is gone."""
 
     def __init__(self, channel: Droppable, host: str) -> None:
         self.channel = channel
@@ -160,7 +160,7 @@ class RemoteShell:
         self._sent.update(script.parts)
 
     async def end(self, token: str) -> Completed:
-        """Read the output of a call to its end mark, and return it with the exit code.
+        """Read the outputs of a call up to their end marks, and return them with the exit code.
 
         Raises HostError if the connection breaks.
         """
@@ -177,7 +177,7 @@ class RemoteShell:
     async def _until(
         self, mark: re.Pattern[bytes], read: Read, most: int
     ) -> tuple[bytes, int | None]:
-        """Return (text before the mark, its code); None at the end of the output.
+        """Return (text before the mark, exit code in the mark); the code is None at end of file.
 
         Raises HostError.
         """
@@ -206,7 +206,7 @@ CLOSE_TIMEOUT_S = 3.0
 
 @contextlib.contextmanager
 def faults(host: str) -> Iterator[None]:
-    """Convert errors of a connection to HostError."""
+    """Convert connection errors in the with block to HostError."""
     try:
         yield
     except asyncssh.ChannelOpenError as error:
@@ -227,19 +227,19 @@ def how_lost(error: Exception) -> str:
 
 
 class SshChannel:
-    """A /bin/sh on the other end."""
+    """Channel to a /bin/sh on a host, over SSH."""
 
     def __init__(self, process: Process, host: str) -> None:
         self._process = process
         self._host = host
 
     async def read(self, size: int) -> bytes:
-        """Return bytes of stdout; empty at its end."""
+        """Return bytes of stdout; empty at end of file."""
         with faults(self._host):
             return await self._process.stdout.read(size)
 
     async def read_stderr(self, size: int) -> bytes:
-        """Return bytes of stderr; empty at its end."""
+        """Return bytes of stderr; empty at end of file."""
         with faults(self._host):
             return await self._process.stderr.read(size)
 
@@ -250,7 +250,7 @@ class SshChannel:
             await self._process.stdin.drain()
 
     async def wait(self) -> int | None:
-        """Return the exit status; None is unknown."""
+        """Return the exit status; None if unknown."""
         with faults(self._host):
             await self._process.wait_closed()
         return None if self._process.exit_signal else self._process.exit_status
@@ -268,7 +268,7 @@ class SshChannel:
 
 
 class SshTransport:
-    """Runs scripts over one connection."""
+    """Runs scripts over one SSH connection."""
 
     def __init__(self, address: HostAddress, connection: Connection) -> None:
         self.address = address
@@ -276,11 +276,11 @@ class SshTransport:
         self._shells = Shells(self, address.name)
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one agent call in a shell that stays for the next one."""
+        """Make one agent call in the shell that is kept for calls."""
         return await self._shells.call(script, timeout_s)
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers input, in the shell that stays."""
+        """Make a call that reads input, in the shell that is kept for calls."""
         return self._shells.talk(script)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
@@ -320,7 +320,9 @@ class SshTransport:
 
     @contextlib.contextmanager
     def _unless_lost(self) -> Iterator[None]:
-        """Accept a channel that closed before it took input: its output gives the reason."""
+        """Ignore a channel that closed before it accepted input, because its output gives the
+        reason.
+        """
         try:
             yield
         except HostError:
@@ -328,7 +330,7 @@ class SshTransport:
                 raise
 
     def lost(self) -> bool:
-        """Whether the connection is gone, closed or broken."""
+        """Return whether the connection is closed or broken."""
         return self.connection.is_closed()
 
     async def close(self) -> None:
@@ -354,7 +356,7 @@ class SshTransport:
         return Completed(out, err, None if process.exit_signal else process.exit_status)
 
     async def _start_patiently(self) -> Process:
-        """Open a channel; if few are allowed (MaxSessions), in place of the kept shell."""
+        """Open a channel; if the server allows few (MaxSessions), close the kept shell first."""
         for pause in PAUSES_S:
             try:
                 return await self._start()
@@ -368,7 +370,7 @@ class SshTransport:
     async def _start(self) -> Process:
         """Open a channel.
 
-        Shielded: a cancelled open would leave it, and its shell, behind.
+        Shielded from cancellation, which would leave the channel and its shell behind.
         """
         opening = asyncio.ensure_future(self._create())
         try:

@@ -1,6 +1,7 @@
-"""Files of an SSH configuration, with limits on number, total size, and scope of Include.
+"""Read the files of an SSH configuration, with limits on their number, total size, and Include
+patterns.
 
-Light, because shell completion reads the names in them.
+Imports little, because shell completion reads host names from these files.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ MAGIC = re.compile(r"[*?\[]")
 
 
 class ConfigText:
-    """Files read for one configuration, and their size."""
+    """Reads the files of one configuration and limits their total size."""
 
     def __init__(self) -> None:
         self.bytes = self.lines = 0
 
     def read(self, path: Path) -> bytes:
-        """Return a file. Raises OSError, also if the total size is too large."""
+        """Return the content of a file. Raises OSError, also if the total size is too large."""
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:
@@ -45,9 +46,10 @@ class ConfigText:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """Return the files that match an Include's absolute pattern, as glob(7): ``**`` is ``*``.
+    """Return the files that match an Include's absolute pattern, as in glob(7): ``**`` equals
+    ``*``.
 
-    Raises OSError if too many names must be scanned.
+    Raises OSError if too many names would have to be scanned.
     """
     places, looked_at = [pattern.anchor], 0
     for part in pattern.parts[1:]:

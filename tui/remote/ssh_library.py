@@ -1,4 +1,4 @@
-"""Load asyncssh without X.509; its algorithms, and what a server sends before log-in."""
+"""Load asyncssh without X.509; its algorithms, and the server's messages before login."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
 
 
 def find_library(name: str) -> str | None:
-    """Return the path of a shared library in the usual directories: the shortest matching name."""
+    """Return the path of a shared library in the usual directories, the shortest if several
+    match.
+    """
     several = str(sysconfig.get_config_var("MULTIARCH") or ".")
     places = [place for folder in FOLDERS for place in (Path(folder), Path(folder, several))]
     found = [path for place in places for path in place.glob(f"lib{name}.so*")]
@@ -27,7 +29,7 @@ def find_library(name: str) -> str | None:
 
 @contextlib.contextmanager
 def lean() -> Iterator[None]:
-    """Import asyncssh without its optional parts, and restore the state of Python's import."""
+    """Let asyncssh be imported without its optional parts, then restore Python's import state."""
     theirs, ctypes.util.find_library = ctypes.util.find_library, find_library
     known = sys.modules.get(ABSENT)
     sys.modules[ABSENT] = known  # type: ignore[assignment]  # None: Python's own word for what cannot be imported
@@ -66,7 +68,7 @@ MOST_BYTES = 1024
 
 
 class Listener(asyncssh.SSHClient):
-    """The client's side of one handshake."""
+    """Client side of one handshake."""
 
     def __init__(self) -> None:
         self.presented: asyncssh.SSHKey | None = None  # a key that is not on file
@@ -74,7 +76,7 @@ class Listener(asyncssh.SSHClient):
         self._said = b""
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
-        """Keep the connection that asyncssh has begun, and listen until its server greets."""
+        """Keep the connection that asyncssh has started, and wait for its server's greeting."""
         self._connection = conn
         take: Any = conn.data_received
 
@@ -89,23 +91,23 @@ class Listener(asyncssh.SSHClient):
     def validate_host_public_key(
         self, _host: str, _addr: str, _port: int, key: asyncssh.SSHKey
     ) -> bool:
-        """Keep the key, which saves a second connection to get it.
+        """Keep the server's key, which saves a second connection to collect it.
 
-        It is trusted only if it is on file.
+        Returns False: only keys on file are trusted.
         """
         self.presented = key
         return False
 
     @property
     def heard(self) -> bool:
-        """Whether the server's version line has arrived."""
+        """Return whether the server's version line has arrived."""
         return self._connection is not None and bool(
             self._connection.get_extra_info("server_version")
         )
 
     @property
     def not_allowed(self) -> bool:
-        """Whether the server refused the client before it greeted."""
+        """Return whether the server refused this client before greeting it."""
         return REFUSAL in self._said and not self.heard
 
 
@@ -125,9 +127,9 @@ ARGUMENTS = {
 
 
 def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
-    """Yield asyncssh's argument names and lists.
+    """Yield names and values of asyncssh's algorithm arguments.
 
-    Raises ConfigError if asyncssh supports nothing in a list.
+    Raises ConfigError if asyncssh supports no algorithm of a list.
     """
     for option, argument in ARGUMENTS.items():
         asked = settings.text(option)
@@ -142,7 +144,7 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
 
 
 def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
-    """Return the subset of asyncssh's algorithms that an option leaves; empty if it is not set.
+    """Return which of asyncssh's algorithms an option allows; empty if the option is not set.
 
     Raises ConfigError.
     """
@@ -162,12 +164,12 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
 
 
 def signature_of(algorithm: str) -> str:
-    """Return a key's signature algorithm; for a certificate that of its key."""
+    """Return the signature algorithm of a key; for a certificate, that of its key."""
     return algorithm.replace(CERTIFICATE, "@openssh.com" if algorithm.startswith("sk-") else "")
 
 
 def known_part(asked: str, known: Callable[[], Sequence[bytes]]) -> str:
-    """Return a list without names and patterns that asyncssh does not know and would refuse."""
+    """Return a list without names and patterns that asyncssh does not know and would reject."""
     sign = asked[0] if asked[0] in "+-^" else ""
     names = [name.decode() for name in known()]
     kept = [

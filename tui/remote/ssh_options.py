@@ -1,4 +1,4 @@
-"""Options of ssh_config(5): parsing of values, tokens, and how benchtui treats each."""
+"""Options of ssh_config(5): parsing, tokens, and how benchtui treats each option."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that report an opt
 class SshOption(NamedTuple):
     """One option.
 
-    kind: flag, state (one of `choices`), number, time, port, word, words (the first line wins),
-    list (one entry per line), command (rest of the line), any (ignored). harmless: values of an
-    unsupported option that request nothing. when: the failure that names the option.
+    `kind`: flag, state (one of `choices`), number, time, port, word, words (first line wins), list
+    (one entry per line), command (rest of the line), any (ignored). `harmless`: values of an
+    unsupported option that have no effect. `when`: the kind of failure whose message mentions the
+    option.
     """
 
     name: str
@@ -315,7 +316,7 @@ TOKEN = re.compile(r"%(.?)|\$\{([^}]*)(\}?)", re.DOTALL)
 
 
 def read_value(option: SshOption, arguments: Sequence[str], rest: str) -> Value:
-    """Return the value of a line. Raises ValueError with what is allowed."""
+    """Parse the value on a line. Raises ValueError with the allowed values."""
     if option.kind == "any":
         return ""
     if option.kind == "command":
@@ -380,7 +381,7 @@ def _time(text: str, _option: SshOption) -> int:
 
 
 def port_of(text: str) -> int:
-    """Return a port from a number or a service in /etc/services. Raises ValueError."""
+    """Return a port, given as number or as service name in /etc/services. Raises ValueError."""
     if text.isascii() and text.isdigit() and len(text) < 12:
         value = int(text)
     else:

@@ -1,4 +1,4 @@
-"""Settings of one host from SSH configurations: Host and Match blocks, first value wins."""
+"""Settings of one host from SSH configurations: Host and Match blocks; the first value wins."""
 
 from __future__ import annotations
 
@@ -58,15 +58,17 @@ WITH_ARGUMENT = (
 
 
 class About(Protocol):
-    """What is known of a host so far."""
+    """Facts of a host known so far, with which Match criteria are compared."""
 
     final: bool
 
     def subject(self, criterion: str) -> str:
-        """Return the text that a criterion is compared with."""
+        """Return the text that a Match criterion is compared with."""
 
     def ends_well(self, command: str) -> bool:
-        """Return whether a command, with tokens, exits with 0. Raises ValueError."""
+        """Return whether a command exits with 0, after its tokens are replaced. Raises
+        ValueError.
+        """
 
 
 @lru_cache(maxsize=4096)
@@ -81,20 +83,20 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def host_holds(host: str, patterns: Sequence[str]) -> bool:
-    """Return whether a Host line applies to a host: one pattern matches, and no negated one."""
+    """Return whether a Host line applies: one of its patterns matches, and no negated one does."""
     matching = [pattern for pattern in patterns if matches(host, pattern.removeprefix("!"))]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
 def list_holds(text: str, patterns: str, *, lower: bool = False) -> bool:
-    """Return whether a list of patterns with commas matches a text."""
+    """Return whether a comma-separated list of patterns matches a text."""
     if lower:
         text, patterns = text.lower(), patterns.lower()
     return host_holds(text, patterns.split(","))
 
 
 def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
-    """Return (whether a Match line applies to a host, whether it asks for a final pass).
+    """Return (whether a Match line applies to the host, whether it requests a final pass).
 
     Raises ConfigError.
     """
@@ -110,7 +112,7 @@ def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
 
 
 def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
-    """Yield the criteria of a Match line: negation, name in lower case, argument.
+    """Yield the criteria of a Match line as (negated, name in lower case, argument).
 
     Raises ConfigError.
     """
@@ -157,10 +159,9 @@ def _holds(name: str, argument: str, about: About) -> bool:
 
 
 def run_in_shell(command: str, directory: Path | None = None) -> bool:
-    """Return whether a command exits with 0 in the user's shell, without input and output. Raises
-    ValueError.
+    """Return whether a command exits with 0 in the user's shell, without input or output.
 
-    It runs in `directory` if that exists, else in the working directory.
+    It runs in `directory` if that exists, else in the working directory. Raises ValueError.
     """
     shell = os.environ.get("SHELL") or "/bin/sh"
     null = subprocess.DEVNULL
@@ -184,9 +185,9 @@ PROXY_TOKENS = "hknpr"
 
 
 class ConfigSource:
-    """A configuration file, read for every host.
+    """A configuration file that applies to every host.
 
-    `of_user`: relative names in it are below ~/.ssh.
+    `of_user`: relative names in it refer to ~/.ssh.
     """
 
     def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
@@ -196,15 +197,14 @@ class ConfigSource:
 
     @property
     def folder(self) -> Path:
-        """Base of relative names in Include."""
+        """Base directory of relative names in Include."""
         return from_home("~/.ssh") if self.of_user else SYSTEM_FOLDER
 
 
 class SshSettings:
-    """The values of one host. `given`: values known without a file, such as user and port; they
-    win.
+    """Settings of one host. `given`: values known without a file, such as user and port; they win.
 
-    `directory`: base of relative file names and commands, None for the working directory.
+    `directory`: base of relative file names and commands; None means the working directory.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class SshSettings:
         self._count = 0
 
     def read(self, sources: Sequence[ConfigSource]) -> None:
-        """Read the files, a second time if they have lines for a final pass.
+        """Read the files; twice if a Match line requests a final pass.
 
         Raises ConfigError, OSError, ValueError.
         """
@@ -244,7 +244,7 @@ class SshSettings:
 
     @property
     def hostname(self) -> str:
-        """The name that is connected to."""
+        """Host name or address to connect to."""
         value = self._values.get("hostname")
         if value is None:
             return self.original
@@ -253,16 +253,16 @@ class SshSettings:
         return self._expanded("hostname", str(value), {"h": self.original}, None)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of an option, unparsed."""
+        """Return the value of an option as text."""
         return str(self._values.get(name, default))
 
     def number(self, name: str, default: int) -> int:
-        """Return a number or a time in seconds."""
+        """Return a number, or a time in seconds."""
         value = self._values.get(name, default)
         return value if isinstance(value, int) else default
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """Return the values of an option that takes several; None if it is not set."""
+        """Return the values of an option that accepts several; None if not set."""
         value = self._lists.get(name, self._values.get(name))
         return (
             None
@@ -273,12 +273,12 @@ class SshSettings:
         )
 
     def at(self, name: str) -> str:
-        """Return where an option was set, in brackets."""
+        """Return where an option is set, in brackets, for a message."""
         line = self._lines.get(name)
         return f" ({line.place})" if line else ""
 
     def told(self, when: str) -> list[str]:
-        """Return ignored options that may be why a connection failed, with their places."""
+        """Return ignored options, with file and line, that may explain this kind of failure."""
         found = ((OPTIONS[name], line) for name, line in self._lines.items())
         return [
             f"{option.name} ({line.place}): {option.why}"
@@ -314,17 +314,17 @@ class SshSettings:
 
     @property
     def user(self) -> str:
-        """The user to log in as, with tokens replaced once the files are read."""
+        """User name for the login; its tokens are replaced once the files are read."""
         return self.text("user") or self.local_user
 
     @property
     def last_jump(self) -> str:
-        """The host of the last bastion of ProxyJump."""
+        """Host of the last bastion in ProxyJump."""
         jump = self.text("proxyjump").rpartition(",")[2].strip()
         return "" if jump.lower() == "none" else jump.rpartition("@")[2].partition(":")[0]
 
     def expand_user(self) -> None:
-        """Replace the tokens of User; tokens of other options may include it.
+        """Replace the tokens in User, which tokens of other options may refer to.
 
         Raises ConfigError.
         """
@@ -333,23 +333,22 @@ class SshSettings:
             self._values["user"] = self._expanded("user", self.user, known, os.environ)
 
     def path(self, name: str, text: str) -> str:
-        """Return an option's path with ~, tokens and ${NAME} replaced. Raises ConfigError."""
+        """Return a path with ~, tokens and ${NAME} replaced; `name` is its option. Raises
+        ConfigError.
+        """
         home = str(from_home(text)) if text.startswith("~") else text
         return self._expanded(name, home, self.tokens(), os.environ)
 
     def file(self, name: str, text: str) -> str:
-        """Return the absolute path of an option's file. Raises ConfigError."""
+        """Return the absolute path of a file; `name` is its option. Raises ConfigError."""
         return self.absolute(self.path(name, text))
 
     def absolute(self, path: str) -> str:
-        """Return a path with ~ replaced, relative ones below `directory`.
-
-        asyncssh must not get one with ~.
-        """
+        """Return a path with ~ expanded, relative to `directory`; asyncssh would misread a ~."""
         return str(Path(self.directory or "", from_home(path)).absolute())
 
     def command(self, name: str) -> str | None:
-        """Return ProxyCommand or ProxyJump with tokens replaced, None if not set.
+        """Return ProxyCommand or ProxyJump with tokens replaced; None if not set.
 
         Raises ConfigError.
         """
@@ -369,7 +368,7 @@ class SshSettings:
     # -- Match
 
     def subject(self, criterion: str) -> str:
-        """Return the text that a criterion of Match is compared with."""
+        """Return the text that a Match criterion is compared with."""
         return {
             "host": self.hostname,
             "originalhost": self.original,
@@ -382,7 +381,7 @@ class SshSettings:
         }[criterion]
 
     def ends_well(self, command: str) -> bool:
-        """Return whether a command of `Match exec` ends with 0. Raises ValueError."""
+        """Return whether a command of `Match exec` exits with 0. Raises ValueError."""
         return self._files.ends_well(
             expand(command, self.tokens()), lambda text: run_in_shell(text, self.directory)
         )
@@ -463,9 +462,9 @@ class SshSettings:
             raise line.error(f"RefuseConnection: {value}")
 
     def _set_proxy(self, line: SshConfigLine) -> None:
-        """The first of ProxyCommand and ProxyJump wins over both.
+        """Set ProxyCommand or ProxyJump; whichever comes first disables the other.
 
-        `ProxyJump none` leaves room for a command.
+        `ProxyJump none` still allows a ProxyCommand.
         """
         name, value = line.keyword, str(line.value)
         if name in self._values:
@@ -480,12 +479,12 @@ class SshSettings:
 
 
 def asks(option: SshOption, value: Value) -> bool:
-    """Return whether a value of a refused or told option asks for something."""
+    """Return whether an option's value has an effect that benchtui does not support."""
     return option.fate != HONOURED and str(value).lower() not in option.harmless
 
 
 def local_user() -> str:
-    """Return the name of the user, by uid as ssh does, not from the environment."""
+    """Return the local user's name by uid, as ssh does, not from the environment."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -493,7 +492,7 @@ def local_user() -> str:
 
 
 def canonical(host: str) -> str:
-    """Return a name in small letters, an address as the system writes it."""
+    """Return a host name in lower case, or an address in its standard form."""
     if "%" not in host and ":" not in host and host.strip("0123456789."):
         return host.lower()
     try:

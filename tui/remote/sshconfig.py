@@ -1,8 +1,8 @@
-"""What ~/.ssh/config says of a host, resolved once; keys and known_hosts files loaded once and
-shared by all hosts.
+"""Resolve a host's SSH settings once; load keys and known_hosts files once for all hosts.
 
 asyncssh would parse the configuration, every key and every known_hosts file again for each
-connection, on the event loop: 40 s of CPU for 256 hosts with an RSA key."""
+connection, on the event loop: 40 s of CPU for 256 hosts with an RSA key.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KnownKeys = tuple[Sequence[Any], ...]  # trusted, authorities, revoked, then the
 
 
 class Resolved(Struct, frozen=True):
-    """Everything needed to connect to one host."""
+    """All settings needed to connect to one host."""
 
     name: str  # as the user calls it
     host: str
@@ -83,26 +83,24 @@ class Resolved(Struct, frozen=True):
 
     @property
     def known_name(self) -> str:
-        """The name that its key is filed under."""
+        """Name of the host in known_hosts."""
         return self.host_key_alias or self.host
 
     @property
     def place(self) -> str:
-        """User, address and port as people write them, printable whatever the configuration
-        holds.
-        """
+        """User, address and port as printable text."""
         return printable(
             f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else "")
         )
 
     @property
     def way(self) -> str:
-        """The same, and the bastions before it."""
+        """User, address and port as printable text, preceded by the bastions."""
         return self.place + (printable(f" via {', '.join(self.jumps)}") if self.jumps else "")
 
     @property
     def algorithm_options(self) -> dict[str, Any]:
-        """The algorithms as asyncssh's keyword arguments."""
+        """Algorithms as asyncssh's keyword arguments."""
         return dict(self.algorithms)
 
     @property
@@ -113,9 +111,7 @@ class Resolved(Struct, frozen=True):
 
 
 def sources_of(config_path: Path | None) -> list[ConfigSource]:
-    """Return the files that say how hosts are reached: the one that was named alone, or those that
-    ssh reads.
-    """
+    """Return the configuration files to read: only the named one, or those that ssh reads."""
     if config_path is not None:
         return [ConfigSource(config_path)]
     found = [
@@ -132,12 +128,11 @@ def resolve(
     files: ConfigFiles | None = None,
     directory: Path | None = None,
 ) -> Resolved:
-    """Return how to connect to a host: explicit values first, then the configuration, then SSH's
-    defaults.
+    """Return the settings for connecting to a host: explicit values, then the configuration, then
+    ssh's defaults.
 
-    Without a path, the user's and the system's files are read, as ssh does. Relative names in them
-    are below `directory`, without one where this process is. Raises HostError for what cannot be
-    used.
+    Without a path, reads the user's and the system's files, as ssh does. Relative names in them
+    refer to `directory`, by default the working directory. Raises HostError for unusable settings.
     """
     sources = sources_of(config_path)
     try:
@@ -172,7 +167,7 @@ def read_settings(
 def resolved(
     address: HostAddress, settings: SshSettings, config_path: Path | None, pins: Sequence[Path]
 ) -> Resolved:
-    """Return how to connect to a host by its settings. Raises ConfigError."""
+    """Build a host's connection settings from its SSH options. Raises ConfigError."""
     known = settings.words("userknownhostsfile")
     own = [
         settings.file("userknownhostsfile", path)
@@ -212,8 +207,8 @@ def resolved(
 
 
 def narrowed(settings: SshSettings) -> list[str]:
-    """Return what to say of PubkeyAcceptedAlgorithms when no key was accepted: it may be why one
-    was not offered.
+    """Return a note that PubkeyAcceptedAlgorithms may be why a key was not offered; empty if it is
+    not set.
     """
     name = "pubkeyacceptedalgorithms"
     place = settings.at(name)
@@ -250,8 +245,8 @@ def is_jump(word: str) -> bool:
 
 
 def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...]:
-    """Return the key files to try: the host's own, those of the configuration, or those that SSH
-    tries by itself.
+    """Return the key files to try: the host's own, those of the configuration, or ssh's
+    defaults.
     """
     if address.identity:
         return (settings.absolute(address.identity),)
@@ -260,7 +255,7 @@ def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...
 
 
 def paths_of(settings: SshSettings, name: str) -> tuple[str, ...] | None:
-    """Return the files of an option, without `none`; None when nothing sets it.
+    """Return the files of an option, without `none`; None if the option is not set.
 
     Raises ConfigError.
     """
@@ -271,7 +266,7 @@ def paths_of(settings: SshSettings, name: str) -> tuple[str, ...] | None:
 
 
 def agent_path(settings: SshSettings) -> str | None:
-    """Return the socket of the SSH agent, or None when none is to be used. Raises ConfigError."""
+    """Return the socket of the SSH agent; None if no agent is used. Raises ConfigError."""
     configured = settings.text("identityagent", "SSH_AUTH_SOCK")
     if configured.lower() == "none":
         return None
@@ -283,7 +278,7 @@ def agent_path(settings: SshSettings) -> str | None:
 
 
 def methods_of(settings: SshSettings) -> str:
-    """Return the ways to log in that are left, in order. Raises ConfigError when there is none."""
+    """Return the permitted login methods, in order. Raises ConfigError if there is none."""
     preferred = settings.text("preferredauthentications", METHODS).split(",")
     batch = settings.text("batchmode") == "yes"
     off = {
@@ -300,20 +295,18 @@ def methods_of(settings: SshSettings) -> str:
 
 
 def existing(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that are there, each once; asyncssh would fail on a missing one."""
+    """Return existing files without duplicates; asyncssh would fail on a missing one."""
     return tuple(path for path in dict.fromkeys(paths) if Path(path).is_file())
 
 
 def default_identities() -> tuple[str, ...]:
-    """Return the key files that SSH tries by itself."""
+    """Return the key files that ssh tries by default."""
     folder = from_home("~/.ssh")
     return tuple(str(folder / name) for name in DEFAULT_KEYS if (folder / name).is_file())
 
 
 class Keyring:
-    """Keys and known_hosts files, each read once, also when many hosts ask at the same time from
-    several threads.
-    """
+    """Keys and known_hosts files, each read once; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -326,8 +319,8 @@ class Keyring:
     def client_keys(
         self, target: Resolved
     ) -> tuple[list[asyncssh.SSHKeyPair], list[LockedKey | str]]:
-        """Return (keys and certificates in the order they are offered, why other key files cannot
-        be used).
+        """Return usable keys and certificates in the order offered, and the reasons why other key
+        files are unusable.
         """
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if not isinstance(key, LockedKey | str)]
@@ -337,8 +330,8 @@ class Keyring:
         return accepted([*offered.values()], target.key_algorithms), unusable
 
     def locked(self, target: Resolved) -> tuple[list[LockedKeyPair], list[str]]:
-        """Return the encrypted keys: (those that a server can be asked about, the paths of the
-        others).
+        """Return encrypted keys that can be offered to a server, and the paths of those without a
+        public half.
         """
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if isinstance(key, LockedKey)]
@@ -348,7 +341,7 @@ class Keyring:
         ]
 
     def unlock(self, path: str, passphrase: str) -> bool:
-        """Decrypt a key file for all hosts; False when it is another passphrase."""
+        """Decrypt a key file for all hosts; return False if the passphrase is wrong."""
         key = unlock(path, passphrase)
         if key is None:
             return False
@@ -357,7 +350,7 @@ class Keyring:
         return True
 
     def is_locked(self, path: str) -> bool:
-        """Whether a key file still waits for its passphrase."""
+        """Return whether a key file is still encrypted."""
         with self._lock:
             return isinstance(self._key(path), LockedKey)
 
@@ -369,7 +362,7 @@ class Keyring:
             return loaded, [self._certificate(path) for path in target.certificates]
 
     def known_hosts(self, target: Resolved) -> asyncssh.SSHKnownHosts:
-        """Return the known hosts of a target's files."""
+        """Return the entries of a target's known_hosts files."""
         files = (*target.known_hosts, *target.revoked)
         with self._lock:
             if files not in self._known:
@@ -377,8 +370,8 @@ class Keyring:
             return self._known[files]
 
     def certificates(self, target: Resolved) -> list[asyncssh.SSHCertificate | None]:
-        """Return the certificates of CertificateFile and those beside key files, for keys that an
-        agent has.
+        """Return certificates from CertificateFile and from next to key files, for use with keys of
+        an agent.
         """
         with self._lock:
             return [
@@ -387,9 +380,9 @@ class Keyring:
             ]
 
     def trusted(self, target: Resolved) -> KnownKeys:
-        """Return what is on file for a target.
+        """Return the known_hosts entries that apply to a target.
 
-        A hashed file costs milliseconds a host: call this off the loop.
+        A file with hashed names takes milliseconds per host, so call this in a thread.
         """
         kept = entries_of(target, self.known_hosts(target))
         authorities = accepted(kept[1], target.authority_algorithms)
@@ -403,7 +396,7 @@ class Keyring:
             return [key for path in target.revoked for key in self._revoked_keys[path]]
 
     def agent_keys(self, path: str) -> AgentKeys:
-        """Return the keys of an SSH agent, asked once for all hosts."""
+        """Return the keys of an SSH agent, which is asked once for all hosts."""
         return self._agents.setdefault(path, AgentKeys(path))
 
     def close(self) -> None:
@@ -426,7 +419,7 @@ class Keyring:
 
 
 class AgentKeys:
-    """The keys of one SSH agent. An agent that cannot be reached has none."""
+    """Keys of one SSH agent; empty if the agent cannot be reached."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -436,10 +429,10 @@ class AgentKeys:
     async def of(
         self, target: Resolved, certificates: Sequence[asyncssh.SSHCertificate | None] = ()
     ) -> list[AgentKeyPair]:
-        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its
-        key files.
+        """Return the keys to offer to a target: all, or with IdentitiesOnly only those of its key
+        files.
 
-        A key that one of the certificates was issued for is offered with it first.
+        A key with a certificate is offered with it first.
         """
         if self._loading is None:
             self._loading = asyncio.create_task(self._load())
@@ -469,12 +462,12 @@ class AgentKeys:
 
 
 def beside(key: str) -> str:
-    """Return the name of the certificate that lies beside a key file."""
+    """Return the name of the certificate file that belongs to a key file."""
     return f"{key}-cert.pub"
 
 
 def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
-    """Return the entries of a target's known_hosts files. Raises HostError."""
+    """Read a target's known_hosts files. Raises HostError."""
     try:
         return asyncssh.read_known_hosts(list(target.known_hosts))
     except (OSError, ValueError, asyncssh.Error) as error:
@@ -484,9 +477,9 @@ def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
 
 
 def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
-    """Return the keys of a RevokedHostKeys file.
+    """Read the keys in a RevokedHostKeys file.
 
-    Raises HostError: ssh refuses all hosts without it, too.
+    Raises HostError if it is unreadable, in which case ssh also refuses all hosts.
     """
     try:
         return list(asyncssh.read_public_key_list(path))
@@ -496,13 +489,13 @@ def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
 
 
 def entries_of(target: Resolved, known: asyncssh.SSHKnownHosts) -> KnownKeys:
-    """Return the known_hosts entries of a target."""
+    """Return the known_hosts entries that match a target."""
     port = None if target.port == DEFAULT_PORT else target.port
     return asyncssh.match_known_hosts(known, target.known_name, literal_address(target.host), port)
 
 
 def literal_address(host: str) -> str:
-    """Return an IP address as it is, an empty text for a name."""
+    """Return an IP address unchanged; empty for a host name."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

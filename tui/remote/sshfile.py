@@ -27,13 +27,12 @@ Found = TypeVar("Found")
 
 
 class ConfigError(ValueError):
-    """An invalid configuration; the message begins with file and line."""
+    """Raised for an invalid configuration; the message begins with file and line."""
 
 
 class SshConfigLine(Struct, frozen=True):
-    """One directive.
-
-    `keyword` in lower case; `rest`: the text after it; `value`: parsed.
+    """One directive: `keyword` in lower case, `rest` the text after it, `value` the parsed
+    value.
     """
 
     path: Path
@@ -46,7 +45,7 @@ class SshConfigLine(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it stands."""
+        """File and line of the directive."""
         return f"{self.path} line {self.number}"
 
     def error(self, why: str) -> ConfigError:
@@ -55,9 +54,9 @@ class SshConfigLine(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A Host or Match line (None: top of a file) and the lines below it.
+    """A Host or Match line (None at the top of a file) and the lines below it.
 
-    `names`: the only hosts it can match.
+    `names`: the only hosts it can match, if known.
     """
 
     condition: SshConfigLine | None
@@ -68,7 +67,7 @@ class Block(Struct, frozen=True):
 
 
 class ConfigFiles:
-    """The configuration files of one process, read once each; for use from several threads."""
+    """The configuration files of this process, each read once; thread-safe."""
 
     def __init__(self) -> None:
         self._blocks: dict[Path, list[Block]] = {}
@@ -78,18 +77,18 @@ class ConfigFiles:
         self._lock = Lock()
 
     def blocks(self, path: Path) -> list[Block]:
-        """Return a file's blocks. Raises ConfigError, OSError."""
+        """Return the blocks of a file. Raises ConfigError, OSError."""
         return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path, self._text))))
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files that match a glob(7) pattern, in order.
 
-        Raises ConfigError for too many.
+        Raises ConfigError if there are too many.
         """
         return self._once(self._matches, pattern, lambda: files_of(pattern))
 
     def ends_well(self, command: str, run: Callable[[str], bool]) -> bool:
-        """Return whether a command of `Match exec` exits with 0; it is run once for all hosts."""
+        """Return whether a command of `Match exec` exits with 0; it runs once for all hosts."""
         return self._once(self._ends, command, lambda: run(command))
 
     def _once(self, kept: dict[Key, Found], key: Key, make: Callable[[], Found]) -> Found:
@@ -104,7 +103,7 @@ class ConfigFiles:
 
 
 def text_of(path: Path, read_before: ConfigText) -> str:
-    """Return a file's text.
+    """Return the text of a file.
 
     Raises OSError, also if the total size of files is too large.
     """
@@ -112,7 +111,7 @@ def text_of(path: Path, read_before: ConfigText) -> str:
 
 
 def files_of(pattern: str) -> list[Path]:
-    """Return the regular files that match a pattern. Raises ConfigError for too many."""
+    """Return the regular files that match a pattern. Raises ConfigError if there are too many."""
     paths = matching(Path(pattern))
     if len(paths) > MOST_FILES:
         raise ConfigError(f"{pattern}: too many files are included (more than {MOST_FILES})")
@@ -120,7 +119,7 @@ def files_of(pattern: str) -> list[Path]:
 
 
 def check_owner(path: Path) -> None:
-    """Raise ConfigError for a file that other users can write to: it may run commands, and ssh
+    """Raise ConfigError for a file that other users can write to; it could run commands, and ssh
     refuses it.
     """
     status = path.stat()
@@ -129,7 +128,7 @@ def check_owner(path: Path) -> None:
 
 
 def blocks(path: Path, text: str) -> Iterator[Block]:
-    """Yield a file's blocks in order. Raises ConfigError."""
+    """Yield the blocks of a file in order. Raises ConfigError."""
     condition: SshConfigLine | None = None
     lines: list[SshConfigLine] = []
     for line in lines_of(path, text):
@@ -142,7 +141,7 @@ def blocks(path: Path, text: str) -> Iterator[Block]:
 
 
 def block(condition: SshConfigLine | None, lines: list[SshConfigLine]) -> Block:
-    """Return a block; a Host line without patterns lists all hosts it can match."""
+    """Build a block; a Host line without wildcards lists all hosts it can match."""
     names = None
     if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):
         names = frozenset(condition.arguments)
@@ -159,7 +158,7 @@ def lines_of(path: Path, text: str) -> Iterator[SshConfigLine]:
 
 
 def line_of(path: Path, number: int, raw: str) -> SshConfigLine | None:
-    """Return the directive of one line, None for comments and empty lines. Raises ConfigError."""
+    """Parse one line; None for comments and empty lines. Raises ConfigError."""
     match = KEYWORD.fullmatch(raw.rstrip(BLANK + "\f"))
     word = (match[1] or match[2] or "") if match else ""
     if match is None or not word or word.startswith("#"):
@@ -205,7 +204,7 @@ def split(text: str) -> list[str]:
 
 
 def _word(text: str, at: int) -> tuple[str, int]:
-    """Return the argument at a position, and where it ends."""
+    """Return the argument that starts at a position, and the position of its end."""
     word: list[str] = []
     quote = ""
     while at < len(text) and (quote or text[at] not in " \t"):

@@ -1,4 +1,4 @@
-"""Follow the output of a task, limit its amount, and measure the clock offset of its host."""
+"""Follow a task's output, limit its amount, and measure the host's clock offset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Piece = tuple[Kind, bytes]
 
 
 class AgentStream:
-    """A task's stdout and stderr as spooled on the host, byte for byte, from the given offsets.
+    """Stdout and stderr of a task as spooled on the host, unchanged, from the given offsets.
 
     `out_offset` and `err_offset` count the bytes returned, for resuming. `complete` is True once
     the agent has reported the end.
@@ -55,11 +55,11 @@ class AgentStream:
 
     @property
     def broken(self) -> bool:
-        """Whether its connection is known to be gone, or the host's end of it."""
+        """Whether the connection, or the host's end of the stream, is known to be gone."""
         return bool(self._pumps) and all(pump.done() for pump in self._pumps)
 
     async def begin(self) -> None:
-        """Read up to the marks before the spooled bytes.
+        """Read up to the marks that precede the spooled bytes.
 
         Raises HostError if the agent refuses.
         """
@@ -72,7 +72,7 @@ class AgentStream:
         ]
 
     async def next(self) -> Piece | None:
-        """Return the next bytes, or None at the end. Raises HostError if the connection broke."""
+        """Return the next bytes; None at the end. Raises HostError if the connection broke."""
         while True:
             if all(pump.done() for pump in self._pumps) and self._pieces.empty():
                 self.complete = await self._ended() == 0
@@ -86,12 +86,12 @@ class AgentStream:
                 return piece
 
     async def go(self) -> None:
-        """Release the barrier of an armed task."""
+        """Release an armed task."""
         await self._write(b"go\n")
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the task to end over the open channel: on a busy host, opening a new one takes
-        seconds.
+        """Ask the task to end, over the open channel; opening a new one takes seconds on a busy
+        host.
         """
         await self._write(b"abort\n" if abort else b"stop\n")
 
@@ -131,10 +131,7 @@ class AgentStream:
             return None
 
     async def _past_mark(self, read: Callable[[int], Awaitable[bytes]], seen: bytearray) -> bytes:
-        """Return the text after the mark's line.
-
-        Log-in shells may print text before it.
-        """
+        """Return the text after the mark; login shells may print text before it."""
         at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
         end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
         if end < 0:
@@ -164,7 +161,9 @@ STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
 
 
 class ClockOffset(Struct, frozen=True):
-    """`offset_s` is the host's clock minus ours, within `uncertainty_s` (half the round trip)."""
+    """`offset_s` is the host's clock minus this machine's, within ± `uncertainty_s` (half the round
+    trip).
+    """
 
     offset_s: float
     uncertainty_s: float
@@ -172,9 +171,9 @@ class ClockOffset(Struct, frozen=True):
 
 
 async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
-    """Return the host's clock, from the agent's `clock`.
+    """Return the offset of the host's clock, from the agent's `clock`.
 
-    None if it prints no fractions.
+    None if the host's `date` prints no fractions of a second.
     """
     await _until(channel, f"BT-CLOCK {token}\n".encode(), host)
     found: list[ClockOffset] = []
@@ -208,10 +207,11 @@ NAMES = {"out": "stdout", "err": "stderr"}
 
 
 class OutputBudget:
-    """Output limit of one task of one host: a token bucket per stream and one for the reading time.
+    """Output limit of one task on one host: a token bucket per stream, and one for the time to read
+    it.
 
-    A bucket allows a burst; time since the last chunk refills it fully, so that output held back by
-    a broken connection, or a sleeping engine, is no flood.
+    A bucket allows a burst. The time since the last chunk refills it, so that output held back by a
+    broken connection or a suspended engine is no flood.
     """
 
     def __init__(self, host: str, what: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -224,14 +224,14 @@ class OutputBudget:
         self._taken = dict.fromkeys(self._left, 0.0)
 
     def grant(self, seconds: float) -> None:
-        """Allow for what a host has spooled in so many seconds."""
+        """Raise the limit by what a host may have spooled in this many seconds."""
         for name, rate in self._rates.items():
             self._granted[name] += rate * seconds
 
     def take(self, kind: str, size: int, cpu_s: float) -> None:
-        """Count bytes of a stream, and the time to read them.
+        """Count received bytes and the CPU seconds spent reading them.
 
-        Raises HostError, code flooded.
+        Raises HostError with code `flooded` beyond the limit.
         """
         now = self._clock()
         gap, self._last = now - self._last, now
@@ -259,12 +259,12 @@ class OutputBudget:
 
 
 def bounds(kind: str) -> str:
-    """Return the limits on a stream as text."""
+    """Return the limits of a stream as text."""
     return f"limit {RATE[kind] / 1e6:g} MB/s and {BURST[kind] / 1e6:g} MB at once"
 
 
 def flood_text(what: str, flood: str) -> str:
-    """Return the agent's report of a flood: stream, kB, seconds."""
+    """Return the message on a flood reported by the agent as stream, kB, seconds."""
     stream, _, rest = flood.partition(" ")
     kb, _, seconds = rest.partition(" ")
     if not (kb.isdigit() and seconds.isdigit()):

@@ -1,4 +1,4 @@
-"""Telemetry of a host: the command that prints it, and the parser of its lines
+"""Telemetry of a host: the command that prints it, and a parser of its lines
 (tui/remote/sh/telemetry.sh).
 """
 
@@ -27,9 +27,10 @@ def scripts() -> dict[str, str]:
 
 
 def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of the task. `groups`: extended regular expressions by name, one file each.
+    """Return the files of the telemetry task.
 
-    On the command line a pattern would match the process that searches for it.
+    `groups`: process patterns (extended regular expressions) by name, each written to a file; on a
+    command line, a pattern would match the searching process itself.
     """
     return {
         **scripts(),
@@ -40,42 +41,43 @@ def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
 def telemetry_command(
     loads: Sequence[str], groups: Sequence[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the command of the task. `loads`: tasks of this run that are the load.
+    """Return the command of the telemetry task.
 
-    `targets`: paths with the devices, or NFS mount, to monitor; empty: the busiest disks.
+    `loads`: tasks of this run whose processes are the load. `targets`: paths whose devices, or NFS
+    mount, to monitor; if empty, the busiest disks.
     """
     return ["sh", "-c", RUN, "benchtui-telemetry", " ".join(loads), " ".join(groups), *targets]
 
 
 class Stamp(Struct, frozen=True):
-    """The host's time of day in ms at this uptime in s."""
+    """Time of day of the host in ms at this uptime in s."""
 
     epoch_ms: float
     uptime_s: float
 
 
 class Device(Struct, frozen=True):
-    """A block device of the target: `top` is mounted or used, `below` is underneath."""
+    """A block device of the target: `top` if mounted or used directly, `below` if underneath."""
 
     name: str
     place: str
 
 
 class MissingTelemetry(Struct, frozen=True):
-    """What the host cannot provide, and why."""
+    """A value that the host cannot provide, and the reason."""
 
     name: str
     reason: str
 
 
 class Columns(Struct, frozen=True):
-    """Names of the values that follow."""
+    """Names of the columns in the lines that follow."""
 
     names: tuple[str, ...]
 
 
 class Values(Struct, frozen=True):
-    """One value per column for the `interval_s` seconds before this uptime; None is unknown."""
+    """One value per column, None if unknown, for the `interval_s` seconds before this uptime."""
 
     uptime_s: float
     interval_s: float
@@ -86,7 +88,7 @@ TelemetryLine = Stamp | Device | MissingTelemetry | Columns | Values
 
 
 class TelemetryLines:
-    """Converts bytes, in chunks of any size, to the content of lines.
+    """Parses telemetry output in chunks of any size.
 
     `damaged` counts unreadable lines.
     """
@@ -97,7 +99,7 @@ class TelemetryLines:
         self._columns = 0
 
     def feed(self, data: bytes) -> Iterator[TelemetryLine]:
-        """Yield what these bytes complete."""
+        """Yield the lines completed by these bytes, parsed."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         if len(self._partial) > LONGEST_LINE:
             self._partial = b""
@@ -113,7 +115,7 @@ class TelemetryLines:
 
 
 def parse_line(line: str) -> TelemetryLine | None:
-    """Return the content of a line; None for a line without any."""
+    """Parse a line; None if it has no content."""
     kind, _, rest = line.partition(" ")
     words = rest.split(" ") if rest else []
     match kind, words:
@@ -131,7 +133,10 @@ def parse_line(line: str) -> TelemetryLine | None:
 
 
 def _stamp(epoch: str, uptime: str) -> Stamp | None:
-    """Return the time stamp; a `date` without fractions leaves letters in it."""
+    """Parse a time stamp; None if invalid.
+
+    A `date` without support for fractions prints letters in it.
+    """
     match, up = STAMP.match(epoch), _number(uptime)
     if match is None or up is None:
         return None

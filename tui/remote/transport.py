@@ -1,4 +1,4 @@
-"""The interface to a host: run /bin/sh with a script on its stdin. Nothing else is ever sent."""
+"""Interface to a host: run /bin/sh with a script on its stdin. Nothing else is ever sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READ_BYTES = 65536
 
 
 class HostError(BenchtuiError):
-    """A problem of one host. `code` is a stable name.
+    """Raised for a problem of one host. `code` is a stable name.
 
     unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable,
     key-encrypted, host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed,
@@ -39,12 +39,12 @@ class HostError(BenchtuiError):
 
     @property
     def message(self) -> str:
-        """What happened, without the host's name."""
+        """The problem as text, without the host's name."""
         return self.problems[0].message
 
 
 class DeniedError(HostError):
-    """A server has rejected a log-in.
+    """Raised when a server rejects a login.
 
     `reason`: why, if the offered keys are the cause.
     """
@@ -55,7 +55,7 @@ class DeniedError(HostError):
 
 
 class GoneError(HostError):
-    """A host is gone for good: its allocation has ended."""
+    """Raised when a host is gone for good because its allocation has ended."""
 
 
 # errors of a connection closed by the other side; a proxy command that has ended
@@ -64,9 +64,11 @@ HUNG_UP = (ConnectionResetError, BrokenPipeError)
 
 
 class BusyError(HostError):
-    """A server hung up before it greeted: too busy (MaxStartups), or no SSH server. Worth a retry.
+    """Raised when a server hangs up before greeting: too busy (MaxStartups), or no SSH server.
+    Worth a retry.
 
-    not_allowed: it said so; it may penalise this machine for failed log-ins (PerSourcePenalties).
+    `not_allowed`: the server refused this machine, perhaps as a penalty for failed logins
+    (PerSourcePenalties).
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class BusyError(HostError):
 
 
 class Completed(Struct, frozen=True):
-    """A completed script. `exit_status` None is unknown, never success."""
+    """Outputs and exit status of a finished script. `exit_status` None is unknown, never
+    success.
+    """
 
     stdout: bytes
     stderr: bytes
@@ -93,7 +97,7 @@ class Completed(Struct, frozen=True):
 def too_much(
     size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with"
 ) -> None:
-    """Raise HostError if an output is longer than any valid one."""
+    """Raise HostError if output is longer than any valid output."""
     if size > most:
         raise HostError(
             "flooded",
@@ -103,7 +107,9 @@ def too_much(
 
 
 def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
-    """Return the error if the script has not begun by now, although the connection is alive."""
+    """Return the error for a script that has not started in time although the connection is
+    alive.
+    """
     said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
     text = f"logged in, but the login shell did not start within {seconds:g} s: "
     text += "does one of its start-up files wait, or is the link that slow?"
@@ -113,7 +119,7 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
 async def place_of(
     mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
 ) -> int:
-    """Read until a mark is found at or after `start`, and return its position; -1 at end of file.
+    """Read until a mark is found at or after `start`; return its position, or -1 at end of file.
 
     Searches no byte range twice. Raises HostError if there is too much output.
     """
@@ -133,9 +139,10 @@ async def read_all(
     seen: bytearray | None = None,
     begun: Callable[[], object] | None = None,
 ) -> bytes:
-    """Return the whole stdout of a script. Raises HostError if it does not end.
+    """Return the complete stdout of a script.
 
-    `seen` gets it as it arrives; `begun` is called once the script has begun.
+    `seen` receives it as it arrives; `begun` is called once the script has started. Raises
+    HostError if there is too much output.
     """
     seen = bytearray() if seen is None else seen
     began = False
@@ -151,12 +158,12 @@ async def read_all(
 
 
 def check_noise(seen: bytes | bytearray, host: str) -> None:
-    """Raise HostError if a host prints endless output before the script begins."""
+    """Raise HostError if a host prints too much output before the script starts."""
     too_much(len(seen), host, MOST_NOISE, "its login shell did not start our script and printed")
 
 
 async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
-    """Return the stderr of a script. Raises HostError if it does not end."""
+    """Return the complete stderr of a script. Raises HostError if there is too much output."""
     seen = bytearray()
     while data := await read(READ_BYTES):
         seen += data
@@ -168,23 +175,23 @@ class Channel(Protocol):
     """A running /bin/sh. Every method raises HostError if the connection is gone."""
 
     async def read(self, size: int) -> bytes:
-        """Return bytes of stdout as they come; empty at its end."""
+        """Return the next bytes of stdout; empty at end of file."""
 
     async def read_stderr(self, size: int) -> bytes:
-        """Return bytes of stderr as they come; empty at its end."""
+        """Return the next bytes of stderr; empty at end of file."""
 
     async def write(self, data: bytes) -> None:
         """Write to stdin."""
 
     async def wait(self) -> int | None:
-        """Return the exit status; None when it is unknown."""
+        """Return the exit status; None if unknown."""
 
     async def close(self) -> None:
-        """Close the channel; loads under the agent's supervisor keep running."""
+        """Close the channel; loads under supervision of the agent keep running."""
 
 
 class Opens(Protocol):
-    """What channels are opened on."""
+    """Anything on which channels can be opened."""
 
     async def open(self, script: bytes) -> Channel:
         """Start a script whose stdin stays open."""
@@ -192,7 +199,7 @@ class Opens(Protocol):
 
 @asynccontextmanager
 async def talk_alone(place: Opens, script: Script) -> AsyncIterator[Channel]:
-    """Make a call that answers input, in a shell of its own."""
+    """Make a call that reads input, in a new shell."""
     channel = await place.open(script.alone())
     try:
         yield channel
@@ -215,7 +222,7 @@ class Transport(Protocol):
         """Start a script whose stdin stays open."""
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers input, up to an empty line."""
+        """Make a call that reads input, up to an empty line."""
 
     async def close(self) -> None:
         """Close the connection."""

@@ -1,8 +1,8 @@
 """Secrets that only a person knows: asked once, kept in memory, never written or shown.
 
-A password is tried on one host first. The others wait until it is accepted, so that a typo is
-refused once, not by every host of a run. After three refusals it is neither asked for nor tried
-again.
+A password is tried on one host first. The other hosts wait until it is accepted, so that a typo is
+refused once, not by every host of a run. After three refusals benchtui neither asks for it nor
+tries it again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ CANCELLED = "nothing was typed"
 
 
 class Question(Struct, frozen=True):
-    """A question to the user. `prompts`: (text, whether input is shown). `note`: the server's text.
+    """A question to the user.
 
-    `key` names the answer if it can be reused.
+    `prompts`: (text, whether input is echoed). `note`: the server's text. `key` identifies the
+    answer if it can be reused.
     """
 
     subject: str
@@ -32,7 +33,7 @@ class Question(Struct, frozen=True):
     key: str = ""
 
     def __post_init__(self) -> None:
-        """Make the subject printable: it contains names from an SSH configuration."""
+        """Make the subject printable, because it contains names from an SSH configuration."""
         force_setattr(self, "subject", printable(self.subject))
 
 
@@ -40,17 +41,14 @@ Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the user 
 
 
 class Remembering:
-    """Asks each question once during a launch, which logs in twice.
-
-    Wrong answers are forgotten.
-    """
+    """Asks each question once per launch, which logs in twice; forgets wrong answers."""
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
         self._known: dict[str, Sequence[str]] = {}
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Ask, unless there is an answer that no server has refused."""
+        """Return the answer given before, or ask if there is none or a server refused it."""
         if not question.note and question.key in self._known:
             return self._known[question.key]
         self._known.pop(question.key, None)
@@ -61,7 +59,7 @@ class Remembering:
 
 
 class Password:
-    """One password for one server, or for all hosts of a run with the same user."""
+    """A password for one server, or for all hosts of a run with the same user name."""
 
     def __init__(self, scope: str, what: str) -> None:
         self.scope = scope
@@ -77,7 +75,7 @@ class Password:
         return f"Password({self.what!r})"  # never its value
 
     def refused(self, place: str) -> None:
-        """A server did not take it."""
+        """Record that a server refused the password."""
         self.value, self.confirmed = None, False
         self.tries += 1
         self.note = f"refused by {place}, {TRIES - self.tries} of {TRIES} tries left"
@@ -88,7 +86,7 @@ class Password:
 
 
 class Vault:
-    """Passwords and passphrases of one process. `asker` None: no user can be asked."""
+    """Passwords and passphrases of one process. `asker` is None if no user can be asked."""
 
     def __init__(self, asker: Asker | None = None) -> None:
         self.asker = asker
@@ -103,11 +101,11 @@ class Vault:
         return self.asker is not None
 
     def password(self, scope: str, what: str) -> Password:
-        """Return the password of a scope, known or not."""
+        """Return the password of a scope; its value may still be unknown."""
         return self._passwords.setdefault(scope, Password(scope, what))
 
     async def ask(self, question: Question) -> Sequence[str] | None:
-        """Ask; None without a user, or without input. The caller holds `turn`."""
+        """Ask the user; None if there is no user or no input. The caller must hold `turn`."""
         if self.asker is None:
             return None
         answers = await self.asker(question)
@@ -129,7 +127,7 @@ class Vault:
     ) -> str:
         """Ask for the passphrase of a key file, once for all hosts.
 
-        Returns why it stays locked, empty if it is open.
+        Returns why the key stays encrypted; empty on success.
         """
         async with self._keys.setdefault(path, asyncio.Lock()):
             if not is_locked():

@@ -1,8 +1,7 @@
-"""The interface of transports, found by name: a class in the entry point group
-`benchtui.transports`.
+"""Interface of transports: classes in the entry point group `benchtui.transports`, found by name.
 
-A transport runs /bin/sh on a host with a script on its stdin. The engine needs no more: the agent
-comes over stdin, tasks live under their own supervisor on the host.
+A transport runs /bin/sh on a host with a script on its stdin. The engine needs nothing else: the
+agent arrives over stdin, and tasks have their own supervisor on the host.
 """
 
 from __future__ import annotations
@@ -18,39 +17,41 @@ GROUP = "benchtui.transports"
 
 
 class SshOpener(Protocol):
-    """Access to the SSH configuration, keys and passwords of a process."""
+    """Opens SSH connections with this process's configuration, keys and passwords."""
 
     async def open_ssh(self, address: HostAddress) -> Transport:
         """Return an SSH connection. Raises HostError."""
 
 
 class HostLimits(NamedTuple):
-    """Limits of hosts, in resources and time. None: no limit, or unknown."""
+    """Limits of a host in resources and time; None if unlimited or unknown."""
 
     left_s: float | None = None  # seconds until the allocation ends
 
 
 class HostTransport:
-    """A way to reach hosts; one object serves all connections of a process.
+    """Transport to hosts; one object serves all connections of a process.
 
-    `over_ssh`: hosts have host keys and log-ins, for `hosts trust` and agent checks.
+    `over_ssh`: hosts have host keys and logins, which `hosts trust` and agent checks need.
     """
 
     over_ssh: ClassVar[bool] = False
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return a connection to a host. Raises HostError; GoneError if it will not come back."""
+        """Return a connection to a host. Raises HostError; GoneError if the host will not come
+        back.
+        """
         raise NotImplementedError
 
     async def release(self) -> None:
-        """Release resources other than connections."""
+        """Release resources that are not bound to a connection."""
 
     async def limits(self, address: HostAddress) -> HostLimits:
-        """Return the host's limits from its allocation."""
+        """Return the limits that the host's allocation sets."""
         return HostLimits()
 
     async def why_ended(self, address: HostAddress) -> str:
-        """Return why a host is gone: ``allocation 4711 ended: time limit``; else an empty text."""
+        """Return why a host is gone: ``allocation 4711 ended: time limit``; empty if it is not."""
         return ""
 
 
@@ -66,5 +67,5 @@ def load_transport(address: HostAddress) -> HostTransport:
 
 
 def is_over_ssh(address: HostAddress) -> bool:
-    """Return whether a host is reached by SSH, with a host key and a log-in."""
+    """Return whether a host is reached by SSH, so that it has a host key and a login."""
     return load_transport(address).over_ssh

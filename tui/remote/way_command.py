@@ -1,4 +1,4 @@
-"""The transport `exec`: a local command starts a shell on the host (podman, kubectl, srun)."""
+"""Transport `exec`: a local command starts a shell on the host (podman, kubectl, srun)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ _closing: set[asyncio.Future[None]] = set()  # asyncio itself keeps no reference
 
 
 class ByCommand(HostTransport):
-    """`podman exec -i {host} /bin/sh`: split like a shell, run without a shell.
+    """Transport by a command such as `podman exec -i {host} /bin/sh`.
 
-    {host} is the host's address, or its name if it has none.
+    Its words are split as in a shell, but no shell runs it. {host} is the host's address, or its
+    name if it has none.
     """
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return the host of the command, which is started by the first call."""
+        """Return a connection; the first call starts the command."""
         del ssh
         return PipedTransport(address, command_of(address), os.environ)
 
 
 def command_of(address: HostAddress) -> list[str]:
-    """Return the command that starts a shell on a host. Raises HostError for an invalid one."""
+    """Return the command that starts a shell on a host. Raises HostError for an invalid command."""
     try:
         words = shlex.split(address.through or "")
     except ValueError as error:
@@ -47,10 +48,13 @@ def command_of(address: HostAddress) -> list[str]:
 
 
 class PipedChannel(LocalChannel):
-    """A shell of a local command."""
+    """Channel to a shell started by a local command."""
 
     async def write(self, data: bytes) -> None:
-        """Write to stdin; if the command has ended, its output gives the reason."""
+        """Write to stdin.
+
+        Does not fail if the command has ended, because its output gives the reason.
+        """
         with contextlib.suppress(HostError):
             await super().write(data)
 
@@ -79,16 +83,16 @@ class PipedTransport(LocalTransport):
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end.
 
-        Raises HostError with the command's last output if there was no shell.
+        Raises HostError with the command's last output if it started no shell.
         """
         return self._answered(await super().run(script, timeout_s))
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one agent call in the shell that stays."""
+        """Make one agent call in the shell that is kept for calls."""
         return self._answered(await self._shells.call(script, timeout_s))
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers input, in the shell that stays."""
+        """Make a call that reads input, in the shell that is kept for calls."""
         return self._shells.talk(script)
 
     async def open(self, script: bytes) -> PipedChannel:
@@ -98,7 +102,7 @@ class PipedTransport(LocalTransport):
         return channel
 
     def lost(self) -> bool:
-        """Return False: whether the host is reachable shows in each call."""
+        """Return False: only a call shows whether the host is reachable."""
         return False
 
     async def close(self) -> None:
@@ -106,7 +110,9 @@ class PipedTransport(LocalTransport):
         await self._shells.close()
 
     def _answered(self, done: Completed) -> Completed:
-        """Return the output of a call. Raises HostError if the command ended without a shell."""
+        """Return the output of a call. Raises HostError if the command ended without starting a
+        shell.
+        """
         if BEGIN in done.stdout:
             return done
         lines = [

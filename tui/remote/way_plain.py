@@ -1,4 +1,4 @@
-"""The transports `ssh` and `local`."""
+"""Transports `ssh` and `local`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tui.remote.way_base import HostTransport, SshOpener
 
 
 class OverSsh(HostTransport):
-    """A connection of SSH."""
+    """Transport over SSH."""
 
     over_ssh = True
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Log in to a host. Raises HostError."""
+        """Log in to a host and return the connection. Raises HostError."""
         return await ssh.open_ssh(address)
 
 
 class ThisMachine(HostTransport):
-    """This machine, without SSH."""
+    """Transport to this machine, without SSH."""
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
         """Return this machine."""

@@ -1,4 +1,4 @@
-"""The transport `slurm`: a shell on a node, as a step of a running job."""
+"""Transport `slurm`: a shell on a node, started as a step of a running job."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ UNKNOWN = "Invalid job id"
 
 
 class Said(NamedTuple):
-    """Output of a Slurm command; both empty if it does not answer."""
+    """Output of a Slurm command; both fields are empty if it does not answer."""
 
     out: str = ""
     err: str = ""
 
 
 class AsSlurmStep(HostTransport):
-    """srun --overlap; `address.through` is the job."""
+    """Transport with srun --overlap; `address.through` is the job."""
 
     def __init__(self) -> None:
         self._asked: dict[str, asyncio.Task[str]] = {}
         self._times: dict[str, asyncio.Task[Said]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return a node of the job. Raises GoneError if the job has ended."""
+        """Return a connection to a node of the job. Raises GoneError if the job has ended."""
         del ssh
         if ended := await self.why_ended(address):
             raise GoneError("allocation-ended", address.name, ended)
@@ -55,7 +55,7 @@ class AsSlurmStep(HostTransport):
         return PipedTransport(address, step_of(address), environ)
 
     async def limits(self, address: HostAddress) -> HostLimits:
-        """Return the time left of the job. Concurrent callers share one query to Slurm."""
+        """Return the remaining time of the job. Concurrent callers share one query to Slurm."""
         asked = ("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
         said = await asked_once(self._times, address.through or "", lambda: said_by(*asked))
         return HostLimits(left_s=seconds_of(said.out))
@@ -63,7 +63,7 @@ class AsSlurmStep(HostTransport):
     async def why_ended(self, address: HostAddress) -> str:
         """Return how the job ended; empty while it runs, or if Slurm does not answer.
 
-        Concurrent callers share one query.
+        Concurrent callers share one query to Slurm.
         """
         job = address.through or ""
         return await asked_once(self._asked, job, lambda: how_ended(job))
@@ -72,10 +72,7 @@ class AsSlurmStep(HostTransport):
 async def asked_once(
     under_way: dict[str, asyncio.Task[T]], job: str, ask: Callable[[], Coroutine[None, None, T]]
 ) -> T:
-    """Return the answer to a query about a job.
-
-    Concurrent callers get the same answer.
-    """
+    """Return the answer to a query about a job; concurrent callers share one query."""
     task = under_way.get(job)
     if task is None or task.done():
         task = under_way[job] = asyncio.create_task(ask())
@@ -83,7 +80,9 @@ async def asked_once(
 
 
 async def how_ended(job: str) -> str:
-    """Return how a job ended: ``allocation 4711 ended: time limit``; empty while it runs."""
+    """Return how a job ended, such as ``allocation 4711 ended: time limit``; empty while it
+    runs.
+    """
     for _ in range(ENDING_TRIES):
         said = await said_by("scontrol", "--oneliner", "show", "job", job)
         if UNKNOWN in said.err:
@@ -99,7 +98,7 @@ async def how_ended(job: str) -> str:
 
 
 def step_of(address: HostAddress) -> list[str]:
-    """Return the command that starts a shell on a node."""
+    """Return the command that starts a shell on a node of the job."""
     node = address.address or address.name
     one = ["--nodes=1", "--ntasks=1", f"--nodelist={node}"]
     how = ["--overlap", "--mpi=none", "--cpu-bind=none", "--unbuffered", "--quiet"]

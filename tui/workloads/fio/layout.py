@@ -51,7 +51,7 @@ def _earlier(one: int | None, other: int | None) -> int | None:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a ``:`` list of names; ``\:`` is a literal colon (fio options.c, get_next_str)."""
+    r"""Split a ``:`` list of names; ``\:`` is a literal colon (fio options.c, get_next_str)."""
     parts = re.split(r"(?<!\\):+", text.strip().lstrip(":"))
     return [part.replace("\\:", ":") for part in parts if part]
 

@@ -143,7 +143,7 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a text, or of the same text within CBT's JSON."""
+    """Yield the numbered lines of a text; CBT's JSON is read as lines ``NAME: VALUE``."""
     try:
         value = budget().json(text, file) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):

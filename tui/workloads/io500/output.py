@@ -103,8 +103,8 @@ class Io500Output:
 
     @property
     def tasks(self) -> int:
-        """Number of ranks; lower than launched if ranks that are not connected each print a
-        title.
+        """Number of ranks; 1 if the title was printed several times, because the ranks are then not
+        connected.
         """
         return 1 if self.titles > 1 else self.ranks
 

@@ -145,8 +145,8 @@ class IorProgram(StepProgram):
 
 
 def _otherwise(options: Sequence[str]) -> bool:
-    """Return whether ranks are reordered in another way than by one node: randomly, or by several
-    nodes.
+    """Return whether ranks are reordered in another way: randomly (-Z), or by a given number of
+    tasks (-Q).
     """
     return any(option.startswith(("-Z", "-Q")) for option in options)
 

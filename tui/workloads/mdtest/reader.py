@@ -168,7 +168,7 @@ class TrialReader(WithoutPhases, MdtestReader):
 
 
 def shortened(nodemap: str) -> str:
-    """Return the map of ranks to nodes, shortened to the first node."""
+    """Return the map of ranks to nodes, shortened for a message."""
     return nodemap if len(nodemap) <= NODEMAP_CHARACTERS else nodemap[:NODEMAP_CHARACTERS] + "..."
 
 
