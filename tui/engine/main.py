@@ -86,7 +86,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
 
 
 def remark(ctx: RunContext, host: str | None, text: str) -> None:
-    """Journal a warning about a log-in, attributed to the host if it belongs to the run."""
+    """Journal a warning about a login, attributed to the host if it belongs to the run."""
     session = next((session for session in ctx.sessions if session.name == host), None)
     if session is None:
         ctx.say("warning", text)
@@ -97,7 +97,7 @@ def remark(ctx: RunContext, host: str | None, text: str) -> None:
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
     """Close the channel for questions: every host is connected or refused.
 
-    Journals which secrets a later log-in will miss.
+    Journals which secrets a later login will miss.
     """
     connections.stop_asking()
     if asker is not None:

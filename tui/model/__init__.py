@@ -1,3 +1,3 @@
-"""Data in files and between packages. No I/O."""
+"""Data types of files, and of values passed between packages. No I/O."""
 
 from __future__ import annotations

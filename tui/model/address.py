@@ -1,4 +1,4 @@
-"""How one host is reached, in an inventory and in a plan."""
+"""How to reach a host: the address in inventories and plans."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class HostAddress(Struct, frozen=True, omit_defaults=True):
-    """How to reach one host. None means the value in ~/.ssh/config, or SSH's default."""
+    """How to reach one host. None means the value in ~/.ssh/config, or ssh's default."""
 
     name: str
     # transport: ssh, local, exec, slurm, or one of another package

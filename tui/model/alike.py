@@ -13,15 +13,15 @@ Load = Callable[[Step], Step]
 
 
 def vain_axes(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return the swept names that change only what the load generator ignores."""
+    """Return the swept names that change only options ignored by the load generator."""
     if not any(job.in_vain for step in steps for job in step.jobs):
         return []
     return [name for name in names if name != HOSTS_AXIS and same_over(steps, name, _acting)]
 
 
 def same_over(steps: Sequence[Step], name: str, load: Load | None = None) -> bool:
-    """Return whether points that differ only in one name exist, and all pairs of them have equal
-    loads.
+    """Return whether some points differ only in this name, and every such pair has an equal
+    load.
     """
     groups: dict[object, dict[object, list[Step]]] = {}
     for step in steps:
@@ -41,7 +41,7 @@ def _all_alike(points: Sequence[Sequence[Step]], load: Load) -> bool:
 
 
 def _load(step: Step) -> Step:
-    """Return what a step does, without its number, name, values and seeds."""
+    """Return a step reduced to its load: without number, name, swept values and seeds."""
     tasks = [_seedless(task) for task in step.tasks]
     return replace(step, index=0, name="", cell="", params={}, point={}, tasks=tasks)
 
@@ -51,7 +51,7 @@ def _seedless(task: HostTask) -> HostTask:
 
 
 def _acting(step: Step) -> Step:
-    """Return the same without the lines of the job file that have no effect."""
+    """Return a step reduced to its load, and without job file lines that have no effect."""
     idle = [set(job.idle) for job in step.jobs]
     lines = set.intersection(*idle) if idle else set()
     tasks = [

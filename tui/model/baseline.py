@@ -1,7 +1,7 @@
-"""Published results: the YAML files, one per source, and the single results in them.
+"""Published results: YAML files, one per source, and the single results in them.
 
-Figures are kept as printed (`tui.model.printed`) with SI values next to them. What a source does
-not say is absent; doubts are stated with the figure. Pure: `tui.analysis.published` finds the
+Figures are kept as printed (`tui.model.printed`), together with SI values. Facts that a source does
+not state are absent; doubts are recorded with the figure. Pure: `tui.analysis.published` finds the
 files.
 """
 
@@ -65,7 +65,7 @@ TextList = list[Text]
 
 
 class PublishedPart(BaseModel):
-    """Unknown keys are errors."""
+    """Base of all parts of the file: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -105,7 +105,7 @@ class OperationRates(PublishedPart):
 
 
 class EachClient(PublishedPart):
-    """Facts about each client, as evidence for the checks."""
+    """Facts about each client that the checks use as evidence."""
 
     memory: Bytes | None = Field(None, description="Memory of one client")
     filesystem: Text | None = Field(
@@ -115,7 +115,7 @@ class EachClient(PublishedPart):
 
 
 class Ranks(PublishedPart):
-    """How an MPI program's ranks are placed, if the source says so."""
+    """Placement of an MPI program's ranks, if the source states it."""
 
     shift: int = Field(
         ge=0, description="Ranks by which each phase is shifted, as given to the program"
@@ -126,7 +126,7 @@ class Ranks(PublishedPart):
 
 
 class PublishedSetup(PublishedPart):
-    """One measured configuration. Absent fields were not stated."""
+    """One measured configuration; a field is absent if the source does not state it."""
 
     system: Text | None = Field(None, description="What was measured")
     clients: Text | None = Field(None, description="The hosts that generated the load")
@@ -181,7 +181,7 @@ class PublishedResult(PublishedPart):
 
 
 class PublishedWorkload(PublishedPart):
-    """Results of one workload."""
+    """Results of one workload in a source."""
 
     profile: str = Field(pattern=TAG_PATTERN, description="Tag of this workload's profile")
     variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
@@ -235,7 +235,8 @@ class BaselineFile(PublishedPart):
 class PublishedFigure(Struct, frozen=True):
     """One published figure.
 
-    `of` is a direction, an operation, or a process using CPU; `kind` is clat, lat, slat or empty.
+    `of` is a direction, an operation, or a process that uses CPU; `kind` is clat, lat, slat or
+    empty.
     """
 
     of: str
@@ -246,14 +247,14 @@ class PublishedFigure(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Name for tables: ``read clat p99.5``."""
+        """Name for tables, such as ``read clat p99.5``."""
         return " ".join(
             part for part in (self.of, self.kind or self.metric, self.statistic) if part
         )
 
 
 class Baseline(Struct, frozen=True):
-    """The figures of one point of one configuration, with all facts and doubts about them."""
+    """Figures of one point of one configuration, with all facts and doubts about them."""
 
     collection: str
     title: str
@@ -296,7 +297,10 @@ def load_baselines(text: str, file: str) -> list[Baseline]:
 
 
 def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
-    """Yield the baselines of a file; for results by host also their sum, which no source prints."""
+    """Yield the baselines of a file.
+
+    For results by host, also their sum, which the source does not print.
+    """
     for workload in found.workloads:
         single = [_baseline(found, workload, result) for result in workload.results]
         yield from single
@@ -316,7 +320,7 @@ def baseline_json_schema() -> dict[str, Any]:
 
 
 def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield unknown configurations, and results without a figure."""
+    """Yield problems of results that name unknown configurations or have no figure."""
     for index, workload in enumerate(found.workloads):
         for place, result in enumerate(workload.results):
             path = ("workloads", index, "results", place)
@@ -336,7 +340,7 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
 
 
 def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield uncertain units that are not bandwidth units."""
+    """Yield problems of uncertain units that are not bandwidth units."""
     from tui.model.printed import UNITS
 
     for name, other in found.unit_uncertain.items():
@@ -383,7 +387,7 @@ def _baseline(
 def _absent(
     found: BaselineFile, workload: PublishedWorkload, result: PublishedResult
 ) -> Iterator[str]:
-    """Yield what a source should state but does not."""
+    """Yield the facts that a source should state but does not."""
     if result.hosts is None and workload.hosts is None:
         yield "number of clients"
     tool = workload.tool or found.tool
@@ -396,7 +400,7 @@ def _absent(
 
 
 def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> str:
-    """Return what distinguishes a result from the others of its workload."""
+    """Return the label that distinguishes a result from others of its workload."""
     kinds = {each.kind or workload.kind for each in workload.results if each.setup == result.setup}
     parts = [
         result.setup if result.setup and len(found.setups) > 1 else "",
@@ -445,7 +449,7 @@ def _directed(direction: str, found: Directed) -> Iterator[PublishedFigure]:
 
 
 def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFigure:
-    """Return a figure with wider limits if its unit is uncertain."""
+    """Return a figure with limits widened to cover both units, if its unit is uncertain."""
     other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
     if other is None:
         return figure
@@ -455,7 +459,7 @@ def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFig
 
 
 def _sum_of(parts: list[Baseline]) -> Baseline:
-    """Return the sum of several hosts' rates; latencies cannot be added."""
+    """Return the sum of several hosts' rates; latencies cannot be summed."""
     from msgspec.structs import replace
 
     first = parts[0]

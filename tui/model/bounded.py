@@ -1,4 +1,4 @@
-"""Read files within size limits, and name the errors that damaged JSON raises."""
+"""Read files within size limits; list the exceptions that damaged JSON raises."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PIECE_BYTES = 1 << 16
 
 
 def open_plain(path: Path | str, *, pipes: bool = False) -> io.FileIO:
-    """Open a regular file for reading; other files could block, or never end.
+    """Open a regular file for reading; other files could block or never end.
 
-    `pipes`: the user named the file, which may be a pipe. Raises OSError, also for a FIFO or a
+    `pipes`: allow a pipe, because the user named the file. Raises OSError, also for a FIFO or a
     device.
     """
     return io.FileIO(_opened(path, pipes)[0], "rb")
 
 
 def _opened(path: Path | str, pipes: bool) -> tuple[int, int]:
-    """Return a descriptor and the size of the file."""
+    """Open a file; return its descriptor and size."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if pipes else os.O_NONBLOCK))
     except OSError as error:
@@ -108,4 +108,6 @@ def shown_size(count: int) -> str:
 
 
 NO_JSON = (ValueError, OverflowError, RecursionError)
-"""msgspec's DecodeError is a ValueError, but not a UnicodeDecodeError."""
+"""Exceptions raised for damaged JSON: msgspec's DecodeError is a ValueError, but not a
+UnicodeDecodeError.
+"""

@@ -1,4 +1,4 @@
-"""Names of checks, and their former numbers, which are still accepted on input and in files."""
+"""Names of checks, and their former numbers, which input and files may still contain."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ FORMER_THRESHOLDS = {"V09.remark_s": "runtime.note_s"}
 
 
 def check_name(name: str) -> str:
-    """Return the current name of a check."""
+    """Return the current name of a check, given its name or former number."""
     return FORMER.get(name.upper(), name)
 
 
 def threshold_name(name: str) -> str:
-    """Return the current name of a threshold (``straggler.rate``)."""
+    """Return the current name of a threshold, such as ``straggler.rate``."""
     check, dot, rest = name.partition(".")
     return FORMER_THRESHOLDS.get(name, f"{check_name(check)}{dot}{rest}")
 
 
 def with_current_names(thresholds: Mapping[str, float]) -> dict[str, float]:
-    """Return thresholds under their current names."""
+    """Return the thresholds with current names as keys."""
     return {threshold_name(name): value for name, value in thresholds.items()}

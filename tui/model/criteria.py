@@ -1,4 +1,4 @@
-"""Pass criteria (`read.p99 > 2ms`), and check thresholds that a profile may change."""
+"""Fail criteria such as `read.p99 > 2ms`, and check thresholds that a profile may change."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ EXAMPLES = "such as 'read.p99 > 2ms', 'write.bandwidth < 1GiB/s', 'iops < -5%'"
 
 
 class Criterion(Struct, frozen=True):
-    """A condition that must not be true. `value` is in the unit of records; `relative`: a change of
-    B.
+    """A condition that fails a run if true.
 
-    An empty `direction` applies to every measured one.
+    `value` is in the unit of records; with `relative` it is a change of run B. An empty `direction`
+    applies to every measured one.
     """
 
     text: str
@@ -51,13 +51,13 @@ class Criterion(Struct, frozen=True):
     relative: bool
 
     def broken_by(self, value: float) -> bool:
-        """Return whether a figure, or a change, fulfils the condition that must not be true."""
+        """Return whether a figure, or a change, makes the condition true."""
         return {"<": value < self.value, "<=": value <= self.value,
                 ">": value > self.value, ">=": value >= self.value}[self.order]  # fmt: skip
 
 
 def parse_criterion(text: str) -> Criterion:
-    """Return a criterion. Raises ValueError with what is allowed."""
+    """Parse a criterion. Raises ValueError with the allowed forms."""
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
@@ -108,13 +108,13 @@ def _value(text: str, metric: MetricName, number: float, unit: str) -> tuple[flo
 
 
 def known_criterion(text: str) -> str:
-    """Return the text of a criterion. Raises ValueError if it is not one."""
+    """Return a criterion's text unchanged. Raises ValueError if it is invalid."""
     parse_criterion(text)
     return text
 
 
 class Threshold(Struct, frozen=True):
-    """A threshold: its default, and its meaning."""
+    """A threshold of a check: its default and its meaning."""
 
     value: float
     what: str

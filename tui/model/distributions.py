@@ -1,4 +1,4 @@
-"""The command that installs a package, by the name of a distribution."""
+"""Commands that install a package, by Linux distribution."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OS_RELEASE = Path("/etc/os-release")
 
 
 def install_command(os: str, package: str) -> str:
-    """Return the command that installs a package; empty if unknown for this distribution."""
+    """Return the command that installs a package; empty if the distribution is unknown."""
     if any(package == name and word in os for name, word in ABSENT):
         return ""
     found = (how for how, names in NAMES.items() if any(name in os for name in names))
@@ -50,9 +50,10 @@ def install_command(os: str, package: str) -> str:
 
 
 def not_installed(program: str, os: str | None = None) -> str:
-    """Return that a program is missing on this machine, and the command that installs it.
+    """Return the message that a program is missing on this machine, with the command that installs
+    it.
 
-    `os`: the name of the distribution, by default this machine's.
+    `os`: name of the distribution; default: this machine's.
     """
     name = this_os() if os is None else os
     command = install_command(name, PACKAGES.get(posixpath.basename(program), ""))
@@ -60,7 +61,7 @@ def not_installed(program: str, os: str | None = None) -> str:
 
 
 def this_os() -> str:
-    """Return the name of this machine's distribution; empty if it is not known."""
+    """Return the name of this machine's distribution; empty if unknown."""
     try:
         lines = read_text(OS_RELEASE, MOST_SMALL_BYTES).splitlines()
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,8 @@
-"""Events: what a run appends to its journal, one JSON object per line.
+"""Events that a run appends to its journal, one JSON object per line.
 
 `t` is seconds since the run started, on the jump host's monotonic clock. Every event has it, so
-that live, replay and record see the same times. Counts are integers, latencies are nanoseconds.
+that live view, replay and record show the same times. Counts are integers, latencies are
+nanoseconds.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 class Buckets(Struct, frozen=True, omit_defaults=True):
-    """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts.
+    """A sparse histogram: bucket indices of fio's scheme in ascending order, and their counts.
 
-    `upper_ns`: for a tool with wider buckets, the upper edge of each one; percentiles are then
+    `upper_ns`, for a tool with wider buckets: upper edge of each bucket; percentiles are then upper
     edges.
     """
 
@@ -51,9 +52,9 @@ class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
 
 
 class RunStarted(Event, tag="run_started"):
-    """The first event of every journal.
+    """First event of every journal.
 
-    `utc` is RFC 3339, `monotonic_s` the clock that `t` counts from.
+    `utc` is RFC 3339, `monotonic_s` the clock reading at t = 0.
     """
 
     run_id: str
@@ -65,7 +66,7 @@ class RunStarted(Event, tag="run_started"):
 
 
 class PhaseStarted(Event, tag="phase_started"):
-    """A phase begins. `step` is None for phases before or after all steps."""
+    """A phase began. `step` is None for phases before or after all steps."""
 
     phase: PhaseName
     step: int | None = None
@@ -82,7 +83,7 @@ class PhaseEnded(Event, tag="phase_ended"):
 
 
 class HostState(Event, tag="host_state"):
-    """A host changed state; `detail` gives the reason in a few words."""
+    """A host changed state; `detail` gives the reason."""
 
     host: str
     state: HostStateName
@@ -90,9 +91,9 @@ class HostState(Event, tag="host_state"):
 
 
 class HostFactsCollected(Event, tag="host_facts"):
-    """Facts of a host, named and shaped as in tui/model/hostfacts.py.
+    """Facts of a host, with names and types of tui/model/hostfacts.py.
 
-    A later event adds to an earlier one.
+    Later events add to earlier ones.
     """
 
     host: str
@@ -115,7 +116,7 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took over, `gap_s` after the first one had died.
+    """Another engine took over, `gap_s` seconds after the first one had died.
 
     `going_on`: to measure missing steps.
     """
@@ -139,9 +140,9 @@ class HostProblem(Event, tag="host_problem"):
 
 
 class StepStarted(Event, tag="step_started"):
-    """A step begins.
+    """A step began.
 
-    If a step is repeated, its earlier events are ignored.
+    If the step is repeated, its earlier events no longer count.
     """
 
     step: int
@@ -152,8 +153,8 @@ class StepStarted(Event, tag="step_started"):
 class StepEnded(Event, tag="step_ended"):
     """A step ended.
 
-    `cut`: it was stopped; with `ok` it is a point of a search with a certain outcome. `skipped`:
-    not run, because the figure is known well enough.
+    `cut`: it was stopped early; with `ok`, it is a point of a search whose verdict was certain.
+    `skipped`: not run, because the figure was already known well enough.
     """
 
     step: int
@@ -164,7 +165,7 @@ class StepEnded(Event, tag="step_ended"):
 
 
 class PointOffered(Event, tag="point_offered"):
-    """A search decided the load of a step: `planned` replaces the plan's own."""
+    """A search set the load of a step; `planned` replaces the step in the plan."""
 
     step: int
     offer: Offer
@@ -178,9 +179,9 @@ class PointDecided(Event, tag="point_decided"):
 
 
 class CacheDropped(Event, tag="cache_dropped"):
-    """A host was asked to drop its page cache before a step.
+    """Result of asking a host to drop its page cache before a step.
 
-    `method`: root, sudo, files (the test files only).
+    `method`: root, sudo, or files (the test files only).
     """
 
     host: str
@@ -191,7 +192,7 @@ class CacheDropped(Event, tag="cache_dropped"):
 
 
 class TaskStarted(Event, tag="task_started"):
-    """A command began on a host: its exact arguments and files."""
+    """A command began on a host, with its exact arguments and files."""
 
     host: str
     step: int
@@ -220,7 +221,7 @@ class TaskEnded(Event, tag="task_ended"):
 class DirectionSample(Struct, omit_defaults=True):
     """One direction in one interval of one host.
 
-    For a tool that prints only means, `lat` is empty.
+    `lat` is empty for a tool that prints only means.
     """
 
     ios: Count
@@ -237,7 +238,8 @@ class Sample(Event, tag="sample"):
 
     The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp`
     marks load that is not measured; `restart` discards all totals before this sample (end of ramp).
-    `jobs` splits `dirs` by job name if there are several; None: the job did all of that direction.
+    `jobs` splits `dirs` by job name if there are several jobs; None means that this job did all I/O
+    in the direction.
     """
 
     host: str
@@ -251,7 +253,7 @@ class Sample(Event, tag="sample"):
     jobs: dict[str, dict[str, DirectionSample | None]] = field(default_factory=dict)
 
     def of_jobs(self) -> dict[str, dict[str, DirectionSample]]:
-        """Return results by job name and direction; empty if there is only one job."""
+        """Return samples by job name and direction; empty if there is only one job."""
         return {
             job: {
                 name: part
@@ -263,12 +265,12 @@ class Sample(Event, tag="sample"):
 
 
 class LatencyResult(Struct, omit_defaults=True):
-    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's
+    """One latency kind of one direction: exact count, min, max, mean, stddev; percentiles by fio's
     rule.
 
-    In imports N may be unknown (0), and the deviation None or nan. `bucket_width`: percentiles are
-    upper edges of the tool's own buckets, above the true value by at most this share; None: fio's
-    scheme, ±0.78 %.
+    In imports the count may be unknown (0), and the deviation None or nan. `bucket_width`:
+    percentiles are upper edges of the tool's own buckets, above the true value by at most this
+    share; None: fio's scheme, ±0.78 %.
     """
 
     n: Count
@@ -284,7 +286,7 @@ class LatencyResult(Struct, omit_defaults=True):
 class DirectionResult(Struct, omit_defaults=True):
     """One direction of one host over the whole measurement, as fio counted it.
 
-    `rounded` names the fields that are only known as printed, with fewer digits.
+    `rounded`: fields known only with the few digits printed.
     """
 
     ios: Count
@@ -333,10 +335,10 @@ class Contradiction(Struct, omit_defaults=True):
 
 
 class HostResult(Event, tag="host_result"):
-    """The last complete object a tool printed on one host.
+    """Result of the last complete output of a tool on one host.
 
-    `final` is False if the tool did not finish. `errors` are the distinct non-zero error numbers,
-    `failed_ios` the failed I/Os; None: the tool does not count them.
+    `final` is False if the tool did not finish. `errors` are the distinct non-zero error numbers.
+    `failed_ios` is the number of failed I/Os; None if the tool does not count them.
     """
 
     host: str
@@ -357,7 +359,7 @@ class HostResult(Event, tag="host_result"):
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI benchmark begins; empty: ranks are being launched.
+    """A phase of an MPI benchmark began; an empty name means that ranks are being launched.
 
     `ALL_OVER`: all output is complete.
     """
@@ -377,9 +379,7 @@ ONE_RANK = ("tree-create", "tree-remove")
 
 
 class MetadataIteration(Event, tag="metadata_iteration"):
-    """One operation of one iteration ended, as the tool printed it: seconds, and operations per
-    second.
-    """
+    """One operation of one iteration ended: seconds and operations per second, as printed."""
 
     step: int
     operation: str
@@ -392,7 +392,7 @@ class MetadataIteration(Event, tag="metadata_iteration"):
 class OperationResult(Struct, omit_defaults=True):
     """One operation in operations per second.
 
-    `max` to `stddev` as the tool printed them, None if it did not.
+    `max` to `stddev` are as printed by the tool, None if not printed.
     """
 
     max: float | None = None
@@ -434,10 +434,10 @@ class MetadataResult(Event, tag="metadata_result"):
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):
-    """The telemetry columns of a host from here on. Names: tui/metrics/telemetry.py.
+    """The telemetry columns of a host from this event on. Names: tui/metrics/telemetry.py.
 
-    `devices`: block devices of the target, "top", or "below" these. `unknown`: what this host
-    cannot provide, and why.
+    `devices`: block devices of the target, marked "top" if used directly, "below" if underneath.
+    `unknown`: values that the host cannot provide, with the reason.
     """
 
     host: str
@@ -449,10 +449,10 @@ class TelemetryColumns(Event, tag="telemetry_columns"):
 
 
 class TelemetrySample(Event, tag="telemetry"):
-    """Telemetry of one interval of one host, one value per column; it ended at `host_time_ms` (host
-    clock).
+    """Telemetry of one interval of one host, one value per column; the interval ended at
+    `host_time_ms` (host clock).
 
-    `quiet`: before the run loaded any host.
+    `quiet`: sampled before the run loaded any host.
     """
 
     host: str
@@ -464,7 +464,7 @@ class TelemetrySample(Event, tag="telemetry"):
 
 
 class Artefact(Event, tag="artefact"):
-    """A file kept in the run directory, relative path, size and SHA-256 of the stored bytes."""
+    """A file kept in the run directory: relative path, size and SHA-256 of the stored bytes."""
 
     path: str
     bytes: int
@@ -473,9 +473,9 @@ class Artefact(Event, tag="artefact"):
 
 
 class FileCreated(Event, tag="file_created"):
-    """Files and directories that the run created on a host and that remain.
+    """Files and directories that the run created on a host and that remain there.
 
-    Repeated with their identities.
+    Repeated once their identities are known.
     """
 
     host: str
@@ -485,7 +485,7 @@ class FileCreated(Event, tag="file_created"):
 
 
 class FilesRemoved(Event, tag="files_removed"):
-    """Paths of an earlier FileCreated that are gone now; `bytes` is what they contained."""
+    """Paths of an earlier FileCreated that have been removed; `bytes` is their former size."""
 
     host: str
     paths: list[str]
@@ -493,7 +493,7 @@ class FilesRemoved(Event, tag="files_removed"):
 
 
 class Message(Event, tag="message"):
-    """A line for the operator: from the engine, or from a tool's stderr when `host` is set."""
+    """A line for the operator, from the engine, or from a tool's stderr if `host` is set."""
 
     severity: Severity
     text: str
@@ -507,9 +507,7 @@ class NoteAdded(Event, tag="note"):
 
 
 class BottleneckProved(Event, tag="limiter_proved"):
-    """The result of a counter-experiment, a run of its own, on the bottleneck of a step of this
-    run.
-    """
+    """Result of a counter-experiment (a run of its own) on the bottleneck of a step in this run."""
 
     result: ProofResult
 
@@ -517,7 +515,7 @@ class BottleneckProved(Event, tag="limiter_proved"):
 class StopRequested(Event, tag="stop_requested"):
     """A user asked to stop (keep the measurements) or to abort.
 
-    `reason`: why the engine itself did.
+    `reason`: set if the engine itself decided.
     """
 
     mode: Literal["stop", "abort"]
@@ -529,7 +527,7 @@ ONLY_SAMPLES = "no host returned a result: figures are computed from the samples
 
 
 class RunEnded(Event, tag="run_ended"):
-    """The last event of a properly closed journal."""
+    """Last event of a properly closed journal."""
 
     state: RunStateName
     exit_code: int
@@ -577,7 +575,7 @@ _decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-ty
 
 
 def encode(event: Event) -> bytes:
-    """Return the journal line of an event, with a newline."""
+    """Return the journal line of an event, including the newline."""
     try:
         return _encoder.encode(event) + b"\n"
     except UnicodeEncodeError:  # a note typed in a terminal without UTF-8
@@ -588,5 +586,5 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> AnyEvent:
-    """Return the event of a journal line. Raises msgspec.DecodeError if it is not one."""
+    """Return the event on a journal line. Raises msgspec.DecodeError if the line is invalid."""
     return _decoder.decode(line)

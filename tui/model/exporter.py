@@ -1,4 +1,4 @@
-"""Export formats by name: an entry point of the group `benchtui.exporters` is an `Exporter`."""
+"""Export formats by name: each entry point of the group `benchtui.exporters` is an `Exporter`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = "benchtui.exporters"
 
 @dataclass(frozen=True, slots=True)
 class ExportSource:
-    """What is exported: the record of a run, and its directory."""
+    """Source of an export: the record of a run, and its directory."""
 
     record: RunRecord
     run_dir: Path
@@ -30,8 +30,8 @@ class ExportSource:
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export: its path below the export's directory, with '/', and its bytes in
-    chunks.
+    """One file of an export: its path relative to the export's directory, with '/', and its content
+    in chunks.
     """
 
     path: str
@@ -40,9 +40,9 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportSecond:
-    """One second of one direction of a running run, as known so far.
+    """One second of one direction of a live run, as known so far.
 
-    `host` None: all hosts together.
+    `host` None means all hosts together.
     """
 
     run_id: str
@@ -60,11 +60,13 @@ class ExportSecond:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """A format. `files` raises UsageError, in one line, for a run that it cannot represent.
+    """An export format.
 
-    `binary`: not printable on a terminal. `needs`: the extra of benchtui that installs its library.
-    `stream` returns the lines for a second, an event or the record of a run; None: it cannot follow
-    a run. `reads_files`: it also reads the run's directory, where names are not redacted.
+    `files` raises UsageError, in one line, for a run that it cannot represent. `binary`: not
+    printable on a terminal. `needs`: the extra of benchtui that installs its library. `stream`
+    returns the lines for a second, an event or the record of a run; None if the format cannot
+    follow a live run. `reads_files`: the format also reads the run's directory, where names are not
+    redacted.
     """
 
     title: str
@@ -88,7 +90,7 @@ def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes
 
 
 def file_name(text: str) -> str:
-    """Return a text as part of a file name: unsafe characters become ``-``."""
+    """Return a text made safe for use in a file name: unsafe characters become ``-``."""
     return re.sub(r"[^\w.=+@-]+", "-", text).strip("-.") or "unnamed"
 
 
@@ -100,7 +102,7 @@ def installed() -> dict[str, EntryPoint]:
 def load(name: str) -> Exporter:
     """Return a format.
 
-    Raises UsageError if the name is unknown, or the import fails.
+    Raises UsageError if the name is unknown or the import fails.
     """
     found: Exporter = load_from(GROUP, name, "format", (f"unknown format '{name}'", "there are"))
     return found

@@ -1,4 +1,6 @@
-"""Large optional libraries: unpacked from the single file, else requested in one line."""
+"""Large optional libraries: unpack them from the single-file program, or ask for them in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ ONE_FILE = "BENCHTUI_ONE_FILE"
 
 
 def missing_library(what: str, name: str, extra: str) -> UsageError:
-    """Return the error for a library that `what` needs and that is not installed."""
+    """Return the error for a missing library; `what` needs it, `extra` installs it."""
     return UsageError(
         f"{what} needs {name}, which is not installed: pip install 'benchtui[{extra}]'"
     )
 
 
 def check_statistics(what: str) -> None:
-    """Raise UsageError, in one line, if numpy or scipy is not installed. Imports neither."""
+    """Raise UsageError, in one line, if numpy or scipy is not installed; imports neither."""
     for name in STATISTICS:
         if not _is_there(name) and not (_unpack_full() and _is_there(name)):
             raise missing_library(what, name, FULL)
@@ -46,7 +48,8 @@ def _is_there(name: str) -> bool:
 
 
 def _unpack_full() -> bool:
-    """Unpack the single file's libraries for searches and reports; return whether there were any.
+    """Unpack the libraries for searches and reports from the single-file program; return False if
+    it has none.
 
     Raises UsageError.
     """

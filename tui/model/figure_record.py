@@ -36,7 +36,7 @@ UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
 
 
 class RecordPart(BaseModel):
-    """Base of all parts of a record: unknown keys are ignored."""
+    """Base of all parts of a record; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, defer_build=True)
 
@@ -105,7 +105,7 @@ class LatencyRecord(RecordPart):
 
     @property
     def buckets(self) -> HistogramRecord | None:
-        """The histogram, under the name used in journal results."""
+        """The histogram, under the name that journal results use."""
         return self.histogram
 
 
@@ -149,7 +149,7 @@ class TimeSpanRecord(RecordPart):
 
 
 class WindowRecord(TimeSpanRecord):
-    """The time in which all hosts of a step were measuring."""
+    """The time during which all hosts of a step were measuring."""
 
     length_s: float = Field(description="length, seconds")
     uncertainty_s: float | None = Field(
@@ -158,7 +158,7 @@ class WindowRecord(TimeSpanRecord):
 
 
 class AggregateRecord(DirectionRecord):
-    """One direction over several hosts: counts summed, histograms merged bucket by bucket."""
+    """One direction over several hosts: counts are summed, histograms merged bucket by bucket."""
 
     hosts: list[str] = Field(description="hosts included")
     interval: TimeSpanRecord | None = Field(
@@ -196,9 +196,9 @@ class ResultsRecord(RecordPart):
 
 
 class SeriesColumns(RecordPart):
-    """Per-second values of one host, or of the cluster, in one direction.
+    """Per-second values of one direction, of one host or of all.
 
-    Null: unknown in that second.
+    Null means unknown in that second.
     """
 
     host: str | None = Field(None, description="host name; null: all hosts together")
@@ -222,7 +222,7 @@ class SeriesColumns(RecordPart):
 
 
 class SeriesRecord(RecordPart):
-    """Measured load over time, in equal steps, without the ramp."""
+    """Measured load over time in equal steps, without the ramp."""
 
     step_s: float = Field(1.0, description="seconds per value")
     start_s: float = Field(description="begin of the first value, seconds from created_utc")

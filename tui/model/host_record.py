@@ -52,7 +52,7 @@ class FilesLeft(RecordPart):
 class ObjectsLeft(RecordPart):
     """Objects that the run put into a store and did not delete.
 
-    Benchtui never removes them later.
+    benchtui never removes them later.
     """
 
     store: str = Field(description="host and bucket")
@@ -62,7 +62,7 @@ class ObjectsLeft(RecordPart):
 
 
 class FilesRemovedRecord(RecordPart):
-    """Files that the run created on a host, and that it or a later command removed."""
+    """Files that the run created on a host, removed by the run or by a later command."""
 
     utc: str | None = Field(None, description="when")
     paths: list[str] = Field(
@@ -101,9 +101,9 @@ class FactDifferenceRecord(RecordPart):
 
 
 class FactsRecord(RecordPart):
-    """The facts of all hosts compared.
+    """Comparison of all hosts' facts.
 
-    Facts unique to each host, such as its name, are left out.
+    Facts that are unique to each host, such as its name, are omitted.
     """
 
     hosts: list[str] = Field(default_factory=list, description="hosts with any known fact")

@@ -1,4 +1,4 @@
-"""Host facts that are tables: NUMA nodes, links, mounts, block devices, target files."""
+"""Host facts in table form: NUMA nodes, links, mounts, block devices, target files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.model.hostfacts import Fact
 
 
 class Unknown(Struct, frozen=True, omit_defaults=True):
-    """A fact that could not be read. `name` is that of the fact, `reason` is text."""
+    """A fact that could not be read, by `name`, with the `reason` as text."""
 
     name: str
     reason: str = ""
@@ -37,8 +37,8 @@ class CState(Struct, frozen=True, omit_defaults=True):
 class Nic(Struct, frozen=True, omit_defaults=True):
     """A network link. `kind`: physical, bond, bridge, stacked (such as a VLAN), virtual.
 
-    `over` and `slaves` are the links below it, `master` the bond or bridge it belongs to. `driver`
-    is the kernel module, `state` is up, down, ...
+    `over` and `slaves` are the links below it, `master` is the bond or bridge it belongs to.
+    `driver` is the kernel module, `state` is up, down, ...
     """
 
     name: str
@@ -78,9 +78,10 @@ class FcHost(Struct, frozen=True, omit_defaults=True):
 
 
 class Mount(Struct, frozen=True, omit_defaults=True):
-    """The mount of a target.
+    """Mount of a target.
 
-    `server` and `nfs_version` only for network file systems; free space for this user.
+    `server` and `nfs_version` exist for network file systems only; free space is that available to
+    this user.
     """
 
     path: str
@@ -95,9 +96,9 @@ class Mount(Struct, frozen=True, omit_defaults=True):
 
 
 class Route(Struct, frozen=True, omit_defaults=True):
-    """The link through which a storage server is reached.
+    """Link through which a storage server is reached.
 
-    `via` is the gateway, empty on the same network.
+    `via` is the gateway; empty on the same network.
     """
 
     server: str
@@ -107,11 +108,12 @@ class Route(Struct, frozen=True, omit_defaults=True):
 
 
 class BlockLayer(Struct, frozen=True, omit_defaults=True):
-    """A block device below a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
+    """A block device underneath a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
     `below` are the devices beneath it, down to the disks. `paths` are those of an NVMe namespace.
-    `wwid` is a disk's own name, the same on every host; `number` the kernel's major:minor.
-    `md_action`: idle, resync, recover, check, ...; `md_done` such as ``1024 / 2048`` sectors.
+    `wwid` is a disk's own name, equal on every host; `number` is the kernel's major:minor.
+    `md_action`: idle, resync, recover, check, ...; `md_done`: progress in sectors, such as ``1024 /
+    2048``.
     """
 
     name: str
@@ -139,9 +141,9 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
-    """Share of the data read by a step that was ever written, from the inspected files.
+    """Amount of the data read by a step that was never written, over the inspected files.
 
-    `path`: the worst of them.
+    `path`: the file with the most bytes never written.
     """
 
     step: int
@@ -152,11 +154,10 @@ class Written(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """Content of sampled blocks of a step's files; `kind`: the step reads them, or has written
-    them.
+    """Content of sampled blocks of a step's files; `kind`: read or written by the step.
 
-    Of `blocks` of 4 KiB, `zero` are zeros; the others have `distinct` contents, each compressed by
-    gzip to `packed`.
+    Of `blocks` blocks of 4 KiB, `zero` contain zeros; the others have `distinct` different
+    contents, which gzip compresses to the share `packed`.
     """
 
     step: int
@@ -170,8 +171,8 @@ class Content(Struct, frozen=True, omit_defaults=True):
 class TargetFile(Struct, frozen=True, omit_defaults=True):
     """Identity of a test file: equal for different names, mounts or hosts of the same file.
 
-    `file_system`: the machine's boot id, or the kind and id of a network file system. `identity`:
-    the inode; for a file that does not exist yet ``DIRECTORY-INODE/NAME``.
+    `file_system`: the machine's boot id, or kind and id of a network file system. `identity`: the
+    inode, or ``DIRECTORY-INODE/NAME`` for a file that does not exist yet.
     """
 
     path: str
@@ -180,7 +181,7 @@ class TargetFile(Struct, frozen=True, omit_defaults=True):
 
 
 class Running(Struct, frozen=True, omit_defaults=True):
-    """A load generator that was running before benchtui started anything."""
+    """A load generator that was already running before benchtui started anything."""
 
     name: str
     pid: int | None = None
@@ -206,9 +207,9 @@ T = TypeVar("T", bound=Struct)
 
 
 def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
-    """Return the rows of a table of this kind.
+    """Return the rows of a table as structs of this kind.
 
-    None if unknown; malformed rows are dropped.
+    Empty if the fact is unknown; malformed rows are dropped.
     """
     listed = facts.get(_NAMES[kind])
     found: list[T] = []
@@ -221,7 +222,7 @@ def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
 
 
 def why_unknown(facts: Mapping[str, Fact], name: str) -> str:
-    """Return why a fact is unknown; empty if it is known, or no reason was given."""
+    """Return why a fact is unknown; empty if it is known or no reason was given."""
     return next((each.reason for each in rows(facts, Unknown) if each.name == name), "")
 
 

@@ -1,4 +1,4 @@
-"""The registry of host facts: their types, sources and table columns."""
+"""Registry of host facts: types, sources, table columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
-"""A fact as stored in files: `kind` in the registry gives its type; table rows are those of
+"""A fact as stored in files: its type follows from `kind` in the registry; table rows are those of
 host_tables.py.
 """
 
@@ -18,13 +18,14 @@ Section = Literal[
 
 
 class HostFact(Struct, frozen=True):
-    """One fact. `title` is its name for people, `source` where the agent reads it (tui/remote/sh/).
+    """Registry entry of a fact. `title` is its display name, `source` where the agent reads it
+    (tui/remote/sh/).
 
     `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows declared
-    in host_tables.py. `differs`: the meaning of a difference between hosts. "matters": may affect
-    figures, "shown": worth a look, "expected": unique to each host. Numbers within the share
-    `tolerance` are equal. `columns` are those of a table that are compared. `absent` is the meaning
-    of a fact that is neither present nor listed as unknown.
+    in host_tables.py. `differs`: meaning of a difference between hosts: "matters" (may affect
+    figures), "shown" (worth a look), "expected" (unique to each host). Numbers within the share
+    `tolerance` count as equal. `columns` are the table columns that are compared. `absent` is the
+    meaning of a fact that is neither present nor listed as unknown.
     """
 
     name: str
@@ -433,15 +434,14 @@ TOOL_FACTS = {
         "matters",
     ),
 }
-"""Facts about load generator commands, by suffix of the fact's name: title, source, differs.
-"""
+"""Facts about load generator commands, by suffix of the fact's name: title, source, `differs`."""
 
 
 CHANGED = "changed"  # value for a command whose checksum is not its package's
 
 
 def fact_of(name: str) -> HostFact:
-    """Return the registry entry of a fact; load generators add facts of their own."""
+    """Return the registry entry of a fact, including the facts that load generators add."""
     if name in HOST_FACTS:
         return HOST_FACTS[name]
     for ending, (title, source, differs) in TOOL_FACTS.items():
@@ -454,9 +454,8 @@ def fact_of(name: str) -> HostFact:
 
 
 def boot_of(facts: Mapping[str, Fact]) -> str:
-    """Return the id of a host's current boot.
-
-    Empty if its kernel reports none; an empty id matches no other.
+    """Return the id of a host's current boot; empty, and then equal to no other, if its kernel
+    reports none.
     """
     boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
     return "" if boot == UNKNOWN_BOOT else boot

@@ -1,5 +1,5 @@
-"""Host specifications as typed: names, ranges, user@host:port, @groups, sources, exclusions,
-``local``.
+"""Host specifications (SPECs) as typed: names, ranges, user@host:port, @groups, sources,
+exclusions, ``local``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORMS = (
 
 
 class Destination(NamedTuple):
-    """How to reach a host, as far as its typed name says.
+    """How to reach a host according to its typed name.
 
     `name`: its name in benchtui, without the user.
     """
@@ -51,7 +51,8 @@ class Destination(NamedTuple):
 def split(spec: str) -> list[str]:
     """Split a comma-separated list; commas in brackets and braces do not separate.
 
-    ``name=value`` after a source belongs to it, and ``command:`` takes the rest.
+    ``name=value`` after a source belongs to the source, and ``command:`` includes the rest of the
+    line.
     """
     if len(spec) > MOST_SPEC:
         raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")
@@ -76,12 +77,12 @@ def split(spec: str) -> list[str]:
 
 
 def is_option(part: str) -> bool:
-    """Tell whether a part is such as ``nodes=4``, which only a source takes."""
+    """Return whether a part is an option of a source, such as ``nodes=4``."""
     return _OPTION.match(part) is not None
 
 
 def is_whole(spec: str) -> bool:
-    """Return whether a SPEC is a source that takes the rest of the line."""
+    """Return whether a SPEC is a source that includes the rest of the line."""
     found = source_of(spec.strip().removeprefix("!"))
     return found is not None and found[0] in WHOLE
 
@@ -89,7 +90,7 @@ def is_whole(spec: str) -> bool:
 def source_of(part: str) -> tuple[str, str] | None:
     """Return a source's name and the text after its colon; None for ``h1``, ``h1:22``, ``::1``.
 
-    Does not check whether such a source exists.
+    Does not check whether the source exists.
     """
     if part == STDIN:
         return "file", STDIN
@@ -107,7 +108,7 @@ def expand(spec: str) -> list[str]:
 
 
 def destinations(spec: str) -> list[Destination]:
-    """Return the destination of each name of one part: [USER@]HOST[:PORT], with ranges anywhere.
+    """Return the destinations of one part, [USER@]HOST[:PORT], with ranges anywhere.
 
     Raises UsageError.
     """
@@ -131,7 +132,7 @@ def destinations(spec: str) -> list[Destination]:
 
 
 def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Destination:
-    """Return one destination. `tail`: ``:PORT`` or nothing."""
+    """Return one destination. `tail`: ``:PORT`` or empty."""
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise _no_name(spec, host)
     if not tail:
@@ -159,7 +160,7 @@ def check_part(part: str) -> None:
 
 
 def host_in(part: str) -> str:
-    """Return the name of a host in a part that may be mistyped, the first one of a range."""
+    """Return the host name in a part that may be mistyped; of a range, the first one."""
     rest = part.rpartition("@")[2] or part
     host, _, port = rest.rpartition(":")
     bare = host if host and port.isdigit() else rest
@@ -176,7 +177,7 @@ def is_range(spec: str) -> bool:
 
 @lru_cache(maxsize=8)
 def named(word: str) -> frozenset[str]:
-    """Return the names of a range; empty while it is still being typed."""
+    """Return the names of a range; empty while it is still incomplete."""
     try:
         return frozenset(expand(word))
     except UsageError:
@@ -184,7 +185,7 @@ def named(word: str) -> frozenset[str]:
 
 
 def _first(text: str) -> tuple[str, str, str]:
-    """Return a list up to its first comma outside of brackets, the comma, and the rest."""
+    """Split a list at its first comma outside brackets: (text before, comma, rest)."""
     depth = 0
     for at, character in enumerate(text):
         depth += (character in "[{") - (character in "]}")
@@ -244,7 +245,7 @@ def _no_name(spec: str, name: str) -> UsageError:
 
 
 def _numbers(part: str, spec: str) -> list[str]:
-    """Return the numbers of ``3``, ``1-8`` or ``1-8/2``."""
+    """Return the numbers that ``3``, ``1-8`` or ``1-8/2`` stands for."""
     match = _PART.fullmatch(part)
     if not part:
         raise UsageError(f"host specification '{_short(spec)}': an empty part in the brackets")

@@ -87,7 +87,7 @@ Specs = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_specs), F
 
 
 class HostDefaults(_Strict):
-    """Values for every host of the file that does not override them."""
+    """Defaults for the hosts of the file."""
 
     port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
     user: Word | None = Field(None, description="User to log in as")
@@ -126,7 +126,7 @@ class HostEntry(HostDefaults):
 
 
 class SourcedGroup(_Strict):
-    """A group that is resolved by a source when it is used."""
+    """A group whose members come from a source, which is queried when the group is used."""
 
     from_: Specs = Field(
         alias="from", description="SPECs as on the command line: ansible:FILE, slurm:4711, ..."
@@ -134,7 +134,7 @@ class SourcedGroup(_Strict):
 
 
 class InventoryFile(_Strict):
-    """The file as it is written. Keys of `hosts` may be ranges such as weka-[01-08]."""
+    """The file as written. Keys of `hosts` may be ranges such as weka-[01-08]."""
 
     defaults: Annotated[HostDefaults, Section] = Field(
         default_factory=lambda: HostDefaults.model_validate({}),
@@ -151,9 +151,9 @@ class InventoryFile(_Strict):
 
 
 class Inventory(_Strict):
-    """Hosts by name, and groups with their members, ranges expanded.
+    """Hosts by name, and groups with their members; ranges are expanded.
 
-    `sources` are the SPECs of groups that are resolved by a source.
+    `sources` are the SPECs of groups whose members come from a source.
     """
 
     hosts: dict[str, HostEntry]
@@ -162,7 +162,7 @@ class Inventory(_Strict):
 
     @cached_property
     def _groups_of(self) -> dict[str, list[str]]:
-        """The groups of each host, in the order of the file."""
+        """Groups of each host, in file order."""
         found: dict[str, list[str]] = {}
         for group, members in self.groups.items():
             for name in dict.fromkeys(members):
@@ -243,7 +243,7 @@ def _hosts(
 def _addresses(
     key: str, entry: HostEntry, count: int, document: YamlDocument, problems: list[Problem]
 ) -> list[str | None]:
-    """Return one address per host: a range of hosts needs a range of as many addresses."""
+    """Return one address per host; a range of hosts needs an address range of the same length."""
     if entry.address is None:
         return [None] * count
     try:
@@ -269,7 +269,7 @@ def _groups(
     document: YamlDocument,
     problems: list[Problem],
 ) -> dict[str, list[str]]:
-    """Return the members of each group: those it lists, and hosts that name it."""
+    """Return the members of each group: hosts that it lists, and hosts that name it."""
     claimed: dict[str, list[str]] = {}
     for host, entry in hosts.items():
         for group in entry.groups:
@@ -307,7 +307,7 @@ class _GroupFinder:
         return self.done[group]
 
     def counted(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
-        """Yield the entries of a group. Raises UsageError if all groups together list too many."""
+        """Yield the entries of a group. Raises UsageError if all groups together have too many."""
         for name in self.listed(group, above):
             self.count += 1
             if self.count > MOST_MEMBERS:

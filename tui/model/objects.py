@@ -1,4 +1,4 @@
-"""Objects of a store, which are outside any host's file system: overlaps, and leftovers."""
+"""Objects in a store, outside any host's file system: overlaps and leftovers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NUMBER = "*"  # stands for a number in object names
 
 
 class ObjectSet(Struct, frozen=True, omit_defaults=True):
-    """Objects of a store that a task uses.
+    """Objects in a store that a task uses.
 
-    `store` is host and bucket, which the user confirms before data is lost. In `names`, the key
-    pattern, `*` stands for a number; empty: the bucket itself is created or removed.
+    `store` is host and bucket, which the user confirms before data is lost. `names` is a key
+    pattern in which `*` stands for a number; if empty, the bucket itself is created or removed.
     """
 
     store: str
@@ -27,16 +27,16 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Key that identifies these objects."""
+        """Store and key pattern, which identify these objects."""
         return self.store, self.names
 
     @property
     def changes(self) -> bool:
-        """Whether the objects are overwritten or deleted."""
+        """Whether the task overwrites or deletes the objects."""
         return not set(self.does) <= {"get", "head"}
 
     def overlaps(self, other: ObjectSet) -> bool:
-        """Return whether an object can be in both sets; a bucket includes all its objects."""
+        """Return whether an object can be in both sets; a bucket overlaps all of its objects."""
         if self.store != other.store:
             return False
         return not (self.names and other.names) or have_common_name(self.names, other.names)
@@ -57,9 +57,9 @@ def have_common_name(one: str, other: str) -> bool:
 
 
 def _next_places(one: str, other: str, at: int, other_at: int) -> Iterator[tuple[int, int]]:
-    """Yield the positions in both patterns after the next character of a common name.
+    """Yield the positions in both patterns after one more character of a common name.
 
-    A number may have more digits.
+    A number may have several digits.
     """
     mine, its = one[at : at + 1], other[other_at : other_at + 1]
     if not mine or not its or (mine != its and not _is_digit_of_number(mine, its)):
@@ -88,9 +88,10 @@ def _begins(one: str, other: str) -> bool:
 
 
 def check_apart(used: Iterable[tuple[str, ObjectSet]]) -> None:
-    """Raise UsageError if two hosts, or two jobs of one, overwrite or delete each other's objects.
+    """Raise UsageError if two hosts, or two jobs of a host, overwrite or delete each other's
+    objects.
 
-    `used`: objects that each host uses at the same time.
+    `used`: (host, objects) in use at the same time.
     """
     first: dict[tuple[str, str], tuple[str, ObjectSet]] = {}
     for host, each in used:
@@ -125,7 +126,7 @@ def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None
 def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
     """Return the objects that remain after these sets were put, read and deleted in order.
 
-    A DELETE of fewer objects than were put leaves all: which ones are gone is unknown.
+    If fewer objects are deleted than were put, all remain: which ones are gone is unknown.
     """
     left: dict[tuple[str, str], ObjectSet] = {}
     for each in sets:
@@ -138,5 +139,5 @@ def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
 
 
 def stores_of(sets: Iterable[ObjectSet]) -> list[str]:
-    """Return the stores of objects, without duplicates."""
+    """Return the stores of these objects, without duplicates."""
     return list(dict.fromkeys(each.store for each in sets))

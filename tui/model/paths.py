@@ -1,4 +1,4 @@
-"""Locations of files, from environment and user input. Nothing is created or read here."""
+"""Locations of files, from the environment and user input; creates and reads nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.model.problem import UsageError
 
 
 class Paths(NamedTuple):
-    """Folders and files of one user: `config` for what people edit, `data` for runs."""
+    """Directories and files of one user: `config` for files that people edit, `data` for runs."""
 
     config: Path
     data: Path
@@ -19,7 +19,7 @@ class Paths(NamedTuple):
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:
-        """Use BENCHTUI_HOME if set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their defaults."""
+        """Return paths below BENCHTUI_HOME if set, else below XDG_CONFIG_HOME and XDG_DATA_HOME."""
         if own := environ.get("BENCHTUI_HOME"):
             home = from_home(own).absolute()
             return cls(config=home, data=home)
@@ -35,7 +35,7 @@ class Paths(NamedTuple):
 
     @property
     def profiles(self) -> Path:
-        """The user's own profiles; they win over presets of the same name."""
+        """The user's own profiles, which override presets of the same name."""
         return self.config / "profiles"
 
     @property
@@ -52,7 +52,7 @@ class Paths(NamedTuple):
     def seal_key(self) -> Path:
         """The private key that seals this user's runs, created for the first run.
 
-        Its public half is in the same file with .pub.
+        The public key is in the same directory, with suffix .pub.
         """
         return self.config / "seal_key"
 
@@ -68,12 +68,12 @@ class Paths(NamedTuple):
 
     @property
     def runs(self) -> Path:
-        """One directory per run."""
+        """The directory that contains one directory per run."""
         return self.runs_kept or self.data / "runs"
 
     @property
     def noise(self) -> Path:
-        """The noise floors that ``benchtui noise`` measured."""
+        """Noise floors measured by ``benchtui noise``."""
         return self.data / "noise.json"
 
 
@@ -85,7 +85,7 @@ def presets_dir() -> Path:
 
 
 def docs_dir() -> Path:
-    """Return the directory of the documentation: in the installed package, or in the checkout."""
+    """Return the directory of the documentation, in the installed package or in the checkout."""
     package = Path(__file__).parents[1]
     docs = package / "docs"
     return docs if docs.is_dir() else package.parent / "docs"
@@ -106,23 +106,23 @@ def user_home(environ: Mapping[str, str]) -> Path:
 
 
 def absolute(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return the directory in a variable; None if it is not an absolute path.
+    """Return the directory that a variable names; None if it is not an absolute path.
 
-    A relative one would change with the working directory.
+    A relative path would change with the working directory.
     """
     path = Path(environ.get(name, ""))
     return path if path.is_absolute() else None
 
 
 def from_home(path: str | Path) -> Path:
-    """Expand ~ and ~USER as a shell does: unknown users are left as they are."""
+    """Expand ~ and ~USER as a shell does; unknown users are left unchanged."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  # Path's own raises
 
 
 def to_write(path: str | Path) -> Path:
-    """Expand ~ in a path to write to.
+    """Expand ~ in the path of a file to write.
 
-    Raises UsageError for an unknown user: no directory of that name is created.
+    Raises UsageError for an unknown user instead of creating a directory of that name.
     """
     found = from_home(path)
     if found.parts[:1] and found.parts[0].startswith("~"):
@@ -131,10 +131,10 @@ def to_write(path: str | Path) -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a path exists; False for invalid names, such as too long ones."""
+    """Return whether a path exists; False for invalid paths, such as too long ones."""
     return os.path.exists(path)  # noqa: PTH110  # Path's own raises
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a directory exists; see `is_there`."""
+    """Return whether a path is a directory; False for invalid paths, as in `is_there`."""
     return os.path.isdir(path)  # noqa: PTH112  # Path's own raises

@@ -1,4 +1,4 @@
-"""Printable text, and fixed patterns and names of profiles and operations."""
+"""Printable text, and common patterns and names of profiles and operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
-    """Return one line of text with every unprintable character replaced by a space.
+    """Return a text on one line, with every unprintable character replaced by a space.
 
     This removes control characters, line breaks, bidirectional and invisible characters: text from
     a tool, a host or a person must not control a terminal or break a file format.
@@ -17,9 +17,9 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str, instead: str = " ") -> str:
-    """Return multi-line text, such as a job file, without terminal controls; \\n and \\t stay.
+    r"""Return multi-line text, such as a job file, without terminal controls; \n and \t stay.
 
-    Other kinds of blanks, and characters unknown to this Python, stay too.
+    Other kinds of whitespace, and characters unknown to this Python version, stay too.
     """
     if text.isprintable():
         return text
@@ -33,14 +33,16 @@ def _stays(char: str) -> bool:
 
 
 def some(names: Iterable[str], most: int = 6) -> str:
-    """Return the first names, and the number of the rest."""
+    """Return the first `most` names and the number of remaining ones, as text."""
     listed = list(names)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as fit into `least` lines of `width`, and the number of the rest."""
+    """Return as many names as fit into `least` lines of `width` characters, and the number of
+    remaining ones.
+    """
     listed = list(names)
     short = some(listed, least)
     width = max(width, 1)

@@ -26,7 +26,7 @@ from tui.model.plain import printable, printable_lines
 
 
 class _OfLines:
-    """Marks multi-line text."""
+    """Marker of multi-line text in annotations."""
 
 
 MultiLine = Annotated[str, _OfLines()]
@@ -37,7 +37,9 @@ T = TypeVar("T")
 
 
 def is_plain_json(data: bytes) -> bool:
-    """Return whether JSON is printable text, allowing line breaks and tabs in strings."""
+    """Return whether JSON consists of printable text; line breaks and tabs in strings are
+    allowed.
+    """
     escaped = any(each in data for each in (b"\\u", b"\\b", b"\\f", b"\\r"))
     rest = data.translate(None, _ASCII)
     try:
@@ -51,9 +53,9 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\n\r\t"
 
 
 class PlainDecoder(Generic[T]):
-    """A JSON decoder for one type that makes all text printable.
+    """JSON decoder for one type that makes all text printable.
 
-    Create it at import time, like msgspec's.
+    Create it at import time, like msgspec's decoders.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -61,7 +63,7 @@ class PlainDecoder(Generic[T]):
         self._decode: Callable[[bytes], T] = msgspec.json.Decoder(kind).decode
 
     def decode(self, data: bytes) -> T:
-        """Return the value. Raises the exceptions in `NO_JSON`."""
+        """Return the decoded value. Raises the exceptions in `NO_JSON`."""
         found = self._decode(data)
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
             return found  # the common case: nearly every journal line
@@ -76,9 +78,9 @@ def plain(value: T, kind: Any = None) -> T:
 
 
 def plain_any(value: Any, text: Callable[[str], str] = printable) -> Any:
-    """Make text and keys in plain dicts and lists printable.
+    """Make keys and text in plain dicts and lists printable.
 
-    `text` cleans the values.
+    `text` is the function that cleans values.
     """
     if isinstance(value, str):
         return text(value)
@@ -117,9 +119,9 @@ _WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
 
 
 def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
-    """Clean a union by the member that matches the value's type.
+    """Return a cleaner for a union, which uses the member that matches the value's type.
 
-    Msgspec allows only distinct types.
+    msgspec allows only distinct types in a union.
     """
     known = {_class_of(each): own for each in members if (own := _cleaner(each)) is not None}
     if not known:
@@ -171,9 +173,9 @@ def _of_sequence(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
 
 
 def _of_fields(kind: type) -> Cleaner:
-    """Clean the fields of a Struct or a model.
+    """Return a cleaner for the fields of a Struct or model.
 
-    Looked up at first use, because a type may contain itself.
+    Fields are looked up at first use, because a type may contain itself.
     """
 
     @functools.cache
@@ -200,7 +202,8 @@ def _set_field(model: Any, name: str, value: Any) -> None:
 
 _FORM = r"(100|(0|[1-9][0-9]?)(\.[0-9]{0,5}[1-9])?)"
 PATTERN = rf"^{_FORM}$"
-"""For JSON Schema and pydantic, where $ is the end of the text; Python allows a newline after it.
+"""Pattern for JSON Schema and pydantic, in which $ matches only the end of the text; Python's $
+also matches before a final newline.
 """
 MEAN = "mean"
 MEAN_PATTERN = rf"^({MEAN}|{_FORM})$"
@@ -212,7 +215,7 @@ MeanOrPercentile = Annotated[
 ]
 _PRINTED = r"(100(\.0{1,30})?|[0-9]{1,2}(\.[0-9]{1,30})?)"
 PrintedPercentile = Annotated[str, Meta(pattern=rf"^{_PRINTED}\Z")]
-"""As tools print it, such as "99.900000"."""
+"""A percentile as tools print it, such as "99.900000"."""
 
 
 def is_percentile(name: str) -> bool:
@@ -221,9 +224,8 @@ def is_percentile(name: str) -> bool:
 
 
 def percentile_name(printed: str) -> str | None:
-    """Return the name of a percentile as printed by tools: ``99.900000`` is "99.9".
-
-    None if it is not one.
+    """Return the name of a percentile printed by a tool: "99.9" for ``99.900000``; None if it is
+    not a percentile.
     """
     if re.fullmatch(_PRINTED, printed) is None:
         return None
@@ -233,7 +235,7 @@ def percentile_name(printed: str) -> str | None:
 
 
 def parse_utc(text: str) -> datetime | None:
-    """Return a time of day from RFC 3339; None if it is not one."""
+    """Parse a time in RFC 3339; None if the text is not one."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -242,5 +244,5 @@ def parse_utc(text: str) -> datetime | None:
 
 
 def format_utc(when: datetime) -> str:
-    """Return RFC 3339 with milliseconds and Z."""
+    """Format a time in RFC 3339, with milliseconds and Z."""
     return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

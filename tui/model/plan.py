@@ -1,4 +1,4 @@
-"""A plan: everything a run will do, computed in advance."""
+"""A plan: everything that a run will do, computed in advance."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 
 class Provider(Struct, frozen=True, omit_defaults=True):
-    """Who provides a load generator: its entry point, and the package with its version.
-
-    Empty: unknown.
-    """
+    """Provider of a load generator: entry point, package and version. Empty if unknown."""
 
     entry_point: str
     package: str = ""
     version: str = ""
 
     def text(self) -> str:
-        """Return it as text: ``benchtui-other 1.0, entry point benchtui_other.workload:Other``."""
+        """Return the provider as text: ``benchtui-other 1.0, entry point
+        benchtui_other.workload:Other``.
+        """
         package = f"{self.package} {self.version}".strip()
         return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
 
@@ -44,7 +43,7 @@ def provider_of(point: EntryPoint) -> Provider:
 
 
 class DirectoryIdentity(Struct, frozen=True):
-    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as in
+    """Identity of a directory: path without symbolic links, and FILE-SYSTEM INODE STAMP as in
     tui/remote/sh/made.sh.
     """
 
@@ -53,9 +52,9 @@ class DirectoryIdentity(Struct, frozen=True):
 
 
 class Identities(Struct):
-    """Identities of created files: INODE STAMP by path, a checksum for numbered files.
+    """Identities of created files by path: INODE STAMP, or a checksum for numbered files.
 
-    Also of their parent directories, by path.
+    Also those of their parent directories, by path.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class Identities(Struct):
         self.directories.update(other.directories)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Remove paths that are gone."""
+        """Remove paths that no longer exist."""
         for path in paths:
             self.files.pop(path, None)
 
@@ -83,9 +82,9 @@ FILE_NUMBER = "$filenum"
 class FileSpec(Struct, frozen=True, omit_defaults=True):
     """One test file on a host: absolute path and full size in bytes.
 
-    A path with FILE_NUMBER stands for `count` files of that size, numbered 0 <= n < `count`; 0:
-    unknown number. A device is not touched before `start_bytes`; None: only the host can compute
-    that.
+    A path with FILE_NUMBER stands for `count` files of that size, numbered 0 <= n < `count`;
+    `count` 0 means an unknown number. A device is not touched before `start_bytes`; None means that
+    only the host can compute it.
     """
 
     path: str
@@ -95,7 +94,7 @@ class FileSpec(Struct, frozen=True, omit_defaults=True):
 
     @property
     def total_bytes(self) -> int:
-        """Total bytes of all its files."""
+        """Size of all its files in bytes."""
         return self.size_bytes * max(self.count, 1)
 
 
@@ -108,7 +107,7 @@ def is_device(path: str) -> bool:
 
 
 class Headline(Struct, frozen=True, omit_defaults=True):
-    """The headline of a profile: the one figure it is about."""
+    """The headline of a profile: its main figure."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"]
     # read, write, trim, sync, mixed; of ops: create, stat, read, remove; of score: total, ...
@@ -117,7 +116,9 @@ class Headline(Struct, frozen=True, omit_defaults=True):
 
 
 class Until(Struct, frozen=True):
-    """Repetitions end when the mean's 95 % confidence interval is within ±`width` of it."""
+    """Rule that ends repetitions: the 95 % confidence interval of the mean is within ±`width` of
+    it.
+    """
 
     width: float
     least: int
@@ -125,11 +126,12 @@ class Until(Struct, frozen=True):
 
 
 class Precondition(Struct, frozen=True, omit_defaults=True):
-    """Preconditioning in a step: it fills all files `times` over, or is round `number` of its load.
+    """Preconditioning done by a step: a fill of all files, `times` times, or round `number` of the
+    load.
 
-    Of at most `rounds`, those after the first steady window are skipped: within the last `window`
-    rounds, largest and smallest figure differ by at most `range` of the mean, and the drift is at
-    most `slope` of it.
+    Of at most `rounds` rounds, those after the first steady window are skipped: within the last
+    `window` rounds, largest and smallest figure differ by at most `range` of the mean, and the
+    drift is at most `slope` of it.
     """
 
     kind: Literal["fill", "round"]
@@ -142,7 +144,7 @@ class Precondition(Struct, frozen=True, omit_defaults=True):
 
 
 class Attestation(Struct, frozen=True, omit_defaults=True):
-    """A condition that only a person knows: the answer, by whom and when (UTC)."""
+    """A condition that only a person can know, with the answer, its author and the time (UTC)."""
 
     id: str
     question: str
@@ -152,8 +154,8 @@ class Attestation(Struct, frozen=True, omit_defaults=True):
 
 
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
-    """One MPI program over all hosts of a step, started on the first one; preflight detects the
-    MPI.
+    """Launch of one MPI program over all hosts of a step, from its first host; preflight detects
+    the MPI.
 
     `options` are passed to the program in addition to benchtui's. `stride`: "next-client", or a
     number of ranks.
@@ -178,10 +180,7 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
 
 
 class BlockShare(Struct, frozen=True, omit_defaults=True):
-    """I/O sizes from `low` to `high` bytes, and their share of a job's I/Os.
-
-    None: unknown.
-    """
+    """I/O sizes from `low` to `high` bytes, and their share of a job's I/Os; None if unknown."""
 
     low: int
     high: int
@@ -191,7 +190,7 @@ class BlockShare(Struct, frozen=True, omit_defaults=True):
 class Skew(Struct, frozen=True, omit_defaults=True):
     """Non-uniform distribution of random I/O over blocks.
 
-    `zones`: shares of the I/Os, and of the blocks (1 is all).
+    `zones`: (share of the I/Os, share of the blocks), where 1 is all.
     """
 
     text: str  # in the load generator's syntax: "zipf:1.2"
@@ -201,9 +200,9 @@ class Skew(Struct, frozen=True, omit_defaults=True):
 
 
 class JobLoad(Struct, frozen=True, omit_defaults=True):
-    """One job of a step on each host, in common terms: what the checks need to know.
+    """Load of one job of a step on each host, in common terms for the checks.
 
-    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are per host too.
+    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are per host, too.
     """
 
     name: str
@@ -252,7 +251,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
 
 
 class HostTask(Struct, omit_defaults=True):
-    """One host's part of a step: its job file, its command, the files it uses."""
+    """Part of a step on one host: job file, command, files in use."""
 
     host: str
     randseed: int
@@ -280,10 +279,7 @@ class HostTask(Struct, omit_defaults=True):
 
     @property
     def written(self) -> list[FileSpec]:
-        """Files and devices that the measurement writes to, which loses their data.
-
-        Without layout.
-        """
+        """Files and devices that the measurement overwrites, not counting layout."""
         if self.writes_bytes == 0:
             return []
         spared = set(self.only_read)
@@ -296,10 +292,10 @@ class HostTask(Struct, omit_defaults=True):
 
 
 class Step(Struct, omit_defaults=True):
-    """One measurement on all of its hosts at once. Hosts without a task here are idle.
+    """One measurement on all of its hosts at once; hosts without a task are idle.
 
-    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, including hosts.
-    None: as in the plan.
+    Steps with the same `cell` repeat one point of a matrix. `point`: swept values, including the
+    number of hosts. None means the plan's value.
     """
 
     index: int
@@ -339,25 +335,24 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def cell_key(self) -> str:
-        """The point it measures, the same for repetitions and warm-up."""
+        """Key of the measured point, equal for its repetitions and warm-up."""
         return self.cell or self.name
 
     @property
     def part(self) -> str:
-        """The profile of a suite it comes from, with its role.
-
-        Empty: the plan's own profile.
+        """Profile of a suite, with its role, that the step belongs to; empty for the plan's own
+        profile.
         """
         return in_role(self.profile, self.role, self.beside)
 
     @property
     def is_fill(self) -> bool:
-        """Whether it only fills its files."""
+        """Whether the step only fills its files."""
         return self.precondition is not None and self.precondition.kind == "fill"
 
     @property
     def is_round(self) -> bool:
-        """Whether it is a preconditioning round."""
+        """Whether the step is a preconditioning round."""
         return self.precondition is not None and self.precondition.kind == "round"
 
     @property
@@ -367,26 +362,26 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def bound_bytes(self) -> int | None:
-        """Total bytes after which it ends at the latest; None: bounded by time, or unknown."""
+        """Maximum number of bytes the step moves; None if it is bounded by time, or unknown."""
         moved = [task.moves_bytes for task in self.tasks]
         known = [each for each in moved if each is not None]
         return sum(known) or None if len(known) == len(moved) else None
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds from GO to the end of the measurement, if bounded by time."""
+        """Seconds from GO to the end of the measurement; None if it is not bounded by time."""
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s
 
 
 def at_once(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Yield steps in order, concurrent ones in one list."""
+    """Yield the steps in order, in groups that run at the same time."""
     for number, group in groupby(steps, key=lambda step: step.together):
         found = list(group)
         yield from [found] if number else ([step] for step in found)
 
 
 def span_s(steps: Iterable[Step]) -> float | None:
-    """Return the seconds of load and pauses of steps; None if one is bounded by size."""
+    """Return the seconds of load and pauses of these steps; None if a step is bounded by size."""
     total = 0.0
     for group in at_once(steps):
         spans = [step.expected_s for step in group]
@@ -398,7 +393,7 @@ def span_s(steps: Iterable[Step]) -> float | None:
 
 
 class ProfileRef(Struct, omit_defaults=True):
-    """The profile of a plan, complete, so that the record is self-contained."""
+    """Complete profile of a plan, so that the record is self-contained."""
 
     tag: str
     version: int
@@ -415,7 +410,7 @@ class ProfileRef(Struct, omit_defaults=True):
 
 
 class LeftOut(Struct, frozen=True, omit_defaults=True):
-    """Steps of a profile that are not run, and why: hosts do not have what they need."""
+    """Steps of a profile that are not run because hosts are missing something, with the reason."""
 
     profile: str
     steps: int
@@ -423,15 +418,16 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
     hosts: list[str]
 
     def text(self) -> str:
-        """Return it as text: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
+        """Return the omission as text: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):
-    """A user's program that is copied to hosts for the run. `machine`: as printed by `uname -m`.
+    """A program of the user that is copied to hosts for the run. `machine`: as printed by `uname
+    -m`.
 
-    `path` is on the jump host; `dynamic`: it needs libraries of the host.
+    `path` is on the jump host. `dynamic`: it needs shared libraries of the host.
     """
 
     name: str
@@ -443,14 +439,14 @@ class CarriedProgram(Struct, frozen=True, omit_defaults=True):
 
 
 def of_machine(programs: Iterable[CarriedProgram], machine: str) -> dict[str, CarriedProgram]:
-    """Return the programs for a machine (`uname -m`), by name."""
+    """Return the programs for one architecture (`uname -m`), by name."""
     return {each.name: each for each in programs if each.machine == machine}
 
 
 class SourceUse(Struct, frozen=True, omit_defaults=True):
-    """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
+    """Hosts that a source resolved to, and the time (UTC). `how`: the program or file queried.
 
-    `left_s`: seconds from then until the allocation ends; None: unknown, or never.
+    `left_s`: seconds from then until the allocation ends; None if unknown, or it never ends.
     """
 
     spec: str
@@ -461,7 +457,7 @@ class SourceUse(Struct, frozen=True, omit_defaults=True):
 
 
 class Plan(Struct, omit_defaults=True):
-    """The whole run."""
+    """Complete plan of a run."""
 
     profile: ProfileRef
     params: dict[str, str | int | float | bool]
@@ -521,20 +517,19 @@ class Plan(Struct, omit_defaults=True):
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds of load and pauses in all steps, without layout and fills.
-
-        None if a step is bounded by size.
+        """Seconds of load and pauses in all steps, without layout and fills; None if a step is
+        bounded by size.
         """
         return span_s(step for step in self.steps if not step.is_fill)
 
     @property
     def slots(self) -> list[Step]:
-        """The steps in which a search measures its points; empty for other plans."""
+        """Steps in which a search measures its points; empty if the run is not a search."""
         return [] if self.search is None else [step for step in self.steps if not step.warmup]
 
     @property
     def objects(self) -> list[ObjectSet]:
-        """The objects that all steps use, in order."""
+        """Objects that the steps use, in order."""
         return [each for step in self.steps for task in step.tasks for each in task.objects]
 
     def headline_of(self, step: Step) -> Headline | None:
@@ -542,11 +537,13 @@ class Plan(Struct, omit_defaults=True):
         return step.headline or self.headline
 
     def latency_kind_of(self, step: Step) -> Literal["clat", "lat"]:
-        """Return the fio latency kind that a step shows."""
+        """Return which of fio's latencies a step reports."""
         return step.latency_kind or self.latency_kind
 
     def drop_caches_before(self, step: Step) -> Literal["no", "try", "require"]:
-        """Return whether page caches are dropped before a step."""
+        """Return whether page caches are dropped before a step, and whether failure to do so ends
+        the run.
+        """
         return step.drop_caches or self.drop_caches
 
 
@@ -555,7 +552,7 @@ _decoder = PlainDecoder[Plan](Plan)
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Return the plan in plan.json.
+    """Parse plan.json.
 
     Raises msgspec.DecodeError, and ValueError for damaged text.
     """
@@ -567,7 +564,7 @@ def parse_plan(data: bytes) -> Plan:
 
 
 def written_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to, by name, and images of clusters, and stores."""
+    """Return the names of devices, images and stores that the plan writes to."""
     tasks = [task for step in plan.steps for task in step.tasks]
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
     beyond = dict.fromkeys(name for task in tasks for name in (*task.images, *task.stores_changed))

@@ -1,4 +1,4 @@
-"""Call objects of other packages; any failure is reported with the plug-in's name."""
+"""Call objects of other packages, and report any failure with the plug-in's name."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PLUGIN_FAILED = "plugin-failed"
 
 
 class PluginError(UsageError):
-    """A plug-in raised an exception, or returned what its contract does not allow.
-
-    The text names it.
+    """Raised when a plug-in raises an exception or violates its contract; the text names the
+    plug-in.
     """
 
 
 class LackingError(PluginError, AttributeError):
-    """A plug-in has no such attribute; `hasattr` then returns False."""
+    """Raised for an attribute that a plug-in does not have, so that `hasattr` returns False."""
 
 
 class Contract(Struct, frozen=True):
-    """The contract of a plug-in's object: rules for what methods `returns`, and for attributes.
+    """Contract for a plug-in's object: rules for results of methods (`returns`), and for
+    attributes.
 
-    `made`: converts an answer, by method, given the plug-in's name.
+    `made`: functions, by method, that convert its result, given the plug-in's name.
     """
 
     returns: Mapping[str, Rule]
@@ -41,11 +41,10 @@ class Contract(Struct, frozen=True):
 
 
 class Plugin:
-    """An object of another package, called by its contract. Raises PluginError, and what the
-    contract allows.
+    """An object of another package whose results are checked against a contract.
 
-    Results are checked; an exception that is not a BenchtuiError becomes one with the plug-in's
-    name.
+    Exceptions that are not BenchtuiErrors, and violations of the contract, become PluginError with
+    the plug-in's name.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ def _joined(told: str) -> str:
 
 
 def guarded(who: str, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of a plug-in; a generator is read to its end. Raises PluginError."""
+    """Call a function of a plug-in; a generator is consumed completely. Raises PluginError."""
     try:
         value = function(*args, **kwargs)
         return list(value) if isinstance(value, Iterator) else value
@@ -118,7 +117,9 @@ def _place(error: BaseException) -> str:
 
 @functools.cache
 def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
-    """Return a pydantic model of a plug-in; its validators raise only errors of the profile."""
+    """Wrap a plug-in's pydantic model so that its validators raise only errors of the profile, or
+    PluginError.
+    """
     from pydantic import create_model, model_validator
 
     def validate(_: Any, value: Any, handler: Callable[[Any], Any]) -> Any:
@@ -136,8 +137,8 @@ def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
 
 
 def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> Any:
-    """Validate by a plug-in's model: pydantic's errors belong to the profile, others to the
-    plug-in.
+    """Validate with a plug-in's model: pydantic's errors are the profile's, any others the
+    plug-in's.
     """
     from pydantic_core import PydanticCustomError, PydanticOmit, PydanticUseDefault
 

@@ -1,7 +1,7 @@
 """Figures as publications print them, and in SI units: ``33.1MiB/s (34.7MB/s)``, ``~60000 iops``,
 ``16.9k``.
 
-The printed text is kept: it shows how exactly a figure is known. A range stays a range; nothing is
+The printed text is kept, because it shows the precision. A range stays a range; nothing is
 interpolated.
 """
 
@@ -60,9 +60,9 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One figure: as printed, and in `unit`.
+    """One figure: as printed, and converted to `unit`.
 
-    `value` is None for a range; `low` and `high` are its ends.
+    `value` is None for a range, whose ends are `low` and `high`.
     """
 
     printed: str
@@ -74,7 +74,7 @@ class Quantity:
 
 
 def parse_printed(unit: Unit, text: object) -> Quantity:
-    """Return a figure from its printed form. Text in brackets repeats it and is ignored.
+    """Parse a figure from its printed form; a repetition in brackets is ignored.
 
     Raises ValueError.
     """
@@ -99,7 +99,9 @@ def _number(text: str) -> float:
 
 
 def or_in(quantity: Quantity, other: str) -> Quantity:
-    """Return the figure if its unit may be wrong: the value as labelled, limits over both units."""
+    """Return the figure for the case that its unit is wrong: value as labelled, limits covering
+    both units.
+    """
     match = _PRINTED.fullmatch(quantity.printed)
     units = UNITS[quantity.unit]
     if match is None or match[4] not in units or other not in units:
@@ -130,6 +132,6 @@ def rounding_of(quantity: Quantity) -> float:
 
 
 def printed_unit(quantity: Quantity) -> str:
-    """Return the unit as printed: ``MB/s``."""
+    """Return the unit as printed, such as ``MB/s``."""
     match = _PRINTED.fullmatch(quantity.printed)
     return match[4] if match else ""

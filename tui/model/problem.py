@@ -1,4 +1,4 @@
-"""Problems that users can act on, and the errors that carry them to an exit code."""
+"""Problems that users can act on, and the exceptions that report them with an exit code."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class _Fields(NamedTuple):
 
 
 class Problem(_Fields):
-    """One problem, its place, and what is allowed: one printable line.
+    """One problem with its place and the allowed values, as one printable line.
 
-    ``line`` and ``column`` count from 1. ``host`` is the host with the problem. ``code`` classifies
-    the problem if code depends on it; nothing depends on the wording. ``file`` is the real path;
-    the text has it printable.
+    ``line`` and ``column`` count from 1. ``host`` is the host with the problem. ``code`` identifies
+    problems that code depends on; no code depends on the wording. ``file`` is the real path; the
+    text contains it in printable form.
     """
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class Problem(_Fields):
         host: str | None = None,
         code: str = "",
     ) -> Self:
-        """Make the texts printable: they repeat user input, files, or output of hosts."""
+        """Make all texts printable, because they repeat user input, files, or output of hosts."""
         return super().__new__(
             cls, printable(message), file, line, column, host and printable(host), code
         )
@@ -62,7 +62,7 @@ class Problem(_Fields):
 
 
 class BenchtuiError(Exception):
-    """An error with text for the user. ``exit_code`` is that of the command."""
+    """An error with a text for the user. ``exit_code`` is the exit code of the command."""
 
     exit_code = 1
 
@@ -76,25 +76,25 @@ class BenchtuiError(Exception):
 
 
 class UsageError(BenchtuiError):
-    """An error in usage, profile or inventory: exit code 2, before anything ran."""
+    """Error in usage, profile or inventory, found before anything ran: exit code 2."""
 
     exit_code = 2
 
 
 class NotComparableError(BenchtuiError):
-    """Runs cannot be compared: exit code 3."""
+    """Runs are not comparable: exit code 3."""
 
     exit_code = 3
 
 
 class PreflightError(BenchtuiError):
-    """A host cannot run the load: exit code 3, before any load started."""
+    """A host cannot run the load, found before any load started: exit code 3."""
 
     exit_code = 3
 
 
 def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
-    """Return the problem of a text file that cannot be read."""
+    """Return the error for a text file that cannot be read."""
     why = (
         f"cannot be read: {error.strerror}"
         if isinstance(error, OSError)
@@ -107,9 +107,9 @@ MOST_MEANT = 3  # names per suggestion
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names closest to `name`, at most three; none if nothing is close.
+    """Return at most three known names close to `name`; empty if none is close.
 
-    All names one edit away (a character more, less, different, or two swapped), else the most
+    All names one edit away (one character more, less, different, or two swapped), else the most
     similar one. Case is ignored.
     """
     names = {each.casefold(): each for each in known}
@@ -128,8 +128,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def one_edit_apart(one: str, other: str) -> bool:
-    """Return whether at most one character was added, removed, replaced, or swapped with its
-    neighbour.
+    """Return whether two names differ by at most one character added, removed, replaced, or swapped
+    with its neighbour.
     """
     if abs(len(one) - len(other)) > 1:
         return False
@@ -149,6 +149,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def suggestion(names: Iterable[str]) -> str:
-    """Return the text of `did_you_mean` for names that were found to be near."""
+    """Return the text of `did_you_mean` for names already found to be close."""
     meant = " or ".join(f"'{match}'" for match in names)
     return f" (did you mean {meant}?)" if meant else ""

@@ -45,7 +45,7 @@ FLAG_FORMS = "expected yes, no, true, false, on, off, 1, 0"
 
 
 def _off_is_no(value: object) -> object:
-    """YAML reads a bare `no` as false."""
+    """Convert False to 'no', because YAML reads a bare `no` as false."""
     return "no" if value is False else value
 
 
@@ -58,13 +58,13 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """Base of models in which unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ProfileSource(Strict):
-    """Where a workload was published."""
+    """Publication of a workload."""
 
     document: Text = Field(description="Title of the document")
     section: Text | None = Field(None, description="Section or table")
@@ -73,7 +73,7 @@ class ProfileSource(Strict):
 
 
 class Param(Strict):
-    """A value that can be changed at launch: with --set, on Review, in a user's own profile."""
+    """A parameter, which can be changed at launch (--set, Review) or in a user's own profile."""
 
     default: Scalar = Field(description="Default value")
     kind: ParamKind = Field(description="Type of the value")
@@ -109,7 +109,7 @@ class Prepare(Strict):
 
 
 class HeadlineSpec(Strict):
-    """The headline of the profile."""
+    """The profile's headline figure."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
         description=(
@@ -128,13 +128,13 @@ class HeadlineSpec(Strict):
 
 
 class HostsSpec(Strict):
-    """The number of clients a profile is designed for."""
+    """Number of clients that a profile is designed for."""
 
     published: int | None = Field(None, ge=1, description="Number of clients in the published run")
 
 
 class Deviation(Strict):
-    """A deviation from the source, or a choice the source leaves open, with the reason."""
+    """A deviation from the source, or a choice that the source leaves open, with the reason."""
 
     what: Text = Field(description="Parameter or option")
     kind: Literal["defaulted", "reconstructed", "deviation"] = Field(
@@ -251,17 +251,14 @@ class Profile(Strict):
 
     @property
     def body(self) -> Any:
-        """The part of the profile under the name of its tool, as that tool's model.
-
-        None if it is absent.
-        """
+        """The section of the profile's tool, as that tool's model; None if it is absent."""
         return getattr(self, self.tool, None)
 
     @property
     def headline(self) -> HeadlineSpec:
-        """The headline of the profile. A suite has none: look at its members.
+        """Headline of the profile.
 
-        Raises ValueError.
+        Raises ValueError for a suite, whose members have the headlines.
         """
         if self.headline_spec is None:
             raise ValueError(f"{self.profile} has no headline of its own")
@@ -269,15 +266,14 @@ class Profile(Strict):
 
     @property
     def stages(self) -> list[list[SuiteMember]]:
-        """The profiles of a suite in order, concurrent ones in one list.
-
-        Empty for other profiles.
+        """Profiles of a suite in order, grouped by those that run at the same time; empty for other
+        profiles.
         """
         return [_stage(each) for each in self.suite or []]
 
     @property
     def members(self) -> list[SuiteMember]:
-        """The profiles of a suite, in order; empty for other profiles."""
+        """Profiles of a suite in order; empty for other profiles."""
         return [member for stage in self.stages for member in stage]
 
 
@@ -288,9 +284,9 @@ def _stage(entry: SuiteEntry) -> list[SuiteMember]:
 
 
 def parse_param(param: Param, value: object) -> ParamValue:
-    """Return a parameter's value: bytes for a size, seconds for a duration.
+    """Parse a parameter's value: bytes for a size, seconds for a duration.
 
-    Raises ValueError with what is allowed.
+    Raises ValueError with the allowed values.
     """
     result = _parse_kind(param, value)
     if (
@@ -306,9 +302,9 @@ def parse_param(param: Param, value: object) -> ParamValue:
 
 
 def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, ParamValue]:
-    """Return every parameter's value.
+    """Return the values of all parameters.
 
-    Raises UsageError: all unknown names and bad values at once.
+    Raises UsageError with all unknown names and invalid values.
     """
     problems = [
         Problem(_unknown_param(profile, name)) for name in overrides if name not in profile.params
@@ -328,7 +324,7 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
 def host_params(
     profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
 ) -> dict[str, ParamValue]:
-    """Return the parameters of one of several hosts: its share of counts that are spread."""
+    """Return the parameters of one host: totals that are spread become the host's share."""
     return {
         name: share(int(value), host_index, hosts) if profile.params[name].spread else value
         for name, value in params.items()
@@ -336,15 +332,14 @@ def host_params(
 
 
 def share(total: int, index: int, of: int) -> int:
-    """Return share number `index` (from 1) of a total.
-
-    The first shares get the remainder.
+    """Return share `index` (from 1) of a total split into `of` parts; the first ones get the
+    remainder.
     """
     return total // of + (1 if index <= total % of else 0)
 
 
 def value_text(kind: ParamKind, value: ParamValue) -> str:
-    """Return a parameter's value in a load generator's syntax: no fractional sizes, one unit."""
+    """Return a parameter value in a load generator's syntax: no fractional sizes, a single unit."""
     if kind == "size" and isinstance(value, int):
         return plain_size(value)
     if kind == "duration" and isinstance(value, int | float):
@@ -353,14 +348,14 @@ def value_text(kind: ParamKind, value: ParamValue) -> str:
 
 
 def scalar_text(value: Scalar | None) -> str:
-    """Return a YAML scalar as text: booleans are 1 and 0, an option without a value is empty."""
+    """Return a YAML scalar as text: booleans as 1 and 0, an option without a value as ""."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def placeholders(value: object) -> list[str]:
-    """Return the names in braces in an option's value."""
+    """Return the names in braces in the value of an option."""
     return (
         [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None]
         if isinstance(value, str)
@@ -378,7 +373,7 @@ def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
 
 
 def safe_host(name: str) -> str:
-    """Return a host's name made safe for a path or an option."""
+    """Return a host's name made safe for use in a path or option."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name) or "_"
 
 
@@ -402,9 +397,9 @@ def _parse_kind(param: Param, value: object) -> ParamValue:
 
 
 def _reference(value: object) -> str:
-    """Return the reference to a secret.
+    """Return a reference to a secret.
 
-    A wrong value is not repeated: it may be the secret itself.
+    Raises ValueError, without repeating the value, which may be the secret itself.
     """
     if not isinstance(value, str) or not re.fullmatch(SECRET_PATTERN, value):
         raise ValueError("a secret must be a reference to an environment variable: ${NAME}")
@@ -466,7 +461,7 @@ def _path(value: object, kind: ParamKind) -> str:
 
 
 def parse_limit(kind: ParamKind, limit: Scalar) -> float:
-    """Return a `min` or `max` as a number of the parameter's unit. Raises ValueError."""
+    """Parse a `min` or `max` into the parameter's unit. Raises ValueError."""
     parsers: dict[str, Callable[[object], float]] = {"size": parse_size, "duration": parse_duration}
     return parsers.get(kind, _number)(limit)
 

@@ -1,4 +1,4 @@
-"""Check a profile beyond its schema: matrix, conditions, searches, parameters."""
+"""Checks of a profile beyond its schema: matrix, conditions, searches, parameters."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _axis_problems(
 
 
 def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
-    """Yield sweep values that repeat an earlier one in any spelling: the point would be planned
+    """Yield sweep values that repeat an earlier one in different spelling, which would plan a point
     twice.
     """
     seen: dict[ParamValue, Scalar] = {}
@@ -209,7 +209,7 @@ def _suite_problems(
 
 
 def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
-    """Yield the profiles of a suite with their places in the file."""
+    """Yield the profiles of a suite with their positions in the file."""
     for index, entry in enumerate(profile.suite or []):
         for inner, member in enumerate(profile.stages[index]):
             yield (
@@ -223,7 +223,7 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield unused roles, and profiles that would run on the same hosts at the same time."""
+    """Yield problems of unused roles, and of concurrent profiles on the same hosts."""
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
@@ -258,7 +258,7 @@ def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
 def span_problems(
     profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None
 ) -> Iterator[Problem]:
-    """Check that warm-up, pause and round are times, or name a duration parameter."""
+    """Yield problems of warm-up, pause and round that are neither times nor duration parameters."""
     if value is None:
         return
     names, key = placeholders(value), path[-1]
@@ -378,7 +378,7 @@ DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check names in the raw data of each load generator's part, so that other errors do not hide
+    """Yield problems of names in raw load generator sections, so that other errors do not hide
     them.
     """
     for name in tools():
@@ -457,9 +457,9 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
 def _use_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Report parameters that are not used.
+    """Yield problems of unused parameters.
 
-    An inherited idle one is only a hint, because it cannot be removed.
+    An inherited parameter without effect is only a hint, because it cannot be removed.
     """
     places = uses(document.data)
     for name in known:
@@ -488,7 +488,7 @@ def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
 def _brace_problems(
     path: KeyPath, value: object, known: Collection[str], document: YamlDocument
 ) -> Iterator[Problem]:
-    """Check all text of a load generator's part for unknown parameters and stray braces."""
+    """Yield problems of unknown parameters and stray braces in a load generator's section."""
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _brace_problems((*path, key), inner, known, document)

@@ -1,7 +1,4 @@
-"""Load a profile from YAML.
-
-Report all problems at once, with file, line, column and what is allowed.
-"""
+"""Load a profile from YAML; report all problems with file, line, column and allowed values."""
 
 from __future__ import annotations
 
@@ -60,9 +57,9 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
 
 
 def recorded_profile(text: str, file: str, base: Base) -> Profile:
-    """Return the profile saved with a run. Raises UsageError if it is not one.
+    """Return the profile saved with a run. Raises UsageError if it is invalid.
 
-    Checks beyond the schema are skipped: a later check must not refuse an old run.
+    Skips checks beyond the schema: checks added later must not reject an old run.
     """
     document = extended(load(text, file), base, [], [])
     try:
@@ -74,11 +71,9 @@ def recorded_profile(text: str, file: str, base: Base) -> Profile:
 def extended(
     document: YamlDocument, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
 ) -> YamlDocument:
-    """Return a document with absent parts taken from the profile it extends. Places are those of
-    the file.
+    """Merge a document with the profile it extends; positions are those of the file.
 
-    Defaults of parameters that the base does not have are dropped and added to `unknown` as
-    problems.
+    Defaults of parameters that the base does not have are dropped and reported in `unknown`.
     """
     tag = document.data.get("extends")
     if not isinstance(tag, str):
@@ -108,9 +103,8 @@ def extended(
 def _known_defaults(
     data: dict[str, Any], below: object, tag: str, document: YamlDocument, unknown: list[Problem]
 ) -> dict[str, Any]:
-    """Return the data without bare values of parameters that are not inherited.
-
-    Each one is a problem.
+    """Return the data without bare values of parameters that are not inherited; each is reported in
+    `unknown`.
     """
     params = data.get("params")
     names = list(below) if isinstance(below, dict) else []
@@ -132,7 +126,7 @@ def _known_defaults(
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Merge a profile's data over those of its base."""
+    """Merge a profile's data over that of its base."""
     data = {**below, **above}
     for key in (*installed(), *_MERGED):
         if isinstance(below.get(key), dict) and isinstance(above.get(key), dict):
@@ -162,12 +156,12 @@ def _are_mappings(*values: object) -> bool:
 
 
 def _is_default(value: object, below: object) -> bool:
-    """Return whether a bare value is a new default of an inherited parameter."""
+    """Return whether a bare value is the new default of an inherited parameter."""
     return isinstance(below, dict) and not isinstance(value, dict | list) and value is not None
 
 
 def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem]:
-    """Return problems in the valid parts, without those that follow from invalid parts."""
+    """Return problems of the valid parts, without those that result from invalid parts."""
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
     for path in broken:
@@ -191,7 +185,7 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
 
 
 def _without_base(document: YamlDocument) -> list[Problem]:
-    """Return problems that do not depend on the base: those of keys in this file only."""
+    """Return problems of keys in this file, which do not depend on the base."""
     found = list(name_problems(document))
     try:
         whole().model_validate(document.data)
@@ -209,13 +203,15 @@ def _without_base(document: YamlDocument) -> list[Problem]:
 
 
 def _unusable(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
-    """Return what an error makes unusable: the value, or the mapping with a missing key."""
+    """Return the path that an error makes unusable: the value, or the mapping with a missing
+    key.
+    """
     path = real_path(detail, document)
     return path[:-1] if detail["type"] == "missing" and len(path) > 1 else path
 
 
 def _follows(problem: Problem, broken: set[KeyPath]) -> bool:
-    """Return whether a problem may follow from parts that were left out."""
+    """Return whether a problem may result from parts that were removed."""
     parts = {path[0] for path in broken if path}
     if problem.code == NEEDS_OPTION:
         return not parts.isdisjoint(installed())
@@ -223,7 +219,7 @@ def _follows(problem: Problem, broken: set[KeyPath]) -> bool:
 
 
 def _remove(data: Any, path: KeyPath) -> None:
-    """Remove the value at a path; for a list on the way, the whole list."""
+    """Remove the value at a path; if the path leads through a list, remove the whole list."""
     for depth, part in enumerate(path):
         if not isinstance(data, dict) or part not in data:
             return

@@ -1,4 +1,6 @@
-"""The pydantic model of a profile with all load generators' parts, its JSON Schema, and hints."""
+"""Pydantic model of a profile with the sections of all load generators, its JSON Schema, and
+hints.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 def whole() -> type[Profile]:
     """Return the model of profile files, with a field for each installed load generator.
 
-    A broken one of another package only affects profiles that use it.
+    A broken load generator of another package affects only profiles that use it.
     """
     parts: dict[str, Any] = {
         name: (_part(name) | None, Field(None, description=f"Options of {name} (tool: {name})"))
@@ -37,9 +39,9 @@ def whole() -> type[Profile]:
 
 
 def tools() -> list[str]:
-    """Return the load generators that profiles can have a part for.
+    """Return the load generators that can have a section in profiles.
 
-    Those named like another key of profiles are excluded.
+    Excludes those named like another profile key.
     """
     return [
         name for name in installed() if not (hasattr(Profile, name) or name in Profile.model_fields)
@@ -47,9 +49,8 @@ def tools() -> list[str]:
 
 
 def _part(name: str) -> type[BaseModel]:
-    """Return the model of a load generator's part.
-
-    If it fails to load, a model that reports this.
+    """Return the model of a load generator's section; if it fails to load, a model that reports the
+    failure.
     """
     try:
         found = rules(name).body()
@@ -64,7 +65,7 @@ def _part(name: str) -> type[BaseModel]:
 
 
 def _failing(name: str, why: UsageError) -> type[BaseModel]:
-    """Return a model that rejects everything with the error of a plug-in."""
+    """Return a model that rejects every value with this plug-in error."""
 
     def refuse(_: Any, __: Any, ___: Any) -> Any:
         raise why
@@ -104,7 +105,7 @@ def _named(path: KeyPath, data: object) -> Iterator[tuple[KeyPath, str]]:
 
 
 def unreached(profile: Profile) -> Mapping[KeyPath, str]:
-    """Return the options that reach no job, by place in the profile, with reasons."""
+    """Return the options that reach no job, by position in the profile, with reasons."""
     return {} if profile.tool == SUITE else rules(profile.tool).unreached(profile)
 
 
@@ -124,7 +125,7 @@ def idle_params(profile: Profile) -> dict[str, str]:
 
 
 def hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Yield options and parameters of a valid profile that have no effect, with their places."""
+    """Return hints on options and parameters without effect in a valid profile."""
     if profile.tool == SUITE:
         return []
     texts = {
@@ -142,7 +143,9 @@ def hints(profile: Profile, text: str, file: str) -> list[Problem]:
 
 
 def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return options of this file that reach no job, and inherited parameters that become idle."""
+    """Return hints on options of this file that reach no job, and on inherited parameters without
+    effect because of it.
+    """
     dead = unreached(profile)
     if not dead:
         return []
@@ -164,9 +167,8 @@ def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
 
 
 def written(name: str, places: Collection[KeyPath], keys: Collection[KeyPath]) -> KeyPath | None:
-    """Return where a file itself names a parameter: its definition, else an option.
-
-    None if it does not.
+    """Return where the file itself names a parameter: its definition, else an option; None if it
+    does not.
     """
     return next((path for path in (("params", name), *places) if path in keys), None)
 
@@ -176,7 +178,7 @@ REF = "#/$defs/"
 
 
 def profile_file_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile file, complete or extending another."""
+    """Return the JSON Schema of a profile file, whether complete or extending another profile."""
     schema = copy.deepcopy(profile_json_schema())
     kinds = schema["$defs"]
     _accept_percentages(kinds)
@@ -200,7 +202,7 @@ def profile_file_schema() -> dict[str, Any]:
 
 
 def _accept_percentages(kinds: dict[str, Any]) -> None:
-    """Accept a relative width as a number below 1, or a percentage."""
+    """Let the schema accept a relative width as a number below 1 or as a percentage."""
     number = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
     for kind, name in (
         ("RepeatSpec", "until"),
@@ -214,7 +216,7 @@ def _accept_percentages(kinds: dict[str, Any]) -> None:
 
 
 def _kind_of(data: Any) -> str:
-    """Return the first $defs entry that a property refers to."""
+    """Return the name of the first $defs entry that a property refers to."""
     if isinstance(data, dict) and "$ref" in data:
         return str(data["$ref"]).removeprefix(REF)
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
@@ -233,7 +235,7 @@ def _replace_ref(data: Any, old: str, new: str) -> None:
 
 
 def _bare_values(params: dict[str, Any]) -> None:
-    """Accept bare values as new defaults of inherited parameters."""
+    """Let the schema accept bare values as new defaults of inherited parameters."""
     for key in ("additionalProperties", "patternProperties"):
         found = params.get(key)
         if isinstance(found, dict) and "$ref" in found:

@@ -28,7 +28,7 @@ MAX_STEPS = 10_000
 
 
 def as_share(value: object) -> object:
-    """Return a relative width as a fraction, from 5% or 0.05."""
+    """Convert a relative width, 5% or 0.05, to a fraction."""
     if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
         if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
             raise ValueError("allowed: a percentage such as 5%, or a number below 1")
@@ -37,13 +37,13 @@ def as_share(value: object) -> object:
 
 
 class MatrixSpec(BaseModel):
-    """Unknown keys are errors."""
+    """Base of sweep, suite and repetitions; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SweepSpec(MatrixSpec):
-    """Parameter values to measure one after the other."""
+    """Parameter values to measure, one combination after the other."""
 
     grid: dict[str, list[Scalar]] = Field(
         default_factory=dict,
@@ -61,7 +61,7 @@ class SweepSpec(MatrixSpec):
 
 
 class RepeatSpec(MatrixSpec):
-    """Repeat until the headline is precise enough."""
+    """Number of repetitions that depends on how precise the headline is."""
 
     until: Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)] = Field(
         description=(
@@ -73,7 +73,7 @@ class RepeatSpec(MatrixSpec):
 
 
 class SuiteMember(MatrixSpec):
-    """One profile of a suite."""
+    """A profile of a suite."""
 
     profile: str = Field(description="Tag of the profile: family/name")
     set: dict[str, Scalar] = Field(
@@ -86,7 +86,7 @@ class SuiteMember(MatrixSpec):
 
 
 class Together(MatrixSpec):
-    """Profiles of a suite that run at the same time, on different hosts."""
+    """Profiles of a suite that run at the same time on different hosts."""
 
     together: list[SuiteMember] = Field(
         min_length=2, description="Concurrent profiles, each with its own role"
@@ -94,10 +94,7 @@ class Together(MatrixSpec):
 
 
 def _form(entry: object) -> str:
-    """Return the form of a suite entry, so that errors name only that form.
-
-    The result is not a key.
-    """
+    """Return which form a suite entry has, so that error messages cover only that form."""
     if isinstance(entry, Together) or (isinstance(entry, dict) and "together" in entry):
         return "several profiles"
     return "one profile" if isinstance(entry, SuiteMember | dict) else "a tag"
@@ -112,9 +109,8 @@ SuiteEntry = Annotated[
 
 
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
-    """Return the combinations of a sweep in order, without the number of hosts.
-
-    A single empty one without a sweep.
+    """Return the combinations of a sweep in order, without the number of hosts; [{}] without a
+    sweep.
     """
     if sweep.points:
         return [dict(point) for point in sweep.points]
@@ -125,7 +121,7 @@ def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
 
 
 def axes(sweep: SweepSpec) -> list[str]:
-    """Return the swept names, in the order they were written."""
+    """Return the swept names in the order written."""
     named = list(sweep.grid) or list(
         dict.fromkeys(name for point in sweep.points for name in point)
     )
@@ -133,13 +129,13 @@ def axes(sweep: SweepSpec) -> list[str]:
 
 
 def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
-    """Return the numbers of hosts to measure with, without those above the number chosen."""
+    """Return the swept host counts up to the number chosen."""
     counts = [chosen if count == "all" else count for count in sweep.hosts] or [chosen]
     return [count for count in dict.fromkeys(counts) if count <= chosen] or [chosen]
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return a sweep extended by these values, which replace the profile's own for that name."""
+    """Return a sweep in which these values replace or extend the profile's own."""
     if not wanted:
         return sweep
     own = sweep or SweepSpec()
@@ -159,7 +155,7 @@ def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) ->
 
 
 def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec | None:
-    """Return a sweep without these parameters, which were fixed at launch."""
+    """Return a sweep without the parameters that were fixed at launch."""
     if sweep is None or not any(name in fixed for name in axes(sweep)):
         return sweep
     grid = {name: values for name, values in sweep.grid.items() if name not in fixed}
@@ -173,7 +169,7 @@ def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec |
 
 
 def unique(points: Iterable[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return points without duplicates, in order."""
+    """Return points in order, without duplicates."""
     found: list[dict[str, Scalar]] = []
     for point in points:
         if point not in found:
@@ -185,7 +181,7 @@ Share = Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)]
 
 
 class PreconditionSpec(MatrixSpec):
-    """How the storage is preconditioned before each point is measured (SNIA SSS PTS)."""
+    """Preconditioning of the storage before each point is measured (SNIA SSS PTS)."""
 
     fill: int = Field(
         2,
@@ -206,7 +202,7 @@ class PreconditionSpec(MatrixSpec):
 
 
 class AttestSpec(MatrixSpec):
-    """A condition that benchtui cannot check: the user is asked at launch."""
+    """A condition that benchtui cannot check and therefore asks the user about at launch."""
 
     id: str = Field(
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes"
@@ -225,7 +221,7 @@ MOST_POINTS = 500
 
 
 def parse_limit(text: str) -> Limit:
-    """Return a limit. Raises ValueError with what is allowed."""
+    """Parse a limit. Raises ValueError with the allowed forms."""
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
@@ -261,20 +257,20 @@ def parse_limit(text: str) -> Limit:
 
 
 def known_limit(text: str) -> str:
-    """Return the text of a limit. Raises ValueError if it is not one."""
+    """Return a limit's text unchanged. Raises ValueError if it is invalid."""
     parse_limit(text)
     return text
 
 
 def known_span(value: Scalar) -> Scalar:
-    """Return a duration as written. Raises ValueError if it is not one, or 0."""
+    """Return a duration unchanged. Raises ValueError if it is invalid or 0."""
     if parse_duration(value) <= 0:
         raise ValueError("must be more than 0")
     return value
 
 
 def known_hold(value: Scalar) -> Scalar:
-    """Return a duration as written; 0 means no hold. Raises ValueError if it is not one."""
+    """Return a hold duration unchanged; 0 means no hold. Raises ValueError if it is invalid."""
     parse_duration(value)
     return value
 
@@ -284,7 +280,7 @@ Knobs = dict[str, list[Annotated[int, Field(ge=1)]]]
 
 
 class CapacitySpec(MatrixSpec):
-    """Search for the highest load within all limits."""
+    """Search for the highest load that meets all limits."""
 
     objective: Literal["iops", "bandwidth"] = Field("iops", description="Metric to maximise")
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
@@ -313,7 +309,7 @@ class CapacitySpec(MatrixSpec):
 
 
 class CurveSpec(MatrixSpec):
-    """Latency over load: the maximum, then shares of it."""
+    """Latency over load: measured at the maximum, then at shares of it."""
 
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
         default_factory=list,
@@ -333,10 +329,7 @@ class CurveSpec(MatrixSpec):
 
 
 def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
-    """Return the names to search over, in order, with values if given.
-
-    Empty if there are none.
-    """
+    """Return the names to search over, in order, with their values; no values if not given."""
     found: dict[str, list[int]] = {}
     for each in over:
         found |= (
@@ -348,7 +341,7 @@ def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
 
 
 def over_of(words: Sequence[str]) -> dict[str, list[int]]:
-    """Parse what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values.
+    """Parse the knobs of a search: ``rate,iodepth``, or ``iodepth=1,8,32`` with values.
 
     Raises ValueError.
     """

@@ -1,8 +1,8 @@
-"""Sizes and durations: convert between what people write, what fio reads, and bytes and seconds.
+"""Sizes and durations: convert between notations of people and of fio, and bytes and seconds.
 
-fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for
-1 byte and ``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So values are
-parsed here and printed in the one form that every fio reads correctly.
+fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, reads ``1.5g`` as
+1 byte and ``1h30m`` as 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So values are parsed
+here and printed in the one form that every fio reads correctly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _TIME = re.compile(r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
 
 
 def parse_size(value: object) -> int:
-    """Return bytes: ``4k``, ``4K``, ``4KB`` and ``4KiB`` are all 4096. Raises ValueError."""
+    """Parse a size in bytes: ``4k``, ``4K``, ``4KB`` and ``4KiB`` are all 4096. Raises
+    ValueError.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return _checked_size(Decimal(value), value)
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -44,7 +46,7 @@ def parse_size(value: object) -> int:
 
 
 def parse_stamp(text: str) -> float | None:
-    """Parse a time of day as printed by C's ctime, in seconds as if it were UTC.
+    """Parse a date and time as printed by C's ctime; return epoch seconds, read as UTC.
 
     None for other texts.
     """
@@ -67,7 +69,7 @@ def _checked_size(size: Decimal, value: object) -> int:
 
 
 def parse_duration(value: object) -> float:
-    """Return seconds: ``300``, ``"300s"``, ``"15m"``, ``"1h30m"``, ``"250ms"``.
+    """Parse a duration in seconds: ``300``, ``"300s"``, ``"15m"``, ``"1h30m"``, ``"250ms"``.
 
     Raises ValueError.
     """
@@ -107,7 +109,9 @@ def plain_size(size: int) -> str:
 
 
 def plain_duration(seconds: float) -> str:
-    """Return a time in a form every fio reads, to 1 us: ``300s``, ``250ms``, ``1500us``."""
+    """Return a time in a form that every fio reads, with a resolution of 1 us: ``300s``, ``250ms``,
+    ``1500us``.
+    """
     if not 0 <= seconds < 2**31:
         raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")
     microseconds = round(Decimal(str(seconds)) * 1_000_000)
@@ -117,7 +121,7 @@ def plain_duration(seconds: float) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """Return a time as people type it, in whole hours or minutes if possible: ``1h``, ``90m``,
+    """Return a time as people type it, in whole hours or minutes where possible: ``1h``, ``90m``,
     ``45s``.
     """
     for unit, size in (("h", 3600), ("m", 60)):
@@ -127,7 +131,7 @@ def short_duration(seconds: float) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: quoted if it is text, shortened if long."""
+    """Return a value for a message: text in quotes, long values shortened."""
     text = (
         repr(value)
         if isinstance(value, str)
@@ -147,7 +151,7 @@ def _plain(value: object) -> str:
 
 
 def seconds_of(text: str) -> float | None:
-    """Return the seconds of [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and the like."""
+    """Parse Slurm's [DAYS-][HOURS:]MINUTES:SECONDS; None for UNLIMITED and other words."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         return None

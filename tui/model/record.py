@@ -1,10 +1,11 @@
 """The run record: schema ``benchtui.run/1`` of ``run.json``, self-contained and readable without
 benchtui.
 
-SI base units stand in the names (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``), counts and
+Names contain the SI base unit (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``). Counts and
 nanoseconds are integers, times of day are UTC in RFC 3339, unknown is null and never 0. Times named
-``_s`` that are not durations count from ``created_utc``. Readers ignore unknown keys, so that
-fields may be added without a new schema name."""
+``_s`` that are not durations count from ``created_utc``. Readers ignore unknown keys, so fields can
+be added without a new schema name.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 
 
 class JobFile(RecordPart):
-    """The job file that one host was given in one step."""
+    """Job file of one host in one step."""
 
     step: int = Field(description="step index")
     host: str = Field(description="host")
@@ -50,7 +51,7 @@ class MemberRecord(RecordPart):
 
 
 class ProfileRecord(RecordPart):
-    """What was run: the profile as loaded, and its resolved parameters and job files."""
+    """The profile as loaded, with its resolved parameters and job files."""
 
     tag: str = Field(description="name of the profile, e.g. weka/read-iops")
     version: int | None = Field(None, description="version of the profile")
@@ -79,7 +80,7 @@ class ProfileRecord(RecordPart):
 
 
 class HeadlineRecord(RecordPart):
-    """The headline: the one figure the profile is about."""
+    """The profile's headline figure."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(description="metric")
     direction: str = Field(
@@ -107,7 +108,7 @@ class HeadlineRecord(RecordPart):
 
 
 class AttestationRecord(RecordPart):
-    """A condition that only a person knows."""
+    """A condition that only a person can know."""
 
     id: str = Field(description="its name in the profile")
     question: str = Field(description="the question")
@@ -119,7 +120,7 @@ class AttestationRecord(RecordPart):
 
 
 class CellRecord(RecordPart):
-    """One point of a matrix over all its repetitions."""
+    """One point of a matrix, over all of its repetitions."""
 
     key: str = Field(description="name: the profile and the swept values")
     profile: str | None = Field(None, description="tag of the profile, for a member of a suite")
@@ -148,9 +149,8 @@ class CellRecord(RecordPart):
 
     @property
     def part(self) -> str:
-        """The profile of a suite that it comes from, with its role.
-
-        Empty: the run's own profile.
+        """Profile of a suite, with its role, that the point belongs to; empty for the run's own
+        profile.
         """
         return in_role(self.profile or "", self.role, self.beside)
 
@@ -168,7 +168,7 @@ class MatrixRecord(RecordPart):
 
 
 class LeftOutRecord(RecordPart):
-    """Requested steps of a profile that were not run."""
+    """Requested steps of a profile that were not run, with the reason."""
 
     profile: str = Field(description="tag of the profile")
     steps: int = Field(description="number of steps")
@@ -177,7 +177,7 @@ class LeftOutRecord(RecordPart):
 
 
 class HostSourceRecord(RecordPart):
-    """What a source of hosts resolved to: docs/sources.md."""
+    """Hosts that a source resolved to (docs/sources.md)."""
 
     spec: str = Field(description="as typed: ansible:inventory.ini:clients")
     hosts: list[str] = Field(
@@ -191,7 +191,7 @@ class HostSourceRecord(RecordPart):
 
 
 class Finding(RecordPart):
-    """A finding of a check."""
+    """Finding of a check."""
 
     id: CheckName = Field(description="name of the check: docs/findings.md")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
@@ -204,7 +204,7 @@ class Finding(RecordPart):
 
 
 class ResumedRecord(RecordPart):
-    """The run's engine died, and another one took over."""
+    """Takeover of the run by another engine after the first one died."""
 
     utc: str = Field(description="when", pattern=UTC_PATTERN)
     gap_s: float = Field(
@@ -221,7 +221,7 @@ class NoteRecord(RecordPart):
 
 
 class MessageRecord(RecordPart):
-    """A line of the engine, or of a tool's stderr if host is set."""
+    """A line from the engine, or from a tool's stderr if `host` is set."""
 
     t_s: float = Field(description="when, seconds from created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
@@ -249,7 +249,7 @@ class ArtefactRecord(RecordPart):
 
 
 class JournalRecord(RecordPart):
-    """The part of the journal that this record was derived from."""
+    """The part of the journal from which this record was made."""
 
     events: int = Field(description="events read")
     unread_bytes: int = Field(
@@ -260,7 +260,7 @@ class JournalRecord(RecordPart):
 
 
 class ImportRecord(RecordPart):
-    """How imported output was read, so that it can be read again the same way."""
+    """How imported output was read, so that it can be read again in the same way."""
 
     tool: str | None = Field(
         None, description="the load generator or format given at import; null: detected"
@@ -282,7 +282,7 @@ class ImportRecord(RecordPart):
 
 
 class CarriedRecord(RecordPart):
-    """A user's load generator that was copied to the hosts for the run."""
+    """A load generator of the user that was copied to the hosts for the run."""
 
     name: str = Field(description="name of the program: fio")
     path: str = Field(description="path on the jump host")
@@ -320,7 +320,7 @@ class ProvenanceRecord(RecordPart):
 
 
 class RunRecord(RecordPart):
-    """A run of benchtui: what ran, where, the results, and the doubts about them."""
+    """Record of a run: profile, hosts, results, and findings about them."""
 
     _judged_since: bool = PrivateAttr(default=False)
 
@@ -427,9 +427,8 @@ class RunRecord(RecordPart):
 
     @property
     def judged_since(self) -> bool:
-        """Whether verdict or findings differ from those sealed at the end of the run.
-
-        Not stored.
+        """Whether verdict or findings differ from those sealed at the end of the run; not stored in
+        the file.
         """
         return self._judged_since
 
@@ -438,11 +437,11 @@ class RunRecord(RecordPart):
         self._judged_since = value
 
     def latency_kind_of(self, step: StepRecord) -> Literal["clat", "lat"]:
-        """Return the latency kind of a step's figures."""
+        """Return the latency kind of the figures of a step."""
         return step.latency_kind or self.latency_kind
 
     def to_json(self) -> str:
-        """Return the text of run.json: one JSON object, newline at the end."""
+        """Return the text of run.json: one JSON object and a final newline."""
         return self.model_dump_json(by_alias=True) + "\n"
 
 
@@ -453,7 +452,7 @@ def run_json_schema() -> dict[str, Any]:
 
 
 def parse_record(text: bytes) -> RunRecord:
-    """Return the record in run.json, with printable text only.
+    """Parse run.json, with printable text only.
 
     Raises pydantic's ValidationError.
     """

@@ -1,4 +1,4 @@
-"""Roles of a suite: which of the chosen hosts run which of its profiles. Pure."""
+"""Roles of a suite: which of the chosen hosts run which profiles. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ _SHARE = re.compile(r"(\d{1,3})\s*%", re.ASCII)
 
 
 def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
-    """Return a profile's name with its and concurrent roles: ``a/b as readers with writers``."""
+    """Return a profile's name with its role and concurrent roles: ``a/b as readers with
+    writers``.
+    """
     others = f" with {', '.join(beside)}" if beside else ""
     return f"{profile} as {role}{others}" if role else profile
 
 
 def parse_role(value: object) -> str:
-    """Return a role's hosts as text. Raises ValueError with what is allowed."""
+    """Return the hosts of a role as text. Raises ValueError with the allowed forms."""
     text = str(value).strip()
     if isinstance(value, bool) or not text:
         raise ValueError(f"allowed: {FORMS}")
@@ -40,17 +42,17 @@ def parse_role(value: object) -> str:
 
 
 def is_named(text: str) -> bool:
-    """Return whether a role lists hosts by name, rather than a number."""
+    """Return whether a role lists hosts by name rather than giving a number."""
     return text != REST and not text.isdecimal() and _SHARE.fullmatch(text) is None
 
 
 def hosts_by_role(
     roles: Mapping[str, str], hosts: Sequence[HostAddress]
 ) -> dict[str, list[HostAddress]]:
-    """Return the hosts of each role: named ones first, then numbers and shares in order, then the
+    """Return the hosts of each role: named hosts first, then numbers and shares in order, then the
     rest.
 
-    Raises UsageError for a role without hosts, and for a host in two roles.
+    Raises UsageError for a role without hosts, or a host in two roles.
     """
     found: dict[str, list[HostAddress]] = {}
     for role, text in roles.items():
@@ -118,7 +120,7 @@ def _too_few(roles: Mapping[str, str], role: str, wanted: int, left: int) -> str
 
 
 def chosen_roles(roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return a suite's roles, overridden by the launch.
+    """Return the roles of a suite, overridden by the choices at launch.
 
     Raises UsageError for unknown roles and invalid values.
     """

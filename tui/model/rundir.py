@@ -25,13 +25,13 @@ SEAL_FILE = "seal.json"  # checksums of plan, journal and raw output at the end,
 RAW_DIR = "raw"
 
 OF_THIS_MACHINE = frozenset((SUMMARY_FILE, PID_FILE, RESERVE_FILE, SOCKET_FILE, ORIGIN_FILE))
-"""Files that are only valid on this machine: not packed."""
+"""Files that are only valid on this machine, and therefore not packed."""
 
 SLUG_LENGTH = 60
 
 
 def begun_utc(run_id: str) -> datetime | None:
-    """Return when a run began, from its id, to the second; None if the id is not from benchtui."""
+    """Return the start of a run from its id, to the second; None if the id is not benchtui's."""
     match = re.match(r"(\d{8}T\d{6})Z-", run_id)
     try:
         return (
@@ -44,7 +44,7 @@ def begun_utc(run_id: str) -> datetime | None:
 
 
 def new_run_id(tag: str, now: datetime | None = None) -> str:
-    """Return an id that sorts by time and contains the profile:
+    """Return a new run id that sorts by time and contains the profile:
     20261120T101530Z-weka-read-iops-7f3a.
     """
     import secrets  # a fifth of what a list needs to start
@@ -59,15 +59,14 @@ _given: list[int] = []  # the original umask of this process
 
 
 def keep_private() -> None:
-    """Limit every file of this process to 0600 and every directory to 0700."""
+    """Set the umask so that files of this process get at most mode 0600, directories 0700."""
     before = os.umask(PRIVATE)
     if not _given:
         _given.append(before)
 
 
 def given() -> int:
-    """Return the umask of the caller, for child processes.
-
-    -1: unchanged.
+    """Return the umask that this process was started with, for child processes; -1 if it was not
+    changed.
     """
     return _given[0] if _given else -1

@@ -1,4 +1,4 @@
-"""A search (what is asked, offered and found) and a counter-experiment. Pure data."""
+"""Searches (goal, offered load, measured points) and counter-experiments. Pure data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5
 
 
 class Limit(Struct, frozen=True, omit_defaults=True):
-    """A limit on the load: maximum of a percentile or the mean of latency, or of errors.
+    """A limit on the load: maximum of a latency percentile, of the mean latency, or of errors.
 
     An empty `direction` applies to every measured one. `most` is in ns, or a count.
     """
@@ -30,10 +30,10 @@ class Limit(Struct, frozen=True, omit_defaults=True):
 
 
 class Knob(Struct, frozen=True, omit_defaults=True):
-    """What to vary, slowest first: the offered rate, the number of hosts, or a parameter of the
-    profile.
+    """A variable of a search, slowest-changing first: offered rate, number of hosts, or a
+    parameter.
 
-    `values` ascend; the rate has none.
+    `values` are ascending; the rate has none.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Knob(Struct, frozen=True, omit_defaults=True):
 
 
 class Search(Struct, frozen=True, omit_defaults=True):
-    """The goal of a search, and its budget.
+    """Goal and budget of a search.
 
     `lead_s`: seconds of unmeasured load before each point, from the profile (startdelay,
-    ramp_time). `heavier`: what to vary if full load meets the limits, each in Review's syntax:
+    ramp_time). `heavier`: knobs to try if full load meets the limits, each in Review's syntax:
     ``rate numjobs``.
     """
 
@@ -71,23 +71,23 @@ class Search(Struct, frozen=True, omit_defaults=True):
 
     @property
     def offers_rates(self) -> bool:
-        """Whether some of its points have an offered rate; the others are at full load."""
+        """Whether some points have an offered rate; the others run at full load."""
         return self.kind == "curve" or (
             self.kind == "capacity" and any(knob.name == RATE for knob in self.over)
         )
 
 
 def usual_ramp_s(seconds: float) -> float:
-    """Return the default ramp of a point of this length, if the profile has none."""
+    """Return the default ramp in seconds for a point of this length, if the profile has none."""
     return float(min(MOST_RAMP_S, max(LEAST_RAMP_S, round(RAMP_SHARE * seconds))))
 
 
 class Offer(Struct, frozen=True, omit_defaults=True):
-    """One point to measure: `rate_iops` over all hosts and directions; None: full load (closed
+    """Load of one point: `rate_iops` over all hosts and directions; None means full load (closed
     loop).
 
     `settle_s`: idle seconds before it, for the system to recover from the previous point. `lead_s`:
-    seconds of its load before measuring.
+    seconds of load before measuring.
     """
 
     rate_iops: float | None
@@ -102,10 +102,10 @@ class Offer(Struct, frozen=True, omit_defaults=True):
 
 
 class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
-    """A limit's figure at a point, with its 95 % interval (order statistics, blocks).
+    """Measured figure of a limit at a point, with its 95 % interval (order statistics, blocks).
 
     `share_error`: relative standard error of the share of I/Os beyond a percentile (for a mean: of
-    the mean); `slope`: decrease of the figure's logarithm per increase of that share's logarithm.
+    the mean). `slope`: decrease of the figure's logarithm per increase of that share's logarithm.
     `over`: share of I/Os above the limit, in multiples of the allowed share.
     """
 
@@ -121,10 +121,11 @@ class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
 
 
 class Steadiness(Struct, frozen=True, omit_defaults=True):
-    """Steadiness of a held load. `changed`: most seconds exceeded a limit from `at_s` on; `stalls`:
-    about one each `every_s`.
+    """Steadiness of a held load.
 
-    `drift`: the mean latency rose throughout. `bad`: single seconds that exceeded a limit.
+    `changed`: from `at_s` on, most seconds exceeded a limit. `stalls`: single seconds did, about
+    every `every_s`. `drift`: the mean latency rose throughout. `bad`: number of seconds that
+    exceeded a limit.
     """
 
     kind: Literal["steady", "changed", "stalls", "drift"] = "steady"
@@ -134,11 +135,11 @@ class Steadiness(Struct, frozen=True, omit_defaults=True):
 
 
 class SearchPoint(Struct, frozen=True, omit_defaults=True):
-    """A measured point, as the search sees it.
+    """A measured point, as the search evaluates it.
 
-    `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from the
-    intended start of each I/O, ns by percentile label ("99.9") and "mean"; empty: unknown, for the
-    reason in `intended_why`. `cut`: ended early, because it was clearly over.
+    `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from
+    intended start in ns, by percentile label ("99.9") and "mean"; empty if unknown, with the reason
+    in `intended_why`. `cut`: ended early, because it was clearly over.
     """
 
     step: int
@@ -187,11 +188,11 @@ OUTCOMES: dict[Outcome, str] = {
 
 
 class Prediction(Struct, frozen=True, omit_defaults=True):
-    """Predicted effect of a load change if the bottleneck is right: a figure in multiples of the
+    """Effect of a load change that the assumed bottleneck predicts: a figure in multiples of the
     unchanged one.
 
-    The experiment agrees from `least` to `most`, and disagrees below `below` or above `above`; in
-    between it is undecided.
+    The experiment confirms it from `least` to `most`, and refutes it below `below` or above
+    `above`; in between it is undecided.
     """
 
     figure: Figure
@@ -202,7 +203,7 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """Return it as text: ``1.3x the IOPS or more``."""
+        """Return the prediction as text: ``1.3x the IOPS or more``."""
         name = FIGURES[self.figure]
         if self.most is None:
             return f"{self.least:g}x the {name} or more"
@@ -212,15 +213,15 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
 
 
 class LoadChange(Struct, frozen=True):
-    """One change of a load, and its predicted effect."""
+    """A change of a load, and its predicted effect."""
 
     change: Change
     prediction: Prediction
 
 
 class ProofQuestion(Struct, frozen=True):
-    """A question for a counter-experiment: the bottleneck of one step, and suitable experiments,
-    best first.
+    """Subject of a counter-experiment: the bottleneck of one step, and possible experiments, best
+    first.
     """
 
     run_id: str
@@ -232,8 +233,8 @@ class ProofQuestion(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """The purpose of a counter-experiment: its first step is the unchanged load, its second the
-    changed one.
+    """Plan data of a counter-experiment: its first step is the unchanged load, its second the
+    changed load.
     """
 
     run_id: str  # the run with the bottleneck
@@ -245,7 +246,7 @@ class Proof(Struct, frozen=True):
 
 
 class ProofResult(Struct, frozen=True, omit_defaults=True):
-    """The result of a counter-experiment, in the journal of the run it is about."""
+    """Result of a counter-experiment, stored in the journal of the run that it examines."""
 
     run_id: str  # of the counter-experiment
     step: int  # step with the bottleneck

@@ -1,4 +1,4 @@
-"""Results of a search in run.json. Units and nulls as in ``tui/model/record.py``."""
+"""Results of a search in run.json. Units and nulls are as in ``tui/model/record.py``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LimitRecord(RecordPart):
 
 
 class LimitFigureRecord(RecordPart):
-    """A limit's figure at a point."""
+    """Measured figure of a limit at a point."""
 
     limit: str = Field(description="the limit, as requested")
     direction: str = Field("", description="direction it was applied to")
@@ -40,7 +40,7 @@ class LimitFigureRecord(RecordPart):
 
 
 class SearchPointRecord(RecordPart):
-    """A measured point."""
+    """A measured point of the search."""
 
     step: int = Field(description="step index")
     role: str = Field(description="maximum, search, confirm, curve, recover or hold")
@@ -110,7 +110,7 @@ class AnswerRecord(RecordPart):
 
 
 class KneeRecord(RecordPart):
-    """The point above which latency grows faster than load."""
+    """The point beyond which latency grows faster than load."""
 
     iops: ConfidenceInterval = Field(description="achieved rate")
     latency_ns: float | None = Field(None, description="latency there, of `percentile`")
@@ -119,7 +119,7 @@ class KneeRecord(RecordPart):
 
 
 class ScalingPointRecord(RecordPart):
-    """Throughput of a number of hosts."""
+    """Throughput with a given number of hosts."""
 
     hosts: int = Field(description="number of hosts")
     iops: ConfidenceInterval = Field(description="achieved rate")
@@ -130,8 +130,8 @@ class ScalingPointRecord(RecordPart):
 
 
 class ScalingRecord(RecordPart):
-    """Throughput over hosts by the universal scalability law: X(N) = lambda N / (1 + sigma (N-1) +
-    kappa N (N-1)).
+    """Throughput over the number of hosts N, by the universal scalability law: X(N) = lambda N / (1
+    + sigma (N-1) + kappa N (N-1)).
     """
 
     points: list[ScalingPointRecord] = Field(

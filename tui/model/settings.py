@@ -1,4 +1,4 @@
-"""User settings: the keys of `config.yaml` and their values. No I/O."""
+"""User settings: keys of `config.yaml` and their values. No I/O."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_LEASE = "60s"
 
 
 class Settings(NamedTuple):
-    """The file's values; None or empty if not set."""
+    """Values of the settings file; None or empty if not set."""
 
     theme: str | None = None
     symbols: str | None = None
@@ -39,16 +39,16 @@ class Settings(NamedTuple):
 
     @property
     def lease_s(self) -> float:
-        """Seconds without contact after which hosts stop the load."""
+        """Seconds without contact after which hosts stop their load."""
         from tui.model.quantities import parse_duration
 
         return parse_duration(self.lease or DEFAULT_LEASE)
 
 
 class Key(NamedTuple):
-    """One key of the file.
+    """One key of the settings file.
 
-    `take` converts a value and raises ValueError with what is allowed.
+    `take` converts a value, and raises ValueError with the allowed values.
     """
 
     name: str
@@ -93,7 +93,7 @@ def take_hosts(value: Any) -> tuple[str, ...]:
 
 
 def take_tags(value: Any) -> dict[str, str]:
-    """Return tags as text. Raises ValueError unless names map to plain values."""
+    """Convert tags to text. Raises ValueError unless names map to scalars."""
     if not isinstance(value, dict) or any(
         isinstance(each, dict | list) or each is None for each in value.values()
     ):
@@ -105,7 +105,7 @@ def take_tags(value: Any) -> dict[str, str]:
 
 
 def take_lease(value: Any) -> str:
-    """Convert a time above 0."""
+    """Convert a duration, which must be above 0."""
     from tui.model.quantities import parse_duration
 
     text = str(value)
@@ -209,7 +209,7 @@ NAMES = tuple(key.name for key in KEYS)
 
 
 def key_named(name: str) -> Key:
-    """Return a key. Raises UsageError with the nearest name and all known ones."""
+    """Return a key by name. Raises UsageError with the nearest name and all known ones."""
     found = next((key for key in KEYS if key.name == name), None)
     if found is None:
         raise UsageError(unknown(name))
@@ -222,14 +222,16 @@ def unknown(name: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a file sets nothing; then it is not parsed, which saves time in every verb."""
+    """Return whether a file sets nothing; parsing is then skipped, which saves time in every
+    verb.
+    """
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def parse_settings(text: str, file: str) -> Settings:
-    """Parse the text of the file.
+    """Parse the settings file.
 
-    Raises UsageError with file, line and what is allowed, for all problems at once.
+    Raises UsageError with all problems: file, line, allowed values.
     """
     if is_blank(text):
         return Settings()
@@ -260,7 +262,7 @@ def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
 
 
 def new_file() -> str:
-    """Return the text of a new file: every key with its meaning, commented out."""
+    """Return the text of a new settings file: every key with its meaning, commented out."""
     lines = [
         "# Settings of benchtui. Remove the # to set a key; options and environment variables "
         "override this file."

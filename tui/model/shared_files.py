@@ -1,4 +1,4 @@
-"""Files used by several hosts, found by the plan's paths and by inodes that hosts report."""
+"""Files used by several hosts, found by path in the plan and by the inodes that hosts report."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from tui.model.plan import Plan, Step, at_once, is_device
 
 
 def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
-    """Return files with several names: host and path of each name.
+    """Return files that have several names, as lists of (host, path).
 
-    Hosts that share a path of a shared file system are already known by the fact
-    `shares_files_with`.
+    Omits equal paths on a shared file system, which the fact `shares_files_with` already covers.
     """
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for host, facts in hosts.items():
@@ -24,7 +23,7 @@ def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, 
 
 
 def _is_told(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact]]) -> bool:
-    """Return whether it is one path on hosts known to share the files of such paths."""
+    """Return whether all names are one path on hosts already known to share files by path."""
     sharing = str(hosts[names[0][0]].get("shares_files_with") or "").split()
     return len({path for _, path in names}) == 1 and all(host in sharing for host, _ in names)
 
@@ -34,14 +33,14 @@ OWN_FILES = "put {host} into the path to give each host its own file"
 
 
 def common_paths(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use by the same path, with these hosts in plan order."""
+    """Return paths that several hosts use, with these hosts in plan order."""
     return _common_paths(plan.steps)
 
 
 def paths_used_at_once(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use at the same time.
+    """Return paths that several hosts use at the same time, with these hosts.
 
-    A file written by one host is often read by another later; that is not included.
+    Excludes files that one host writes and another reads later, which is common.
     """
     found: dict[str, dict[str, None]] = {}
     for steps in at_once(plan.steps):
@@ -62,14 +61,14 @@ def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
 
 
 def verb_of(plan: Plan, path: str) -> str:
-    """Return what several hosts do with a file at the same time."""
+    """Return what the hosts do at the same time with this path, as a verb."""
     groups = (steps for steps in at_once(plan.steps) if path in _common_paths(steps))
     tasks = (task for steps in groups for step in steps for task in step.tasks)
     return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
 
 
 def sharing_note(plan: Plan) -> str:
-    """Return the note on common paths before any host fact is known."""
+    """Return a note on paths that several hosts use, from the plan alone."""
     if not (common := paths_used_at_once(plan)):
         return ""
     path, hosts = next(iter(common.items()))
@@ -82,7 +81,7 @@ def sharing_note(plan: Plan) -> str:
 
 
 def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
-    """Return the message that hosts use the same files. `where`: their file system."""
+    """Return the message that several hosts use the same files. `where`: their file system."""
     verb = verb_of(plan, paths[0])
     what = f"{some(hosts, NAMED)} {verb} the same file {paths[0]}{more(len(paths))} on {where}"
     return f"{what}: they contend for locks and read each other's cached data; {OWN_FILES}"
@@ -95,5 +94,5 @@ def other_names_text(names: Sequence[tuple[str, str]]) -> str:
 
 
 def more(count: int) -> str:
-    """Return how many files there are besides the one named."""
+    """Return text on the number of further files besides the one named; empty if there are none."""
     return f" (and {count - 1} more files)" if count > 1 else ""

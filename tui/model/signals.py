@@ -1,4 +1,4 @@
-"""Deliver signals to the event loop, however busy it is."""
+"""Deliver signals to the event loop even when it is busy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def on_signal(number: signal.Signals, call: Callable[..., object], *args: object) -> None:
-    """Call a function in the running loop for each signal; only in the main thread.
+    """Call a function in the running loop for each signal. Main thread only.
 
     `loop.add_signal_handler` is notified by a byte in a socket. The byte is lost while the socket
     is full, which happens after some hundred calls from threads while the loop is busy: with many

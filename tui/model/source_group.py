@@ -1,4 +1,4 @@
-"""A source of hosts, and its last answer."""
+"""A group of hosts from a source, with the source's last answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tui.model.plain_data import parse_utc
 
 
 class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: time of the query, empty: not yet;
-    `how`: by what.
+    """A group of the inventory with `from:`, or a SPEC with a source.
 
-    `problem`: the error of the last query; `names` are then those of the last successful one.
+    `utc`: time of the query, empty if not yet queried; `how`: the program or file queried.
+    `problem`: error of the last query; `names` are then those of the last successful one.
     """
 
     title: str
@@ -24,6 +24,6 @@ class SourceGroup(Struct, frozen=True):
     problem: str = ""
 
     def age_s(self, now: datetime) -> float | None:
-        """Return the seconds since the query; None: not yet queried."""
+        """Return the seconds since the query; None if not yet queried."""
         asked = parse_utc(self.utc)
         return max(0.0, (now - asked).total_seconds()) if asked is not None else None

@@ -1,4 +1,4 @@
-"""Steps of a run record: figures of one measurement on all hosts, and its conditions."""
+"""Steps of a run record: figures and conditions of one measurement on all hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Scalar = str | int | float | bool | None
 
 
 class PhaseRecord(RecordPart):
-    """A phase of a step, or of the run if it is before or after all steps."""
+    """A phase of a step; or of the run, if it was before or after all steps."""
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
     command: str | None = Field(
@@ -35,7 +35,7 @@ class PhaseRecord(RecordPart):
 
 
 class TaskRecord(RecordPart):
-    """One host's part of a step, without the figures."""
+    """Part of a step on one host, without the figures."""
 
     randseed: int | None = Field(None, description="random seed")
     exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
@@ -60,7 +60,7 @@ class TaskRecord(RecordPart):
 
 
 class HostTimingRecord(RecordPart):
-    """When one host measured, without ramp and start delay."""
+    """Time during which one host measured, without ramp and start delay."""
 
     start_s: float = Field(description="first measured I/O, seconds from created_utc")
     end_s: float = Field(
@@ -84,7 +84,7 @@ class HostTimingRecord(RecordPart):
 
 
 class TimingRecord(RecordPart):
-    """How well a step's hosts were synchronised.
+    """Synchronisation of a step's hosts.
 
     Uncertainties apply in both directions.
     """
@@ -110,7 +110,7 @@ class TimingRecord(RecordPart):
 
 
 class CoverageRecord(TimeSpanRecord):
-    """Number of hosts that measured in a part of a step."""
+    """Number of hosts that measured during a part of a step."""
 
     hosts: int = Field(description="hosts that measured")
     of: int = Field(description="hosts that should have measured")
@@ -270,7 +270,7 @@ class HostTelemetryRecord(RecordPart):
     )
 
     def column(self, name: str) -> TelemetryColumn | None:
-        """Return a column; None if the host did not provide it."""
+        """Return a column by name; None if the host did not provide it."""
         for column in self.columns:  # a loop: checks read many columns of every host
             if column.name == name:
                 return column
@@ -283,11 +283,11 @@ class HostTelemetryRecord(RecordPart):
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
+        """Names of all columns."""
         return [column.name for column in self.columns]
 
     def values_of(self, name: str) -> list[float | None]:
-        """Return a column second by second; empty if the host did not provide it."""
+        """Return the values of a column over time; empty if the host did not provide it."""
         column = self.column(name)
         if column is None:
             return []
@@ -295,13 +295,13 @@ class HostTelemetryRecord(RecordPart):
 
     @property
     def ends_s(self) -> Sequence[float]:
-        """The end of each interval of `values_of`."""
+        """End of each interval of `values_of`, in seconds of run time."""
         return self.t_s
 
 
 class ProofRecord(RecordPart):
-    """A counter-experiment on the bottleneck of a step: the unchanged load for a short time, then
-    one change.
+    """Counter-experiment on the bottleneck of a step: the unchanged load for a short time, then one
+    change.
     """
 
     run_id: str = Field(
@@ -331,7 +331,7 @@ class ProofRecord(RecordPart):
 
 
 class BottleneckRecord(RecordPart):
-    """The bottleneck of a step, as far as the run has evidence."""
+    """Bottleneck of a step, according to the evidence of the run."""
 
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
@@ -438,20 +438,19 @@ class StepRecord(RecordPart):
 
     @property
     def part(self) -> str:
-        """The profile of a suite that it comes from, with its role.
-
-        Empty: the run's own profile.
+        """Profile of a suite, with its role, that the step belongs to; empty for the run's own
+        profile.
         """
         return in_role(self.profile or "", self.role, self.beside)
 
     @property
     def cell_key(self) -> str:
-        """The point it measures, the same for repetitions and warm-up."""
+        """Key of the measured point, equal for its repetitions and warm-up."""
         return self.cell or self.name
 
 
 class FillRecord(RecordPart):
-    """Sequential writes of all files of a profile."""
+    """Sequential writes of all files of a profile before the measurement."""
 
     step: int = Field(description="index of the step")
     times: int = Field(description="number of passes")
@@ -463,7 +462,7 @@ class FillRecord(RecordPart):
 
 
 class RoundsRecord(RecordPart):
-    """Rounds of one point's load until it was steady."""
+    """Preconditioning rounds of one point's load, until it was steady."""
 
     cell: str = Field(description="the point, as in steps[].cell")
     steps: list[int] = Field(default_factory=list, description="indices of the rounds that ran")

@@ -1,4 +1,4 @@
-"""Find load generators by entry point, and load their rules for profiles."""
+"""Find load generators by entry point, and load their profile rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
 def _points_of(group: str) -> Iterator[EntryPoint]:
     """Yield the entry points of a group.
 
-    importlib.metadata would parse those of all groups, ten times the work.
+    importlib.metadata would parse those of all groups, which takes ten times as long.
     """
     from importlib.metadata import Distribution
 
@@ -66,17 +66,18 @@ def _names(path: str, heading: str) -> bool:
 
 
 def is_foreign(point: EntryPoint) -> bool:
-    """Tell whether another package brought an entry point."""
+    """Return whether an entry point belongs to another package than benchtui."""
     return not point.value.startswith("tui.")
 
 
 def load_from(
     group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False
 ) -> Any:
-    """Return the object registered under a name in a group; `kind` is its description for errors.
+    """Return the object registered under a name in a group; `kind` describes it in errors.
 
-    `unknown` begins the error for an unknown name, before the nearest and the known names. `made`:
-    return an instance of the class. Raises UsageError if the name is unknown, or the import fails.
+    `unknown` is the start of the error for an unknown name; the nearest and the known names follow.
+    `made`: return an instance of the class. Raises UsageError if the name is unknown or the import
+    fails.
     """
     points = installed_in(group)
     point = points.get(name)
@@ -98,42 +99,41 @@ SUITE = "suite"  # in place of `tool` in a profile that runs others
 
 
 class InProfile(Protocol):
-    """What loading a profile needs from a load generator: rules for its part of the profile."""
+    """Rules of a load generator for its section of a profile."""
 
     # minimal valid part, to check the rest of a broken one
     stand_in: Mapping[str, Any] = {}
 
     def body(self) -> type[BaseModel]:
-        """Return the model of this part; scalars in it may name parameters: '{size}'."""
+        """Return the model of the section; scalars in it may refer to parameters: '{size}'."""
 
     def name_problems(self, document: YamlDocument) -> Iterable[Problem]:
-        """Yield problems with names in this part's raw data, which need not match the model."""
+        """Yield problems of names in the section's raw data, which may not match the model."""
         return ()
 
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterable[Problem]:
-        """Yield problems beyond the model. `texts`: values of placeholders, parameters by their
-        defaults.
+        """Yield problems beyond the model.
 
-        A parameter with an invalid default is not in `texts`; placeholders themselves are already
-        checked.
+        `texts`: values of placeholders, with default parameters. A parameter with an invalid
+        default is missing in it; the placeholders themselves are already checked.
         """
         return ()
 
     def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
-        """Return the options that no job uses, by path in the profile, with reasons."""
+        """Return the options that no job uses, by position in the profile, with reasons."""
         return {}
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterable[tuple[KeyPath, str]]:
-        """Yield other options without effect, by path: not errors.
+        """Yield (position, hint) for other options without effect, which are not errors.
 
-        `texts`: as above.
+        `texts`: values of placeholders, as in `problems`.
         """
         return ()
 
     def describe(self, kinds: dict[str, Any]) -> None:
-        """Add descriptions to the JSON Schema that editors complete with; `kinds` are its $defs."""
+        """Add descriptions to the JSON Schema, for completion in editors; `kinds` are its $defs."""
 
 
 def installed() -> dict[str, EntryPoint]:
@@ -164,7 +164,7 @@ def named(name: str) -> str:
 def load(name: str) -> Any:
     """Return a load generator.
 
-    Raises UsageError if the name is unknown, or loading fails.
+    Raises UsageError if the name is unknown or loading fails.
     """
     return load_from(
         GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True
@@ -173,7 +173,7 @@ def load(name: str) -> Any:
 
 @functools.cache
 def rules(name: str) -> InProfile:
-    """Return a load generator's rules for profiles.
+    """Return the profile rules of a load generator.
 
     Raises UsageError, and PluginError for one of another package.
     """

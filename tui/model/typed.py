@@ -1,4 +1,4 @@
-"""Check values from other packages deeply against type hints.
+"""Check values from other packages against type hints, including nested values.
 
 A `Rule` checks a value and returns the error with its place: "dirs['write'].lat: found dict,
 allowed: Buckets". Rules are built once per hint and cached; a sample with full histograms takes
@@ -28,9 +28,9 @@ SHOWN = 60
 
 
 class Types:
-    """Rules for type hints, with names resolved in `names`.
+    """Builder of rules for type hints; names in hints are resolved in `names`.
 
-    `further` has additional rules for structs.
+    `further`: additional rules for structs.
     """
 
     def __init__(self, names: Mapping[str, Any], further: Further) -> None:
@@ -38,7 +38,7 @@ class Types:
         self._rules: dict[Any, Rule] = {}
 
     def returned_by(self, function: Callable[..., Any]) -> Rule:
-        """Return the rule for a function's result.
+        """Return the rule for the result of a function.
 
         Raises NameError for an unknown hint.
         """
@@ -48,7 +48,7 @@ class Types:
         )
 
     def methods_of(self, *kinds: type) -> dict[str, Rule]:
-        """Return the rules for the results of interfaces' public methods, by name."""
+        """Return the rules for results of all public methods of these interfaces, by name."""
         every = [
             each
             for kind in kinds
@@ -60,7 +60,7 @@ class Types:
         }
 
     def attributes_of(self, kind: type) -> dict[str, Rule]:
-        """Return the rules for attributes and properties that a class declares, by name."""
+        """Return the rules for the attributes and properties that a class declares, by name."""
         made = {name: self.rule(hint) for name, hint in self._hints(kind).items()}
         properties = {
             name: each.fget for name, each in vars(kind).items() if isinstance(each, property)
@@ -70,7 +70,7 @@ class Types:
         }
 
     def _evaluated(self, hint: Any, names: Mapping[str, Any]) -> Any:
-        """Evaluate a hint that is written as text."""
+        """Evaluate a hint that may be given as text."""
         # benchtui's own source
         return eval(hint, {**names, **self._names}) if isinstance(hint, str) else hint
 
@@ -80,7 +80,7 @@ class Types:
     def rule(self, hint: Any, *, returned: bool = False) -> Rule:
         """Return the rule for a hint.
 
-        A `returned` list may be a tuple; one inside a struct may not.
+        With `returned`, a list may also be a tuple; a list inside a struct may not.
         """
         try:
             return self._rules[hint, returned]
@@ -266,7 +266,9 @@ def _text(limits: Sequence[Meta]) -> Rule:
 
 
 def _all_right(values: Any, hint: Any) -> bool:
-    """Return whether numbers are within their limits: all counts of a histogram at once, in C."""
+    """Return whether all numbers are within their limits; checks all counts of a histogram at once,
+    in C.
+    """
     try:
         return bool(msgspec.convert(values, hint))
     except (msgspec.ValidationError, OverflowError):
@@ -274,7 +276,7 @@ def _all_right(values: Any, hint: Any) -> bool:
 
 
 def _under(place: str, told: str) -> str:
-    """Return an error of a part, with its place in the whole."""
+    """Prefix an error of a part with its place in the whole."""
     if not told:
         return ""
     return f"{place}{told}" if told[0] in ".[" else f"{place}: {told}"

@@ -1,4 +1,4 @@
-"""Convert pydantic's errors to problems: place, value found, what is allowed."""
+"""Convert pydantic's errors to problems: place, value found, allowed values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui.model.yaml_text import KeyPath, YamlDocument
 def problems_of(
     error: ValidationError, document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
-    """Return one problem per place."""
+    """Return the problems of a validation error, one per place."""
     return told_of(error.errors(include_url=False), document, model)
 
 
 def told_of(
     every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
-    """Return one problem per place named by these errors."""
+    """Return the problems of these errors, one per place."""
     details: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
@@ -38,7 +38,7 @@ def told_of(
 
 
 def only_kinds(details: list[ErrorDetails]) -> bool:
-    """Return whether these errors only reject the value's type.
+    """Return whether these errors only reject the type of the value.
 
     An error deeper in the value is then more specific.
     """
@@ -53,7 +53,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
-    """Return the part of an error's location that is in the file, without union members and
+    """Return the part of an error's location that exists in the file, without union members and
     validators.
     """
     path: KeyPath = ()
@@ -66,7 +66,7 @@ def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
 def one_problem(
     details: list[ErrorDetails], path: KeyPath, document: YamlDocument, model: type[BaseModel]
 ) -> Problem:
-    """Return the problem of one place, combined from all members of a union."""
+    """Return the problem of one place, combined from the errors of all union members."""
     detail = details[0]
     name = str(path[-1]) if path else ""
     if detail["type"] == "extra_forbidden":
@@ -115,7 +115,7 @@ def kinds_of(details: list[ErrorDetails]) -> str:
 
 
 def expectation(detail: ErrorDetails) -> str:
-    """Return what is allowed, as text."""
+    """Return the allowed values, as text."""
     context = detail.get("ctx", {})
     if detail["type"] == "literal_error":
         return f"allowed: {context['expected']}".replace(" or ", ", ")
@@ -156,7 +156,7 @@ def allowed_keys(model: type[BaseModel], path: KeyPath) -> list[str]:
 
 
 def step(annotation: Any, part: str | int) -> Any:
-    """Return the annotation one level down."""
+    """Return the type annotation of a key or list item within an annotation."""
     for member in models_of(annotation):
         for name, field in member.model_fields.items():
             if part in (name, field.alias):
@@ -168,14 +168,14 @@ def step(annotation: Any, part: str | int) -> Any:
 
 
 def models_of(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models in an annotation."""
+    """Yield the pydantic models in an annotation."""
     for candidate in flat(annotation):
         if isinstance(candidate, type) and issubclass(candidate, BaseModel):
             yield candidate
 
 
 def flat(annotation: Any) -> Iterator[Any]:
-    """Yield the members of unions, and anything else without its annotations."""
+    """Yield the members of unions; other annotations are yielded as they are, without metadata."""
     if get_origin(annotation) in (Union, types.UnionType):
         for member in get_args(annotation):
             yield from flat(member)

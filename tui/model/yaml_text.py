@@ -51,7 +51,7 @@ _CONTROLS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """Plain data of one file (a mapping) with the positions of all values.
+    """Plain data of one file (a mapping), with the positions of all keys and values.
 
     Lines and columns count from 1.
     """
@@ -64,9 +64,9 @@ class YamlDocument:
     spans: dict[KeyPath, tuple[int, int]] = field(repr=False)
 
     def position(self, path: KeyPath, key: bool = False) -> Place:
-        """Return (line, column) of a value or, with `key`, of its key.
+        """Return (line, column) of a value, or of its key.
 
-        If it does not exist, of its nearest parent.
+        If the value does not exist, that of its nearest parent.
         """
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):
@@ -76,16 +76,16 @@ class YamlDocument:
         return (1, 1)
 
     def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
-        """Return a problem at `path`, in one line whatever the file contains."""
+        """Return a problem at `path`, on one line whatever the file contains."""
         line, column = self.position(path, key)
         told = message if message.isprintable() else printable(" ".join(message.split()))
         return Problem(told, self.file, line, column, code=code)
 
 
 def load(text: str, file: str) -> YamlDocument:
-    """Return the data of a YAML text with a mapping as its root.
+    """Parse a YAML text whose root is a mapping.
 
-    Raises UsageError with the place of the error.
+    Raises UsageError with the position of the error.
     """
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
@@ -134,7 +134,7 @@ def _compose(text: str, file: str) -> Node | None:
 
 @functools.cache
 def _composer() -> Any:
-    """Return the composer class: libyaml's, or PyYAML's own if built without it."""
+    """Return the composer class: libyaml's, or PyYAML's own if PyYAML was built without libyaml."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -144,8 +144,8 @@ def _composer() -> Any:
         depth = 0
 
         def descend_resolver(self, parent: Node | None, _index: object) -> None:
-            """Limit nesting: libyaml's recursion has no limit and would crash. Called on the way
-            down.
+            """Raise an error at too deep nesting, called on the way down; libyaml's recursion is
+            unlimited and would crash.
             """
             self.depth += 1
             if self.depth > MAX_DEPTH + 1:
@@ -155,7 +155,7 @@ def _composer() -> Any:
                 )
 
         def ascend_resolver(self) -> None:
-            """Count nesting on the way up."""
+            """Decrease the nesting depth on the way up."""
             self.depth -= 1
 
     for kind, pattern, first in _PLAIN_SCALARS:
@@ -172,7 +172,7 @@ def _place(mark: Mark) -> Place:
 
 
 class _Builder:
-    """Converts the node graph in one pass; aliases count each time they are used."""
+    """Converts a YAML node graph to data in one pass; aliases count each time they are used."""
 
     def __init__(self, file: str) -> None:
         from yaml import MappingNode, ScalarNode
@@ -236,7 +236,9 @@ class _Builder:
             )
 
     def check_text(self, node: ScalarNode) -> None:
-        """Refuse terminal and bidirectional controls, also from escapes such as "\\e"."""
+        r"""Raise an error for terminal and bidirectional controls, also those from escapes such as
+        "\e".
+        """
         if not node.value.isprintable() and (bad := _CONTROLS.search(node.value)):
             self.note(node, f"the character U+{ord(bad[0]):04X} is not allowed in text")
 

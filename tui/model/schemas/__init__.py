@@ -1,5 +1,5 @@
-"""The shipped JSON Schemas, generated from the models by `make reference`, to print without loading
-those.
+"""Shipped JSON Schemas, generated from the models by `make reference`, so that printing needs no
+models.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ FOLDER = Path(__file__).parent
 
 
 def schema_text(kind: str) -> str:
-    """Return one of the JSON Schemas, with a newline at its end.
+    """Return a JSON Schema with a final newline.
 
-    With load generators of other packages, the profile's schema is generated again, to include
-    their parts.
+    With load generators of other packages, the profile's schema is generated anew to include their
+    sections.
     """
     if kind == "profile" and foreign():
         return made(kind)
@@ -31,7 +31,7 @@ def path_of(kind: str) -> Path:
 
 
 def made(kind: str) -> str:
-    """Generate a schema from its models."""
+    """Generate a JSON Schema from its models."""
     return json.dumps(KINDS[kind](), indent=1) + "\n"
 
 
