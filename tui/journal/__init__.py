@@ -1,3 +1,3 @@
-"""The journal of a run: its writer, its reader, and what is folded from its events."""
+"""Journal of a run: its writer, its reader, and the state folded from its events."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Host clocks on run time, and hosts that were lost during a measurement."""
+"""Map host clocks to run time; describe hosts lost during a measurement."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DRIFT = 5e-4  # maximum rate of NTP slew (ntp_adjtime(2): 500 ppm)
 
 
 class ClockReading(Struct, frozen=True):
-    """A host's clock: `offset_s` is run time minus host time.
+    """Offset of a host's clock: `offset_s` is run time minus host time.
 
-    `uncertainty_s` is None if the clocks were not compared: times then include the shortest delay
+    `uncertainty_s` is None if the clocks were not compared; times then include the shortest delay
     of a sample.
     """
 
@@ -33,8 +33,8 @@ class ClockReading(Struct, frozen=True):
 
 
 class ClockStep(Struct, frozen=True):
-    """A host's clock, or the jump host's, was set by about `size_s` after they had been compared,
-    seen at `t`.
+    """A clock, the host's or the jump host's, was set by about `size_s` after the comparison;
+    noticed at `t`.
     """
 
     t: float
@@ -44,8 +44,8 @@ class ClockStep(Struct, frozen=True):
 class HostTime:
     """Converts a host's wall clock to run time.
 
-    With a `HostClock` the offset is known from an exchange of messages. Without one, or if arrivals
-    contradict it, the offset is estimated from the sample with the shortest delay.
+    With a `HostClock` event the offset comes from an exchange of messages. Without one, or if
+    arrivals contradict it, the offset is estimated from the sample with the shortest delay.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class HostTime:
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
 
     def compare(self, event: HostClock) -> None:
-        """Apply the result of an exchange from now on."""
+        """Use the offset from this exchange from now on."""
         self.offset_s = -(event.run_zero_ms / 1000 + event.offset_s)
         self.compared = event
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
@@ -84,7 +84,7 @@ class HostTime:
     ) -> tuple[float, float]:
         """Return the interval of a sample in run time.
 
-        The last sample gives the same again.
+        Repeating the call for the last sample gives the same result.
         """
         if self._stamp == (arrival_t, host_time_ms):
             return self._last
@@ -98,7 +98,7 @@ class HostTime:
         return self._last
 
     def run_time(self, arrival_t: float, host_time_ms: int) -> float:
-        """Return when the host stamped this, in seconds of the run; never after its arrival."""
+        """Return the run time, in seconds, of a host's time stamp; never after its arrival."""
         host_s = host_time_ms / 1000
         arrived = arrival_t - host_s
         went_back = self._stamp is not None and self._stamp[1] / 1000 - host_s > BACK_S
@@ -117,7 +117,7 @@ class HostTime:
     def _check(
         self, compared: HostClock, offset_s: float, arrival_t: float, arrived: float
     ) -> None:
-        """Check the compared clock against an arrival, which wins if they contradict."""
+        """Check a compared offset against an arrival time, which wins if the two contradict."""
         delay = arrived - offset_s
         if arrival_t - self._last_t >= APART_S:
             self._arrivals, self._last_t = self._arrivals + 1, arrival_t
@@ -138,7 +138,7 @@ class HostTime:
 
     @property
     def reading(self) -> ClockReading | None:
-        """The current clock reading; None if nothing is known."""
+        """Current offset of the clock; None if unknown."""
         if self.offset_s is None:
             return None
         if self.compared is None:
@@ -153,9 +153,10 @@ SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 class HostClocks:
-    """Clocks of all hosts. `offsets` (run time minus host time) come from events unless given.
+    """Clocks of all hosts.
 
-    Comparisons of `distrusted` hosts are ignored.
+    `offsets` (run time minus host time) are initial values; events update them. Comparisons of
+    `distrusted` hosts are ignored.
     """
 
     __slots__ = ("by_host", "compared", "distrusted")
@@ -168,14 +169,14 @@ class HostClocks:
         self.distrusted = distrusted
 
     def of(self, host: str) -> HostTime:
-        """Return the clock of a host, created on first use."""
+        """Return the clock of a host, creating it on first use."""
         clock = self.by_host.get(host)
         if clock is None:
             clock = self.by_host[host] = HostTime()
         return clock
 
     def take(self, event: HostClock) -> None:
-        """Take a comparison of a host's clock."""
+        """Apply the comparison of a host's clock."""
         self.compared[event.host] = event
         if event.host not in self.distrusted:
             self.of(event.host).compare(event)
@@ -186,12 +187,12 @@ class HostClocks:
         return clock.offset_s if clock is not None else None
 
     def reading_of(self, host: str) -> ClockReading | None:
-        """Return a host's current clock reading; None if unknown."""
+        """Return the current offset of a host's clock; None if unknown."""
         clock = self.by_host.get(host)
         return clock.reading if clock is not None else None
 
     def steps(self) -> dict[str, ClockStep]:
-        """Return by host how its clock was set during the run."""
+        """Return, by host, the last time that its clock was set during the run."""
         return {host: clock.step for host, clock in self.by_host.items() if clock.step is not None}
 
 
@@ -205,7 +206,7 @@ def ended_badly(event: TaskEnded) -> bool:
 
 
 def names_of(hosts: Sequence[str]) -> str:
-    """Return some of the names, and the number of the rest."""
+    """Return the first names and the number of remaining ones, as text."""
     more = len(hosts) - NAMED
     if more <= 1:
         return ", ".join(hosts)
@@ -213,9 +214,8 @@ def names_of(hosts: Sequence[str]) -> str:
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return texts about hosts, equal ones merged: ``h1, h2 and 6 more: 97 % busy.
-
-    H9: 91 % busy``.
+    """Return texts about hosts with equal ones merged: ``h1, h2 and 6 more: 97 % busy; h9: 91 %
+    busy``.
     """
     groups: dict[str, list[str]] = {}
     for host, text in found.items():
@@ -228,8 +228,8 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return texts about hosts, many shares as a range: ``h1, h2, h3 and 6 more: 91 to
-    97 % busy``.
+    """Return texts about hosts, with different percentages merged to a range: ``h1, h2, h3 and 6
+    more: 91 to 97 % busy``.
     """
     shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
     spans: dict[tuple[str, str], list[int]] = {}
@@ -246,7 +246,7 @@ def told_in_range(found: Mapping[str, str]) -> str:
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
     """Return a loss as text: "7 of 8 hosts from 132 s on (without h8)".
 
-    `from_s` counts from the first start.
+    `from_s` counts from the start of the first host.
     """
     since = f"from {from_s:.0f} s on" if from_s >= 0.5 else "from the start"
     return f"{left} of {total} hosts {since} (without {names_of(missing)})"

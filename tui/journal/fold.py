@@ -1,6 +1,7 @@
-"""The one fold of a run: one function per kind of event takes it into the `RunState`.
+"""Fold the events of a run into its `RunState`: one function per kind of event.
 
-Events of a step are also taken by the handlers of `StepState` in `step.py`."""
+Events of a step also go to the handlers of `StepState` in `step.py`.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +150,7 @@ def _start_phase(run: RunState, event: PhaseStarted) -> None:
 
 
 def _measure(run: RunState, event: PhaseStarted) -> None:
-    """Begin the measurement of a phase, or continue that of a resumed run."""
+    """Start the measurement of a phase, or continue that of a resumed run."""
     known = (
         run.at_step(event.step or 0).measurement
         if run.resumed and event.phase == "measure"
@@ -297,7 +298,7 @@ def _end_task(run: RunState, event: TaskEnded) -> None:
 
 
 def _planned_end(run: RunState, step: int) -> float:
-    """Return the planned end of a step's phase; infinity without a limit."""
+    """Return the planned end of a step's phase in run time; infinity if it has no time limit."""
     start_t, expected_s = run.phase_started_t, run.phase_expected_s
     if step in run.beside and run.at_step(step).phases:
         span = run.at_step(step).phases[-1]
@@ -306,7 +307,7 @@ def _planned_end(run: RunState, step: int) -> float:
 
 
 def _drop(run: RunState, host: str, measurement: Measurement) -> None:
-    """Report once that a host stopped measuring: later totals are of fewer hosts."""
+    """Report once that a host stopped measuring, because later totals cover fewer hosts."""
     if host in measurement.dropped:
         return
     windows = measurement.windows

@@ -1,4 +1,4 @@
-"""One phase of one step: figures by host and direction, and the p99 of each second."""
+"""Data of one phase of a step: figures by host and direction, and p99 of each second."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ CLUSTER_OPEN_S = 90  # but a host may lag behind the others by the time of a rec
 
 
 def p99_of(buckets: Buckets) -> int:
-    """Return the 99th percentile of a non-empty histogram, by fio's rule.
-
-    Scans only the upper end.
+    """Return the 99th percentile of a non-empty histogram, by fio's rule; scans only its upper
+    end.
     """
     total = sum(buckets.n)
     beyond, wanted = total, rank(99, total)
@@ -44,21 +43,23 @@ def p99_of(buckets: Buckets) -> int:
 
 
 def seconds_of(t0: float, t1: float) -> range:
-    """Return the seconds whose middle lies in (t0, t1]: none for an interval that covers no middle.
+    """Return the seconds whose middle lies in (t0, t1]; empty if the interval covers no middle.
 
-    Intervals that follow each other cover the middle of each second once.
+    Consecutive intervals cover the middle of each second exactly once.
     """
     return range(floor(t0 - 0.5) + 1, floor(t1 - 0.5) + 1)
 
 
 Counts = Buckets | PackedBuckets | Histogram
-"""Of a second: of one interval, until another one covers the second too."""
+"""Latency counts of one second: those of a single interval, until another one covers the second,
+too.
+"""
 
 
 class PercentileBins:
-    """The 99th percentile of each second, merged over intervals that cover its middle.
+    """99th percentile of each second, merged over the intervals that cover its middle.
 
-    Without one, over intervals that end in it. Seconds older than `open_s` are final, so that
+    If none does, over the intervals that end in it. Seconds older than `open_s` are final, so
     memory stays constant.
     """
 
@@ -116,21 +117,21 @@ class PercentileBins:
 
     @property
     def by_second(self) -> dict[int, int]:
-        """What is known so far, ns by second of the run."""
+        """99th percentiles so far, in ns by second of the run."""
         return self._settled | {second: self._p99(second) for second in self._open()}
 
     def values(self, start_s: int, end_s: int) -> list[int | None]:
-        """Return one value a second."""
+        """Return one value per second; None if unknown."""
         known = self.by_second
         return [known.get(second) for second in range(start_s, end_s)]
 
 
 class MeasuringWindow(Struct):
-    """When one host was measuring, in run time: from its first sample's begin to its last one's
-    end.
+    """Time in which one host was measuring, in run time: from the start of its first sample to the
+    end of its last.
 
-    `io_t0` and `io_t1` are those of the last sample with I/O: the load ended in it, or later if
-    samples are missing. `lat_max_s` is the longest I/O of the first sample.
+    `io_t0` and `io_t1` delimit the last sample with I/O: the load ended in it, or later if samples
+    are missing. `lat_max_s` is the longest I/O in the first sample.
     """
 
     start_t: float
@@ -143,9 +144,9 @@ class MeasuringWindow(Struct):
 class Measurement:
     """Data of one phase of one step.
 
-    `for_record` excludes unmeasured load from the hosts' series, and keeps p99 per second of each
-    host instead of cluster series. `tails_open_s` is how late a sample may arrive for p99 per
-    second; None: not needed.
+    `for_record`: exclude unmeasured load from the hosts' series, and keep p99 per second of each
+    host instead of cluster series. `tails_open_s`: how late a sample may arrive for p99 per second;
+    None if p99 is not needed.
     """
 
     def __init__(
@@ -181,30 +182,29 @@ class Measurement:
 
     @property
     def whole(self) -> DirectionView:
-        """All hosts and directions together; with one direction, its own view."""
+        """View of all hosts and directions together; if there is one direction, its own view."""
         return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.total
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
-        """Return whether this is the measurement of a phase of a step."""
+        """Return whether this measurement is of this phase of this step."""
         return (self.phase, self.step) == (phase, step)
 
     def holds(self, sample: Sample) -> bool:
-        """Return whether a sample belongs here."""
+        """Return whether a sample belongs to this measurement."""
         return sample.phase == self.phase and (self.step is None or sample.step == self.step)
 
     def dirs_of(self, host: str) -> dict[str, Leaf]:
-        """Return the leaves of a host by direction.
-
-        The same dict is updated as leaves are added.
+        """Return the leaves of a host by direction; the returned dict is updated as leaves are
+        added.
         """
         return self.hosts.setdefault(host, {})
 
     def total_of(self, host: str) -> Group:
-        """Return all directions of a host together."""
+        """Return the group of all directions of a host."""
         return self.host_totals.setdefault(host, Group(self.clock))
 
     def add(self, sample: Sample, t0: float, t1: float) -> None:
-        """Add a sample with the interval (t0, t1] in run time."""
+        """Add a sample that covers (t0, t1] in run time."""
         self._add_jobs(sample, t0, t1)
         leaves = self.dirs_of(sample.host)
         if sample.restart:
@@ -270,7 +270,7 @@ class Measurement:
 
     @property
     def cluster_tails(self) -> dict[str, dict[int, int]]:
-        """The 99th percentile of all hosts together in ns, by direction and second of the run."""
+        """99th percentile over all hosts in ns, by direction and second of the run."""
         return {
             direction: bins.by_second
             for (host, direction), bins in self.tails.items()
@@ -297,7 +297,9 @@ class Measurement:
         return leaf
 
     def _join(self, leaf: Leaf, host: str, joint: Histogram) -> None:
-        """Give reads and writes together the latencies of the totals, which count each I/O once."""
+        """Use the joint latencies of reads and writes in the totals, whose I/Os other leaves
+        count.
+        """
         for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
             if not any(each is histogram for each in group.latencies):
                 group.latencies.append(histogram)
@@ -321,7 +323,7 @@ class Measurement:
             window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)
 
     def silence(self, host: str | None = None) -> None:
-        """End the load of a host, or of all hosts: nothing is current any more."""
+        """Mark the load of a host, or of all hosts, as over; no figures are current any more."""
         for name, leaves in self.hosts.items():
             if host is None or name == host:
                 for leaf in leaves.values():

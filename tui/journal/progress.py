@@ -1,4 +1,6 @@
-"""Progress from events: phases, searches, metadata benchmarks, created and removed files."""
+"""Progress derived from events: phases, searches, metadata benchmarks, created and removed
+files.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from tui.model.search import SearchPoint
 
 
 class PhaseProgress(Struct, frozen=True):
-    """Progress of a phase: 0 to 1, None if it has no limit."""
+    """Progress of a phase from 0 to 1; None if the phase has no limit."""
 
     fraction: float | None
     remaining_s: float | None
@@ -50,13 +52,13 @@ def phase_progress(
 
 
 class SearchState(Struct):
-    """A search's offer by step (newest only), and decisions in order."""
+    """Offers of a search by step (the newest of each), and decisions in order."""
 
     offered: dict[int, PointOffered] = field(default_factory=dict)
     decided: dict[int, SearchPoint] = field(default_factory=dict)
 
     def offer(self, event: PointOffered) -> None:
-        """Record an offer, which discards an earlier decision on its step."""
+        """Record an offer and discard an earlier decision on its step."""
         self.forget(event.step)
         self.offered[event.step] = event
 
@@ -66,17 +68,19 @@ class SearchState(Struct):
         self.decided[event.point.step] = event.point
 
     def forget(self, step: int) -> None:
-        """Discard the decision on a step that is repeated."""
+        """Discard the decision on a step that will be repeated."""
         self.decided.pop(step, None)
 
     @property
     def points(self) -> tuple[SearchPoint, ...]:
-        """What was measured, oldest first."""
+        """Measured points, oldest first."""
         return tuple(self.decided.values())
 
     @property
     def open(self) -> PointOffered | None:
-        """The point being measured, also when the run ended; None if there is none."""
+        """Offer of the point being measured, or interrupted by the end of the run; None if there is
+        none.
+        """
         return next(
             (each for step, each in reversed(self.offered.items()) if step not in self.decided),
             None,
@@ -84,9 +88,8 @@ class SearchState(Struct):
 
 
 def plan_as_run(plan: Plan, seen: SearchState) -> Plan:
-    """Return the plan with the loads that its steps really offered.
-
-    The same plan without decisions.
+    """Return the plan with the loads that its steps actually offered; unchanged if there were
+    none.
     """
     if not seen.offered:
         return plan
@@ -98,7 +101,7 @@ ORDER = ("write", *OPERATIONS)
 
 
 class Finished(Struct, frozen=True):
-    """A phase that is over; `estimated` from the arrival times of lines."""
+    """A finished phase; with `estimated`, its rate comes from the arrival times of output lines."""
 
     operation: str
     iteration: int
@@ -109,13 +112,13 @@ class Finished(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The rate in its unit: operations per second, or bandwidth."""
+        """The rate with its unit: operations per second, or bandwidth."""
         known = rate_of_operation(self.rate, self.bytes_per_op)
         return metric_of_operation(self.bytes_per_op).text(known)
 
 
 class MetadataView(Struct):
-    """A running metadata benchmark: its current phase, and the rates of earlier phases."""
+    """State of a running metadata benchmark: current phase, and rates of finished phases."""
 
     step: int
     phase: str = ""
@@ -129,7 +132,7 @@ class MetadataView(Struct):
     begun: list[tuple[float, str]] = field(default_factory=list)
 
     def enter(self, event: MetadataPhase) -> None:
-        """Take the begin of a phase."""
+        """Record the start of a phase."""
         if (
             event.ended
             and event.seconds
@@ -145,7 +148,7 @@ class MetadataView(Struct):
         self.since_t = event.t
 
     def end_iteration(self, event: MetadataIteration) -> None:
-        """Record the tool's own figure of an operation, in place of the estimate."""
+        """Record the rate that the tool printed for an operation, which replaces the estimate."""
         operation = self.operations.setdefault(event.operation, OperationResult())
         operation.iterations.append(event.rate)
         operation.seconds.append(event.seconds)
@@ -172,9 +175,10 @@ class MetadataView(Struct):
         }
 
     def ahead(self, now_t: float) -> dict[str, float]:
-        """Return the estimated seconds left in this iteration by operation, from the previous one.
+        """Return the estimated seconds left in this iteration by operation, based on the previous
+        one.
 
-        Empty in the first iteration, and at the end.
+        Empty in the first iteration and at the end.
         """
         before = {} if self.over else self.spans(self.iteration - 1)
         left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}
@@ -185,9 +189,8 @@ class MetadataView(Struct):
         }
 
     def progress(self, now_t: float) -> tuple[float, float] | None:
-        """Return the share done and the seconds left, estimated from the previous iteration.
-
-        None in the first one.
+        """Return the completed share and the seconds left, based on the previous iteration; None in
+        the first one.
         """
         ahead = self.ahead(now_t)
         if not ahead:
@@ -204,11 +207,11 @@ class MetadataView(Struct):
 
     @property
     def over(self) -> bool:
-        """Whether the tool has finished: no phase is running."""
+        """Whether the tool has finished: no phase is running any more."""
         return self.result is not None or self.phase == ALL_OVER
 
     def moved(self, operation: str, usual: int = 0) -> int:
-        """Return the bytes per operation; `usual` until one has ended."""
+        """Return the bytes per operation; `usual` until an operation has ended."""
         told = self.result.operations.get(operation) if self.result is not None else None
         ended = next(
             (each.bytes_per_op for each in self.finished if each.operation == operation), 0
@@ -216,8 +219,8 @@ class MetadataView(Struct):
         return (told.bytes_per_op if told is not None else ended) or usual
 
     def line(self, now_t: float) -> str:
-        """Return the current position in one line: "iteration 2 of 3: stat for 12 s. Create 41.2k,
-        ~ 1.1M ops/s".
+        """Return the current state as one line: "iteration 2 of 3: stat for 12 s. Create 41.2k, ~
+        1.1M ops/s".
         """
         if not self.phase:
             return "ranks are starting"
@@ -229,7 +232,7 @@ class MetadataView(Struct):
         return f"{head}; {', '.join(rates)}{counted}" if rates else head
 
     def rates(self, iteration: int) -> list[str]:
-        """Return the rates of an iteration's finished phases: "create 41.2k", with "~" for
+        """Return the rates of an iteration's finished phases as text: "create 41.2k", with "~" for
         estimates.
         """
         found = sorted(
@@ -240,12 +243,12 @@ class MetadataView(Struct):
 
 
 def rank(operation: str) -> int:
-    """Return the position of an operation in tables."""
+    """Return the position of an operation in tables, as a sort key."""
     return ORDER.index(operation) if operation in ORDER else len(ORDER)
 
 
 class HostFiles(Struct):
-    """Files of one host. `removed` are the removal events, oldest first."""
+    """Files that the run created on one host. `removed` are the removal events, oldest first."""
 
     removed: list[FilesRemoved] = field(default_factory=list)
     known: Identities = field(default_factory=Identities)  # their identities
@@ -253,13 +256,13 @@ class HostFiles(Struct):
     _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)
 
     def create(self, event: FileCreated) -> None:
-        """Add created files; the bytes are those of all of them."""
+        """Add created files; the event's bytes are their total."""
         self._groups.append((dict.fromkeys(event.paths), event.bytes))
         if event.known is not None:
             self.known.take(event.known)
 
     def remove(self, event: FilesRemoved) -> None:
-        """Take files that are gone."""
+        """Record the removal of files."""
         self.removed.append(event)
         self.known.forget(event.paths)
         gone, rest = set(event.paths), event.bytes
@@ -273,14 +276,15 @@ class HostFiles(Struct):
 
     @property
     def paths(self) -> list[str]:
-        """Existing paths in order of creation."""
+        """Existing paths in the order created."""
         return list(dict.fromkeys(path for paths, _ in self._groups for path in paths))
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of paths.
+        """Sizes in bytes by path.
 
-        Bytes of files created together are assigned to the first path; only the sum is meaningful.
+        The bytes of files created together are assigned to the first path; only the sum is
+        meaningful.
         """
         sizes: dict[str, int] = {}
         for paths, size in self._groups:

@@ -1,4 +1,4 @@
-"""Raw output of a tool, compressed as it arrives."""
+"""Raw output of tools, compressed as it arrives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ LAST_BLOCK = b"\x03\x00"
 
 
 class _Packer:
-    """Compresses chunks of all files: a compressor per file would take 94 KiB for each host.
+    """Compresses chunks of all files, because one compressor per file would take 94 KiB for each
+    host.
 
     Each chunk is flushed completely, so it refers to no earlier bytes and may follow in any file.
     """
@@ -45,7 +46,7 @@ _packer = _Packer()
 
 
 class _Stored:
-    """A new private file that tracks size and digest of its content, so that it need not be read
+    """A new private file that keeps size and digest of its content, so that it need not be read
     again.
     """
 
@@ -54,7 +55,7 @@ class _Stored:
         self.digest, self.size = hashlib.sha256(), 0
 
     def write(self, data: bytes) -> None:
-        """Write all of it. Raises OSError."""
+        """Write all of the data. Raises OSError."""
         left = memoryview(data)
         while left:
             written = os.write(self._fd, left)
@@ -62,7 +63,7 @@ class _Stored:
             self.size, left = self.size + written, left[written:]
 
     def close(self) -> None:
-        """Close the file; once is enough."""
+        """Close the file; further calls do nothing."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -71,7 +72,7 @@ class _Stored:
 class RawFile:
     """One stream of one command in `raw/`. `offset` counts the uncompressed bytes so far.
 
-    If the disk fails, the journal records it, and the rest is not kept.
+    If the disk fails, the journal records it, and the rest is not saved.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class RawFile:
         self._check = 0  # CRC-32 of all bytes
 
     def restore(self) -> Iterator[bytes]:
-        """Take over, and yield, a dead engine's content; its file may end anywhere."""
+        """Continue the file of a dead engine, which may end anywhere, and yield its content."""
         if self._before is None or not self._before.exists():
             return
         for piece in readable(self._before):
@@ -107,9 +108,9 @@ class RawFile:
         self._before.unlink()
 
     def write(self, data: bytes) -> None:
-        """Write bytes; they are readable in the file on return.
+        """Write bytes, which can be read from the file on return.
 
-        Raises OSError without a journal.
+        Raises OSError if there is no journal.
         """
         self.offset += len(data)
         self._try(lambda: self._write(data))

@@ -1,7 +1,8 @@
-"""Read a journal: whole, while it grows, or backwards.
+"""Read a journal: completely, while it grows, or backwards.
 
-Damaged lines are counted and skipped. An incomplete last line is not read yet. Events of a kind
-that this version does not know are skipped."""
+Damaged lines are counted and skipped. An incomplete last line is not read yet. Events of kinds
+unknown to this version are skipped.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +33,7 @@ BEYOND = 1 << 64  # the same for counts
 
 
 class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
-    """The time of a sample.
-
-    The rest is skipped, which is several times faster.
-    """
+    """Host and time of a sample; decoding skips the rest, which is several times faster."""
 
     t: float
     host: str
@@ -45,10 +43,7 @@ class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A line that cannot be read.
-
-    `t` is that of the previous event.
-    """
+    """A line that cannot be read; `t` is the time of the previous event."""
 
     t: float
     bytes: int
@@ -68,13 +63,13 @@ _stamps: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(_STAMPED)
 
 
 class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
-    """A complete line that is not an event."""
+    """Raised for a complete line that is not an event."""
 
 
 def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp | None:
-    """Return the event of a complete line; None for an event that this version does not know.
+    """Parse a complete line; None for a kind of event unknown to this version.
 
-    `stamps`: only the times of samples. Raises Damaged for anything else.
+    `stamps`: decode only the times of samples. Raises Damaged if the line is not an event.
     """
     try:
         event = (_stamps if stamps else _events).decode(line)
@@ -88,7 +83,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
 
 
 def _is_sound(event: AnyEvent | SampleStamp) -> bool:
-    """Return whether an event's numbers are plausible: a damaged line may still be JSON.
+    """Return whether the numbers in an event are plausible; a damaged line may still be valid JSON.
 
     Raises OverflowError.
     """
@@ -131,10 +126,9 @@ def _is_newer_kind(line: bytes) -> bool:
 
 
 class JournalTail:
-    """Follows a journal that another process appends to, from an offset. The file need not exist
-    yet.
+    """Follows a journal that another process writes, from an offset. The file need not exist yet.
 
-    `damaged` counts unreadable lines, `unread_bytes` these and the incomplete last one.
+    `damaged` counts unreadable lines.
     """
 
     def __init__(
@@ -154,13 +148,14 @@ class JournalTail:
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes of damaged lines, and of a line that has no end yet."""
+        """Bytes in damaged lines and in an incomplete last line."""
         return self._damaged_bytes + self._begun_bytes
 
     def poll(self, max_bytes: int = CHUNK_BYTES) -> list[JournalEvent]:
-        """Return events completed since the last poll, oldest first.
+        """Return the events completed since the last poll, oldest first.
 
-        `max_bytes` limits one read; `more`: poll again. Raises OSError if it cannot be read.
+        `max_bytes` limits one read; if `more` is then set, poll again. Raises OSError if the file
+        cannot be read.
         """
         *lines, begun = self._fresh_bytes(max_bytes).split(b"\n")
         found: list[JournalEvent | None] = []
@@ -175,7 +170,7 @@ class JournalTail:
         return [event for event in found if event is not None]
 
     def _begin(self, piece: bytes) -> None:
-        """Keep a part of an incomplete line, up to a limit above which it is damaged."""
+        """Keep the start of an incomplete line; one that is too long counts as damaged."""
         self._begun_bytes += len(piece)
         if self._begun is not None and piece:
             self._begun.append(piece)
@@ -183,7 +178,7 @@ class JournalTail:
             self._begun = None
 
     def __iter__(self) -> Iterator[JournalEvent]:
-        """Read what has been written since the last call."""
+        """Yield the events written since the last call."""
         self.more = True
         while self.more:
             yield from self.poll()
@@ -217,16 +212,16 @@ class JournalTail:
 
 
 def read_events(path: Path, *, stamps: bool = False) -> JournalTail:
-    """Return the events of a journal file, to be iterated once.
+    """Return the events of a journal file, which can be iterated once.
 
-    Raises OSError if it cannot be read.
+    Raises OSError if the file cannot be read.
     """
     path.stat()
     return JournalTail(path, stamps=stamps)
 
 
 def events_backwards(path: Path) -> Iterator[AnyEvent]:
-    """Yield readable events, newest first.
+    """Yield the readable events, newest first.
 
     Raises OSError if the file cannot be read.
     """
@@ -240,7 +235,9 @@ def events_backwards(path: Path) -> Iterator[AnyEvent]:
 
 
 def complete_bytes(path: Path) -> int:
-    """Return the size of a journal up to the end of its last complete line. Raises OSError."""
+    """Return the size of a journal in bytes, up to the end of its last complete line. Raises
+    OSError.
+    """
     with open_plain(path) as file:
         end = file.seek(0, os.SEEK_END)
         while end > 0:
@@ -254,9 +251,9 @@ def complete_bytes(path: Path) -> int:
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:
-    """Yield the complete lines of a file, last first, except those that are too long.
+    """Yield the complete lines of a file, last first; skips lines that are too long.
 
-    Text after the last newline is ignored.
+    Ignores text after the last newline.
     """
     with open_plain(path) as file:
         start = complete_bytes(path)

@@ -1,4 +1,4 @@
-"""The run directory: its files, its plan, and the engine that writes it (is it alive, who owns
+"""Run directory: its files, its plan, and its engine (which process, whether alive, who owns
 it).
 """
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def is_run_dir(path: Path) -> bool:
-    """Tell whether a directory holds a run."""
+    """Return whether a directory contains a run."""
     return any((path / name).is_file() for name in (PLAN_FILE, RECORD_FILE, JOURNAL_FILE))
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Put a file in place whole: readers see the old one or the new one, also after a power cut.
-    Mode 0600.
+    """Replace a file atomically, with mode 0600: readers see the old or the new content, even after
+    a power cut.
 
-    What is not `durable` may be damaged by a power cut: a cache that says so of itself.
+    Without `durable`, a power cut may damage it; meant for caches that detect this.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -59,7 +59,7 @@ def _sync_directory(path: Path) -> None:
 
 
 def owner() -> str:
-    """Return user@host of this process, which others see in its lock."""
+    """Return user@host of this process; it is written to locks for others to see."""
     return f"{getpass.getuser()}@{platform.node()}"
 
 
@@ -67,7 +67,7 @@ def owner() -> str:
 def sole_engine(run_dir: Path) -> Iterator[None]:
     """Lock a run for this engine; the lock file contains its pid.
 
-    Raises BenchtuiError when there is another one.
+    Raises BenchtuiError if there is another engine.
     """
     with no_engine(run_dir) as descriptor:
         size = os.pwrite(descriptor, process_stamp(os.getpid()).encode(), 0)
@@ -76,7 +76,7 @@ def sole_engine(run_dir: Path) -> Iterator[None]:
 
 
 def announce(run_dir: Path, pid: int) -> None:
-    """Have the engine that was just started known by pid: it writes the same when it is up."""
+    """Write the pid of an engine just started, before the engine does so itself."""
     with contextlib.suppress(OSError):  # it is over already; its log says why
         identity = process_stamp(pid).encode()
         descriptor = _opened(run_dir)
@@ -86,7 +86,9 @@ def announce(run_dir: Path, pid: int) -> None:
 
 @contextlib.contextmanager
 def no_engine(run_dir: Path) -> Iterator[int]:
-    """Keep engines from starting on a run. Raises BenchtuiError if one is running."""
+    """Prevent engines from starting on a run during the with block. Raises BenchtuiError if one is
+    running.
+    """
     try:
         descriptor = _opened(run_dir)
     except OSError as error:
@@ -106,7 +108,7 @@ def no_engine(run_dir: Path) -> Iterator[int]:
 
 
 def _opened(run_dir: Path) -> int:
-    """Return a descriptor of the file that names the engine, made when it is not there.
+    """Open the file that contains the engine's pid, creating it if missing; return its descriptor.
 
     Raises OSError.
     """
@@ -121,8 +123,8 @@ def _opened(run_dir: Path) -> int:
 
 
 def lives(run_dir: Path) -> bool:
-    """Tell whether the engine of a run that was announced last is there: just started, at work, or
-    about to leave.
+    """Return whether the engine process announced last still exists, even if it is only starting or
+    exiting.
     """
     try:
         identity = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii")
@@ -132,7 +134,7 @@ def lives(run_dir: Path) -> bool:
 
 
 def process_stamp(pid: int) -> str:
-    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field
+    """Return ``pid start_ticks boot_id``, which is unique to a process (proc(5): stat, field
     22).
     """
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -145,7 +147,9 @@ FRESH_S = 60.0
 
 
 def is_running(run_dir: Path) -> bool:
-    """Tell whether the engine of a run lives: the same process, not another one with its number."""
+    """Return whether the engine of a run is alive: the same process, not another one that reuses
+    its pid.
+    """
     try:
         pid, start_ticks, boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()
     except (OSError, ValueError):
@@ -154,8 +158,8 @@ def is_running(run_dir: Path) -> bool:
 
 
 def may_live_elsewhere(run_dir: Path) -> bool:
-    """Tell whether another machine's engine has written a run's journal within FRESH_S: homes may
-    be shared.
+    """Return whether an engine on another machine wrote the journal within FRESH_S; homes may be
+    shared.
     """
     try:
         boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()[2]
@@ -170,8 +174,8 @@ def _boot_id() -> str:
 
 
 def process_identity(pid: str) -> tuple[str, str] | None:
-    """Return start time in ticks and boot id of a process, None when there is none (proc(5): stat,
-    field 22).
+    """Return start time in ticks and boot id of a process; None if it does not exist (proc(5):
+    stat, field 22).
     """
     try:
         stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
@@ -183,9 +187,9 @@ def process_identity(pid: str) -> tuple[str, str] | None:
 
 
 def load_plan(run_dir: Path) -> Plan:
-    """Return the plan of a run directory.
+    """Load the plan of a run directory.
 
-    Raises BenchtuiError when there is none that can be read.
+    Raises BenchtuiError if it is missing or unreadable.
     """
     from tui.model.plan import parse_plan  # lists of runs need none of its structs
 
@@ -205,14 +209,14 @@ def load_plan(run_dir: Path) -> Plan:
 
 
 def plan_bytes(plan: Plan) -> bytes:
-    """Return a plan as its file has it."""
+    """Return a plan in the form stored on disk."""
     from msgspec import json  # lists of runs need none of it
 
     return json.format(json.encode(plan))
 
 
 def _advice_without_plan(run_dir: Path) -> str:
-    """Return what can be done about hosts whose plan is lost."""
+    """Return advice on the hosts of a run whose plan is lost."""
     from tui.journal.reader import read_events
     from tui.model.event import RunStarted
 

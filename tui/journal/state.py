@@ -1,6 +1,6 @@
-"""The state of a run: what is known after the events that `fold` has taken.
+"""State of a run after the events that `fold` has applied.
 
-Live, replay, progress, the record and recovery are views of it. What belongs to one step is in its
+Live, replay, progress, the record and recovery are views of it. The state of each step is in its
 `StepState`.
 """
 
@@ -49,7 +49,7 @@ KEPT_FIRST = 2000  # messages for the record
 
 
 class HostFigures(Struct, frozen=True):
-    """Figures of one host, in total or of one job. `results` come from the tool at its end."""
+    """Figures of one host, in total or of one job. `results` are the tool's final ones."""
 
     dirs: Mapping[str, DirectionView]
     total: DirectionView
@@ -57,9 +57,10 @@ class HostFigures(Struct, frozen=True):
 
 
 class HostView(Struct):
-    """One host.
+    """State of one host.
 
-    `dirs` and `total` are of the current measurement, `version` grows with every visible change.
+    `dirs` and `total` belong to the current measurement; `version` increases with every visible
+    change.
     """
 
     name: str
@@ -81,7 +82,7 @@ class HostView(Struct):
     )  # of the current measurement
 
     def figures(self, job: str | None = None) -> HostFigures:
-        """Return its figures, in total or of one job."""
+        """Return the host's figures, in total or of one job."""
         told = self.result
         if job is None:
             return HostFigures(self.dirs, self.total, told.dirs if told is not None else {})
@@ -93,27 +94,26 @@ class HostView(Struct):
         )
 
     def leave_step(self) -> None:
-        """Clear problems of a step that is over; those of the run stay."""
+        """Clear the problems of a finished step; those of the run stay."""
         if self.problem_step is not None:
             self.problem = self.problem_step = None
             self.version += 1
 
     def enter(self, measurement: Measurement, load_ended: bool | None) -> None:
-        """Begin a measurement, or continue that of a resumed run."""
+        """Start a measurement, or continue that of a resumed run."""
         self.dirs, self.total = measurement.dirs_of(self.name), measurement.total_of(self.name)
         self.jobs, self.load_ended = measurement.jobs, load_ended
         self.last_sample_t, self.gives_none, self.result = None, False, None
         self.version += 1
 
     def end_load(self, *, well: bool) -> None:
-        """End its load, so that it no longer counts as silent."""
+        """Mark the load as over, so that the host no longer counts as silent."""
         self.load_ended = well
         self.version += 1
 
     def stale_s(self, now_t: float) -> float | None:
-        """Return the seconds since the last sample of a silent host.
-
-        None if it is not silent or has no load.
+        """Return the seconds since the last sample of a silent host; None if it is not silent or
+        has no load.
         """
         if (
             self.gives_none
@@ -126,7 +126,7 @@ class HostView(Struct):
         return silent if silent > FRESH_S else None
 
     def activity(self, now_t: float) -> Activity:
-        """Return what the host is doing, for all screens and headless progress."""
+        """Return the host's activity, as shown by all screens and headless progress."""
         if self.state in ("failed", "lost"):
             return self.state
         if self.state not in (*LOADED, "collecting", "done"):
@@ -150,13 +150,13 @@ def activities(hosts: Iterable[HostView], now_t: float) -> dict[Activity, list[H
 
 
 def silent_text(host: HostView, now_t: float) -> str:
-    """Return how long a host has been silent: ``silent for 18 s``; empty if it is not."""
+    """Return how long a host has been silent: ``silent for 18 s``; empty if it is not silent."""
     silent_s = host.stale_s(now_t)
     return "" if silent_s is None else f"silent for {silent_s:.0f} s"
 
 
 def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return the silent hosts: ``h7: silent for 18 s``, with the longest time of several.
+    """Return the silent hosts as text: ``h7: silent for 18 s``; of several, the longest time.
 
     Empty if there are none.
     """
@@ -172,7 +172,7 @@ def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
 
 
 def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return the hosts that a load waits for: ``11 of 12 finished, waiting for h7 (silent for 18
+    """Return the hosts that others wait for: ``11 of 12 finished, waiting for h7 (silent for 18
     s)``.
 
     Empty while no host has finished, and once all have.
@@ -197,7 +197,7 @@ def _named(rest: list[HostView], now_t: float) -> str:
 
 
 class MessageLine(Struct, frozen=True):
-    """A line for the operator; `host` None is the engine."""
+    """A line for the operator; `host` None means the engine."""
 
     t: float
     severity: Severity
@@ -206,9 +206,9 @@ class MessageLine(Struct, frozen=True):
 
 
 class RunMessages(Struct):
-    """Lines for the operator: the `newest` for screens, the `first` of the journal for the record.
+    """Lines for the operator: `newest` for screens, `first` of the journal for the record.
 
-    `dropped` counts further lines of the journal.
+    `dropped` counts the journal's lines beyond these.
     """
 
     newest: list[MessageLine] = msgspec.field(default_factory=list)
@@ -216,7 +216,7 @@ class RunMessages(Struct):
     dropped: int = 0
 
     def take(self, event: Message) -> None:
-        """Take a line of the journal."""
+        """Add a line of the journal."""
         if len(self.first) < KEPT_FIRST:
             self.first.append(event)
         else:
@@ -231,7 +231,7 @@ class RunMessages(Struct):
 
 
 class StepsBeside(Struct):
-    """Which hosts run which of the steps that run at the same time; empty if one runs alone."""
+    """Which host runs which of several concurrent steps; empty if a single step runs."""
 
     by_host: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -243,36 +243,33 @@ class StepsBeside(Struct):
 
     @property
     def steps(self) -> list[int]:
-        """The concurrent steps, in plan order."""
+        """Concurrent steps in plan order."""
         return sorted(set(self.by_host.values()))
 
     def begin(self, step: int, hosts: Collection[str]) -> None:
-        """Take the hosts of a step that runs beside others."""
+        """Add the hosts of a concurrent step."""
         self.by_host |= dict.fromkeys(hosts, step)
 
     def clear(self) -> None:
-        """Forget steps that are over."""
+        """Forget the steps, which have ended."""
         self.by_host.clear()
 
     def step_of(self, host: str, alone: int | None) -> int | None:
-        """Return the step that a host takes part in.
-
-        `alone`: the step to return when only one step runs.
-        """
+        """Return the step that a host runs; `alone` if a single step runs."""
         return self.by_host.get(host, alone)
 
     def hosts_of(self, step: int | None) -> list[str]:
-        """Return the hosts of a step; none if it runs alone."""
+        """Return the hosts of a concurrent step; empty if a single step runs."""
         return [host for host, each in self.by_host.items() if each == step]
 
 
 @dataclass(slots=True)
 class RunState:
-    """Everything known of a run after the events applied so far.
+    """State of a run after the events applied so far.
 
-    The record keeps the views of every step and leaves the ramp out of series; screens keep only
-    the current one. `has_result` names steps and hosts whose latencies need not be kept,
-    `tails_open_s` asks for p99 a second (see `Measurement`).
+    The record keeps the data of every step and leaves the ramp out of series; screens keep only the
+    current step. `has_result`: steps and hosts whose latencies need not be kept. `tails_open_s`:
+    collect p99 per second (see `Measurement`).
     """
 
     clocks: HostClocks = field(default_factory=HostClocks)
@@ -322,12 +319,12 @@ class RunState:
 
     @property
     def cluster(self) -> dict[str, Group]:
-        """All hosts together, by direction."""
+        """Groups of all hosts, by direction."""
         return self.current.cluster
 
     @property
     def total(self) -> DirectionView:
-        """All hosts and directions together; with one direction, its own view."""
+        """View of all hosts and directions together; if there is one direction, its own view."""
         return self.current.whole
 
     @property
@@ -337,32 +334,32 @@ class RunState:
 
     @property
     def profile(self) -> str:
-        """The tag of its profile."""
+        """Tag of the run's profile."""
         return self.started.profile if self.started is not None else ""
 
     @property
     def utc(self) -> str:
-        """When it started, as its first event has it."""
+        """Start time, as given in the first event."""
         return self.started.utc if self.started is not None else ""
 
     @property
     def created(self) -> datetime | None:
-        """When it started; None when unknown."""
+        """Start time; None if unknown."""
         return parse_utc(self.utc)
 
     def utc_of(self, t: float | None) -> str | None:
-        """Return a time of the run as RFC 3339; None when unknown."""
+        """Return a run time as RFC 3339; None if unknown."""
         created = self.created
         return None if created is None or t is None else format_utc(created + timedelta(seconds=t))
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code of the run; None while it is running."""
+        """Exit code of the run; None while it is running."""
         return self.end.exit_code if self.end is not None else None
 
     @property
     def problems(self) -> list[HostProblem]:
-        """What went wrong on hosts, oldest first; of repeated steps in the newest attempt."""
+        """Problems on hosts, oldest first; of repeated steps, only those of the newest attempt."""
         parts = [self.run_problems, *(step.problems for step in self.steps.values())]
         return sorted(
             (problem for part in parts for problem in part), key=lambda problem: problem.t
@@ -374,14 +371,14 @@ class RunState:
         return self.state in FINAL
 
     def at_step(self, index: int) -> StepState:
-        """Return the state of a step; `missing` before its first event."""
+        """Return the state of a step, which is `missing` before its first event."""
         step = self.steps.get(index)
         if step is None:
             step = self.steps[index] = StepState(index, started_t=self.t)
         return step
 
     def host(self, name: str) -> HostView:
-        """Return the view of a host; a new one if the host is new."""
+        """Return the view of a host, creating it for a new host."""
         view = self.hosts.get(name)
         if view is None:
             now = self.current
@@ -391,11 +388,13 @@ class RunState:
         return view
 
     def tick(self, now_t: float) -> None:
-        """Let time pass without an event, so that hosts that fell silent turn stale."""
+        """Advance the current time without an event, so that hosts without samples become
+        silent.
+        """
         self.clock.now = max(self.clock.now, now_t)
 
     def progress(self, now_t: float) -> PhaseProgress:
-        """Return how far the current phase is."""
+        """Return the progress of the current phase."""
         elapsed_s = max(0.0, now_t - self.phase_started_t)
         return phase_progress(
             elapsed_s, self.phase_expected_s, self.phase_bytes, self.phase_total_bytes
@@ -408,9 +407,8 @@ class RunState:
         )
 
     def reading_of(self, host: str, step: int | None = None) -> ClockReading | None:
-        """Return a host's clock reading when its result of a step arrived, else the newest one.
-
-        None: the clock is unknown.
+        """Return a host's clock offset when its result of a step arrived, else the newest one; None
+        if unknown.
         """
         known = self.steps.get(step) if step is not None else None
         if known is not None and host in known.readings:
@@ -418,7 +416,7 @@ class RunState:
         return self.clocks.reading_of(host)
 
     def show(self, step: int) -> None:
-        """Make one of several running steps the one that screens show."""
+        """Select which of several running steps the screens show."""
         seen = self.at_step(step)
         if seen.measurement is None or not seen.phases:
             return
@@ -430,7 +428,7 @@ class RunState:
 
     @property
     def hosts_shown(self) -> dict[str, HostView]:
-        """The hosts of the step that screens show, and hosts without a step."""
+        """Hosts of the step that screens show, and hosts without a step."""
         beside, step = self.beside, self.step
         return {
             name: view for name, view in self.hosts.items() if beside.step_of(name, step) == step
@@ -438,12 +436,12 @@ class RunState:
 
     @property
     def measuring(self) -> dict[int, Measurement]:
-        """Concurrent measurements by step; empty while one step runs alone."""
+        """Concurrent measurements by step; empty if a single step runs."""
         found = {step: self.at_step(step).measurement for step in self.beside.steps}
         return {step: measurement for step, measurement in found.items() if measurement is not None}
 
     def open_measurement(self, phase: PhaseName, step: int | None) -> Measurement | None:
-        """Return the running measurement of a phase of a step; None if there is none."""
+        """Return the running measurement of this phase and step; None if there is none."""
         known = self.steps.get(step) if step in self.beside and step is not None else None
         for found in (self.current, known.measurement if known is not None else None):
             if found is not None and found.is_of(phase, step):
@@ -451,13 +449,13 @@ class RunState:
         return None
 
     def measures(self, step: int | None) -> bool:
-        """Tell whether a step is in its measured phase."""
+        """Return whether a step is in its measured phase."""
         if step not in self.beside or step is None:
             return self.phase == "measure"
         return bool(self.at_step(step).phases) and self.at_step(step).phases[-1].name == "measure"
 
     def forget(self, step: int) -> None:
-        """Discard what a step has so far: it is repeated."""
+        """Discard the data of a step that will be repeated."""
         self.steps[step] = StepState(step, attempt=self.at_step(step).attempt, started_t=self.t)
         self.proved.pop(step, None)
         self.search.forget(step)

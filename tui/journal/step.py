@@ -1,4 +1,4 @@
-"""One step of a run, folded from events."""
+"""State of one step, folded from events."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ E = TypeVar("E")
 
 
 class Handlers(Generic[S]):
-    """By kind of event, the function that takes it into a state.
+    """Functions that apply an event to a state, by kind of event.
 
-    Kinds without one are passed over.
+    Kinds without a function are ignored.
     """
 
     def __init__(self) -> None:
         self._by_kind: dict[type, Callable[[S, Any], None]] = {}
 
     def on(self, kind: type[E]) -> Callable[[Callable[[S, E], None]], Callable[[S, E], None]]:
-        """Register the function below for a kind of event."""
+        """Return a decorator that registers a function for a kind of event."""
 
         def register(function: Callable[[S, E], None]) -> Callable[[S, E], None]:
             self._by_kind[kind] = function
@@ -53,7 +53,7 @@ class Handlers(Generic[S]):
         return register
 
     def get(self, kind: type) -> Callable[[S, Any], None] | None:
-        """Return the function for a kind of event; None: it is ignored."""
+        """Return the function for a kind of event; None if the kind is ignored."""
         return self._by_kind.get(kind)
 
 
@@ -66,9 +66,9 @@ DATA_GONE = "host-data-gone"  # a problem: the host was asked, and holds nothing
 
 
 class PhaseSpan(Struct):
-    """A phase as it was seen; `ok` and `end_t` are None while it is running.
+    """Start and end of a phase; `ok` and `end_t` are None while it is running.
 
-    `expected_s`: how long it was to take.
+    `expected_s`: planned duration.
     """
 
     name: PhaseName
@@ -80,11 +80,11 @@ class PhaseSpan(Struct):
 
 
 class StepState(Struct):
-    """One step. `state`: missing (not begun), running, done, failed (with errors), cut (stopped),
+    """State of one step: missing (not begun), running, done, failed (with errors), cut (stopped),
     skipped.
 
-    `commands` are all that were started, `ended` the ends of the loads themselves, `released` the
-    hosts that measured.
+    `commands` are all commands started, `ended` the ends of loads, `released` the hosts that
+    measured.
     """
 
     index: int
@@ -112,24 +112,24 @@ class StepState(Struct):
 
     @property
     def loads(self) -> dict[Load, TaskStarted]:
-        """The one load of each host in each phase."""
+        """Load of each host in each phase, without secondary commands such as MPI proxies."""
         return {(task.phase, task.host): task for task in self.commands if not task.role}
 
     def ended_well(self, phase: PhaseName | None, host: str) -> bool | None:
-        """Return whether a host's load ended as planned; None: it has not ended."""
+        """Return whether a host's load ended as planned; None if it has not ended."""
         end = self.ended.get((phase, host)) if phase is not None else None
         return not ended_badly(end) if end is not None else None
 
     @property
     def open_loads(self) -> list[TaskStarted]:
-        """The loads whose end, or whose result when they measure, is not known."""
+        """Loads whose end is unknown, or whose result is missing although they measured."""
         if self.end is not None:
             return []
         return [task for key, task in self.loads.items() if not self._is_over(key)]
 
     @property
     def uncollected(self) -> list[TaskStarted]:
-        """The loads that measured, whose output was not taken to its end, and may still lie on the
+        """Loads that measured and whose output was not collected completely; it may still be on the
         host.
         """
         gone = {problem.host for problem in self.problems if problem.code == DATA_GONE}
@@ -217,7 +217,7 @@ class StepState(Struct):
 
 
 def end_phase(phases: list[PhaseSpan], event: PhaseEnded) -> None:
-    """Put an end to the newest phase of this name that is open."""
+    """Set the end of the newest open phase of this name."""
     for span in reversed(phases):
         if span.name == event.phase and span.end_t is None:
             span.end_t, span.ok = event.t, event.ok

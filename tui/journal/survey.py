@@ -1,4 +1,6 @@
-"""Read a whole journal once: clocks, hosts with results, latency heat map of a host."""
+"""Read a complete journal once in advance: clocks, hosts with results, latency heat map of a
+host.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ from tui.model.event import Sample
 
 
 class Survey(Struct):
-    """`offsets` are run time minus host time by host, at the begin, from the least delayed sample.
+    """Facts from reading a journal in advance.
 
-    They are of hosts that were never compared or are in `distrusted`, whose clock was set back
-    before they sent their first samples. `results` are the steps and hosts that have one: their
-    histograms need not be rebuilt from samples.
+    `offsets` (run time minus host time at the start, by host) come from the least delayed sample,
+    for hosts that were never compared or are `distrusted`: their clock was set back before their
+    first sample. `results` are (step, host) with a result, whose histograms need not be rebuilt
+    from samples.
     """
 
     offsets: dict[str, float]
@@ -32,8 +35,8 @@ class Survey(Struct):
 
 
 class _Arrivals:
-    """The clock of every host by the arrival of its samples alone, beside the one that `RunState`
-    keeps.
+    """Clocks of all hosts estimated from sample arrivals alone, in addition to those in
+    `RunState`.
     """
 
     def __init__(self) -> None:
@@ -42,7 +45,7 @@ class _Arrivals:
         self.set_back: dict[str, ClockStep] = {}
 
     def take(self, stamp: SampleStamp, compared: HostTime) -> None:
-        """Take the arrival of a sample, after the other clock did."""
+        """Add the arrival of a sample, after `compared` has processed it."""
         clock = self.clocks.setdefault(stamp.host, HostTime())
         clock.run_time(stamp.t, stamp.host_time_ms)
         if clock.jumps:
@@ -54,12 +57,12 @@ class _Arrivals:
 
 
 def survey(journal: Path) -> Survey:
-    """Read a whole journal for what must be known beforehand."""
+    """Read a complete journal for facts that are needed in advance."""
     return survey_of(read_events(journal, stamps=True))
 
 
 def survey_of(events: Iterable[JournalEvent]) -> Survey:
-    """Return the state after events whose samples are stamps."""
+    """Return the survey of these events, of which samples need only be stamps."""
     state, arrivals = RunState(), _Arrivals()
     for event in events:
         fold(state, event)
@@ -80,9 +83,9 @@ def survey_of(events: Iterable[JournalEvent]) -> Survey:
 
 
 class HostHeat:
-    """Follows one host in the journal of a run, in the phase that a state is in.
+    """Latency heat map of one host in the current phase, read from the journal.
 
-    One job, or all (None) together.
+    `job`: one job, or None for all together.
     """
 
     def __init__(self, journal: Path, host: str, state: RunState, job: str | None = None) -> None:
@@ -95,13 +98,13 @@ class HostHeat:
         self._waiting: deque[JournalEvent] = deque()
 
     def is_of(self, host: str, state: RunState, job: str | None) -> bool:
-        """Tell whether this is what is asked for."""
+        """Return whether this is the heat map of this host, job and current measurement."""
         return (self.host, self.job) == (host, job) and self.measurement is state.current
 
     def advance(self, until_t: float) -> None:
-        """Take what the journal has up to a time of the run.
+        """Read the journal up to this run time.
 
-        Raises OSError when it cannot be read.
+        Raises OSError if it cannot be read.
         """
         while True:
             while self._waiting and self._waiting[0].t <= until_t:

@@ -1,4 +1,4 @@
-"""Telemetry of one host in one step: columns of numbers, four bytes each."""
+"""Telemetry of one host in one step, in columns of four-byte numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ KEPT_S = 600  # history for screens; the record has all
 
 
 class HostTelemetry(Struct):
-    """Telemetry of one host: end and length of each interval in run time, quiet or not, and values.
+    """Telemetry of one host: per interval its end and length in run time, whether quiet, and
+    values.
 
     Unknown values are NaN, also before a column began and after it ended.
     """
@@ -37,7 +38,7 @@ class HostTelemetry(Struct):
     _subjects: dict[str, list[str]] = field(default_factory=dict)
 
     def head(self, event: TelemetryColumns) -> None:
-        """Take the columns of what follows."""
+        """Set the columns of the samples that follow."""
         self.role, self.current = event.role, event.columns
         self.devices.update(event.devices)
         self.unknown.update(event.unknown)
@@ -47,10 +48,7 @@ class HostTelemetry(Struct):
                 self.columns[name] = array("f", [UNKNOWN]) * len(self.end_t)
 
     def add(self, event: TelemetrySample, end_t: float, *, keep_all: bool) -> None:
-        """Add an interval that ended at `end_t`.
-
-        A line that does not match the columns is ignored.
-        """
+        """Add an interval that ended at `end_t`; ignored if it does not match the columns."""
         if len(event.values) != len(self.current):
             return
         self.last_ms = event.host_time_ms
@@ -71,30 +69,27 @@ class HostTelemetry(Struct):
             del each[:-KEPT_S]
 
     def at(self, second: int) -> HostTelemetry:
-        """Return the values in a second of the run: of the interval that contains its middle."""
+        """Return the telemetry in a second of the run: that of the interval containing its
+        middle.
+        """
         middle = second + 0.5
         place = bisect_left(self.end_t, middle)
         held = place < len(self.end_t) and self.end_t[place] - self.interval_s[place] <= middle
         return replace(self, place=place if held else None)
 
     def newest(self, name: str) -> float | None:
-        """Return the current value of a column.
-
-        None if unknown.
-        """
+        """Return the newest value of a column; None if unknown."""
         values = self.columns.get(name)
         return _known(values[self.place]) if values and self.place is not None else None
 
     @property
     def newest_t(self) -> float | None:
-        """End of the current interval; None without one."""
+        """End of the newest interval in run time; None if there is none."""
         return self.end_t[self.place] if self.end_t and self.place is not None else None
 
     @property
     def busiest_link(self) -> tuple[str, float] | None:
-        """The NIC or RDMA port with the most traffic now, and its bytes per second in both
-        directions.
-
+        """NIC or RDMA port with the most traffic now, and its bytes per second in both directions;
         None if unknown.
         """
         links = (*self.subjects("nic"), *self.subjects("rdma"))
@@ -103,7 +98,7 @@ class HostTelemetry(Struct):
 
     @property
     def busiest_disk(self) -> tuple[str, float] | None:
-        """The busiest disk now, and its utilisation in per cent."""
+        """Busiest disk now, and its utilisation in per cent; None if unknown."""
         return _most({name: self.newest(f"{name}.busy") for name in self.subjects("dev")})
 
     @property
@@ -113,7 +108,7 @@ class HostTelemetry(Struct):
 
     @property
     def groups(self) -> list[tuple[str, float, int]]:
-        """Process groups with their current CPU use in per cent of a core, and their number of
+        """Process groups with their current CPU use in per cent of a core, and number of
         processes.
         """
         named = [
@@ -131,13 +126,13 @@ class HostTelemetry(Struct):
         return sum(known) if known else None
 
     def values(self, name: str) -> list[float | None]:
-        """Return a column, one value per interval."""
+        """Return a column with one value per interval; None if unknown."""
         return [_known(value) for value in self.columns[name]]
 
     def weighted(self, name: str, start_t: float, end_t: float) -> Iterator[tuple[float, float]]:
-        """Yield (value, seconds) of known values between two times, without quiet ones.
+        """Yield (value, seconds) of known values between two times, without quiet intervals.
 
-        An interval counts by its overlap.
+        The seconds are the interval's overlap with that time.
         """
         rows: Sequence[tuple[float, float, int, float]]
         rows = list(
@@ -149,7 +144,9 @@ class HostTelemetry(Struct):
                 yield value, inside
 
     def subjects(self, family: str) -> list[str]:
-        """Return the distinct subjects of a family, with its name: nic.eth0, nic.eth1."""
+        """Return the distinct subjects of a column family, including its name: nic.eth0,
+        nic.eth1.
+        """
         found = self._subjects.get(family)
         if found is None:
             names = (
@@ -160,12 +157,14 @@ class HostTelemetry(Struct):
 
 
 def _most(values: Mapping[str, float | None]) -> tuple[str, float] | None:
-    """Return the subject with the largest value, without its family."""
+    """Return the subject with the largest value, without the family's name; None if all are
+    unknown.
+    """
     known = {name.partition(".")[2]: value for name, value in values.items() if value is not None}
     name = max(known, key=lambda each: known[each], default=None)
     return None if name is None else (name, known[name])
 
 
 def _known(value: float) -> float | None:
-    """Return a value; None for NaN."""
+    """Return a value, with NaN converted to None."""
     return value if value == value else None

@@ -1,7 +1,8 @@
-"""Live figures of one direction: of one host, or of several together.
+"""Live figures of one direction, of one host or of several together.
 
-A `Leaf` takes samples; a `Group` is computed from leaves when it is read. Percentiles are computed
-when read, once per version: figures that are not on the screen cost nothing."""
+A `Leaf` receives samples; a `Group` is computed from leaves when it is read. Percentiles are
+computed when read, once per version: figures that are not on the screen cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """The current time of a run, shared by all its views."""
+    """Current time of a run, shared by all of its views."""
 
     __slots__ = ("now",)
 
@@ -42,10 +43,9 @@ class Clock:
 
 
 class Amounts(Struct):
-    """What one direction did in one interval.
+    """I/Os, bytes and latencies of one direction in one interval.
 
-    Its latencies are packed: lists of all hosts would be a large part of the memory, and of the
-    time to make and to free it.
+    Latencies are packed: lists for all hosts would take much memory, and time to allocate and free.
     """
 
     ios: int
@@ -58,7 +58,7 @@ class Amounts(Struct):
 
     @classmethod
     def of(cls, sample: DirectionSample) -> Amounts:
-        """Return those of a sample."""
+        """Return the amounts in a sample."""
         lat = PackedBuckets(sample.lat) if sample.lat.idx else NO_LATENCIES
         return cls(
             sample.ios,
@@ -76,7 +76,7 @@ NOTHING = Amounts(0, 0, 0, 0, 0, {}, NO_LATENCIES)
 
 
 class Interval(Struct):
-    """The last interval of one host and direction."""
+    """Last interval of one host in one direction."""
 
     t: float  # arrival
     interval_s: float
@@ -86,7 +86,7 @@ class Interval(Struct):
 class Tally:
     """Counts the changes of all leaves of a group.
 
-    The leaves hold it, not the group, so that no circle arises.
+    Leaves refer to the tally rather than to the group, which avoids a reference cycle.
     """
 
     __slots__ = ("count",)
@@ -96,7 +96,7 @@ class Tally:
 
 
 class SeriesSet:
-    """I/Os, bytes and latencies over seconds of the run, and how much of each second they cover."""
+    """I/Os, bytes and latencies by second of the run, and the covered part of each second."""
 
     __slots__ = ("_series", "first_t", "last_t")
 
@@ -104,17 +104,19 @@ class SeriesSet:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all data."""
         self._series = RateSeries(len(KINDS))
         self.first_t: float | None = None
         self.last_t: float | None = None
 
     def rates(self, kind: Kind, start_s: float, end_s: float) -> Values:
-        """Return one value a second; None where no interval was."""
+        """Return one value per second; None for seconds without an interval."""
         return self._series.rates(start_s, end_s, KINDS.index(kind))
 
     def add(self, t0: float, t1: float, did: Amounts, parts: Parts | None = None) -> None:
-        """Spread one interval over its seconds; `parts`: these, where they are known."""
+        """Spread an interval over the seconds it covers; `parts`: these seconds, if already
+        computed.
+        """
         parts = parts_of(t0, t1) if parts is None else parts
         waited_ns = did.lat_sum_ns if did.timed else 0
         self._series.put(parts, did.ios, did.bytes, t1 - t0, waited_ns, did.timed)
@@ -125,8 +127,8 @@ class SeriesSet:
 def values_over_time(
     parts: Sequence[SeriesSet], metric: MetricName, start_s: float, end_s: float
 ) -> Values:
-    """Return one value a second, all parts together: IOPS, bytes per second, or mean latency in
-    ns.
+    """Return one value per second over all parts together: IOPS, bytes per second, or mean latency
+    in ns.
     """
     if metric != "latency":
         return add_values(
@@ -141,7 +143,7 @@ def values_over_time(
 
 
 def add_values(columns: Sequence[Values]) -> Values:
-    """Return the sums of equally long columns; a second is unknown only where all are."""
+    """Return the sums of equally long columns; a second is None only if it is in all of them."""
     if len(columns) == 1:
         return columns[0]
     if not any(None in column for column in columns):
@@ -157,9 +159,9 @@ def add_values(columns: Sequence[Values]) -> Values:
 
 
 class DirectionView(ABC):
-    """What a screen shows of one direction.
+    """Figures of one direction for a screen.
 
-    Rates are of the last interval, totals since the end of the ramp.
+    Rates are those of the last interval, totals those since the end of the ramp.
     """
 
     def __init__(self) -> None:
@@ -175,7 +177,7 @@ class DirectionView(ABC):
     @property
     @abstractmethod
     def version(self) -> int:
-        """Grows with everything that changes the figures, but for hosts that turn stale."""
+        """Number that increases when figures change, except when a host turns stale."""
 
     @property
     @abstractmethod
@@ -190,7 +192,7 @@ class DirectionView(ABC):
     @property
     @abstractmethod
     def so_far_max(self) -> int | None:
-        """Exact maximum latency so far, ns."""
+        """Exact maximum latency so far, in ns; None if there is none."""
 
     @property
     @abstractmethod
@@ -199,49 +201,49 @@ class DirectionView(ABC):
 
     @abstractmethod
     def intervals(self) -> list[Interval]:
-        """The last interval of each host that counts for the current figures."""
+        """Return the last interval of each host that counts towards current figures."""
 
     def waits(self) -> list[Interval]:
-        """The last intervals that tell latencies."""
+        """Return the last intervals that have latencies."""
         return self.intervals()
 
     @abstractmethod
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
-        """One value a second between two times of the run."""
+        """Return one value per second between two run times."""
 
     @property
     @abstractmethod
     def span(self) -> tuple[int, int] | None:
-        """First and end second of which everything is known; None before there is one."""
+        """Return first and end second with complete data; None if there is none yet."""
 
     def now(self, metric: MetricName) -> float | None:
-        """Return a metric over the last interval, of latency the mean; None: no host reports."""
+        """Return a metric over the last interval, for latency the mean; None if no host reports."""
         if metric == "latency":
             return self.lat_mean_ns
         return self.bw_bytes_per_s if metric == "bandwidth" else self.iops
 
     @property
     def iops(self) -> float | None:
-        """I/Os per second in the last interval; None: no host reports."""
+        """I/Os per second in the last interval; None if no host reports."""
         current = self.intervals()
         return sum(each.amounts.ios / each.interval_s for each in current) if current else None
 
     @property
     def bw_bytes_per_s(self) -> float | None:
-        """Bytes per second in the last interval."""
+        """Bytes per second in the last interval; None if no host reports."""
         current = self.intervals()
         return sum(each.amounts.bytes / each.interval_s for each in current) if current else None
 
     @property
     def lat_mean_ns(self) -> float | None:
-        """Mean latency in the last interval."""
+        """Mean latency in the last interval, in ns."""
         return self._cached("mean", self._current_version(), lambda: _mean_of(self.waits()))
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """50, 95, 99, 99.5, 99.9 and max in ns of the last interval.
+        """50, 95, 99, 99.5, 99.9 and max of the last interval, in ns.
 
-        Max is the middle of the topmost bucket.
+        Max is the middle of the highest bucket.
         """
         return self._cached(
             "interval",
@@ -251,7 +253,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
-        """50, 95, 99, 99.5, 99.9 in ns of everything so far, and the exact max."""
+        """50, 95, 99, 99.5, 99.9 and exact max of all I/Os so far, in ns."""
         return self._cached(
             "so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max)
         )
@@ -263,7 +265,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_mean_ns(self) -> float | None:
-        """Mean latency so far."""
+        """Mean latency of all I/Os so far, in ns."""
         return self._cached("so_far_mean", self.version, self._so_far_mean)
 
     @abstractmethod
@@ -274,15 +276,15 @@ class DirectionView(ABC):
 
     @property
     def interval_buckets(self) -> Buckets:
-        """The latencies of the last interval, in order."""
+        """Latency buckets of the last interval, in ascending order."""
         return self._cached(
             "interval_buckets", self._current_version(), lambda: _buckets_of(self.waits())
         )
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
-        """Return 50, 95, 99, 99.5, 99.9 and max in ns of a part of the measurement.
+        """Return 50, 95, 99, 99.5, 99.9 and max of these buckets, in ns.
 
-        Max is as of an interval.
+        Max is the middle of the highest bucket.
         """
         if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)
@@ -290,9 +292,9 @@ class DirectionView(ABC):
         return _percentiles(buckets, min(top, exact) if exact else top)
 
     def series(self, metric: MetricName, last: int | None = None) -> Values:
-        """Return one value a second, oldest first: of all seconds, or of the `last` ones.
+        """Return one value per second, oldest first: of all seconds, or of the `last` ones.
 
-        Ends with the last second that is whole: the current one is still being filled.
+        Ends with the last complete second; the current one is still being filled.
         """
         span = self.span
         if span is None:
@@ -312,7 +314,7 @@ def _mean_of(intervals: Sequence[Interval]) -> float | None:
 
 
 def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
-    """Return the latencies of intervals together."""
+    """Return the merged latency buckets of these intervals."""
     histogram = Histogram()
     for each in intervals:
         histogram.add(each.amounts.lat)
@@ -330,15 +332,15 @@ def _percentiles(buckets: Buckets, maximum: int | None) -> dict[str, int | None]
 
 
 def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:
-    """Return the first and the end of the seconds that lie whole in an interval, with a little
-    tolerance.
+    """Return first and end of the complete seconds in an interval, with a small tolerance; None if
+    there are none.
     """
     start, end = ceil(first_t - EDGE_S), floor(last_t + EDGE_S)
     return (start, end) if end > start else None
 
 
 class Arrival(NamedTuple):
-    """When a sample arrived, in run time, and the interval (t0, t1] that it covers."""
+    """Arrival of a sample in run time, and the interval (t0, t1] that the sample covers."""
 
     t: float
     t0: float
@@ -348,7 +350,7 @@ class Arrival(NamedTuple):
 
 
 class Leaf(DirectionView):
-    """One direction of one host. Keeps its last interval even when the host turned stale."""
+    """View of one direction of one host. Keeps the last interval even if the host is stale."""
 
     version: int = 0
     ios: int = 0
@@ -374,7 +376,7 @@ class Leaf(DirectionView):
             tally.count += 1
 
     def restart(self) -> None:
-        """Forget the totals: what came before was not measured."""
+        """Discard the totals, because the load before was not measured."""
         self.ios = self.bytes = self.lat_sum_ns = self.timed = 0
         self.so_far_max = None
         self.runtime_s = 0.0
@@ -389,7 +391,7 @@ class Leaf(DirectionView):
         *,
         counts: bool,
     ) -> None:
-        """Add what a sample says; `counts` is False for load that is not measured."""
+        """Add a sample; `counts` is False for load that is not measured."""
         t, t0, t1, parts = at
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
@@ -403,7 +405,9 @@ class Leaf(DirectionView):
         self._changed()
 
     def _print(self, t0: float, t1: float, printed_ns: Mapping[str, int]) -> None:
-        """Keep what the tool printed for the seconds whose middle the interval covers."""
+        """Keep the percentiles printed by the tool for the seconds whose middle the interval
+        covers.
+        """
         for name, value in printed_ns.items():
             own = self.printed.setdefault(name, {})
             own.update(dict.fromkeys(range(floor(t0 + 0.5), floor(t1 + 0.5)), value))
@@ -422,7 +426,7 @@ class Leaf(DirectionView):
             self.so_far_max = max(self.so_far_max or 0, did.lat_max_ns)
 
     def silence(self) -> None:
-        """The load is over: there is no current interval any more."""
+        """Mark the load as over; there is no current interval any more."""
         self.last = None
         self._changed()
 
@@ -432,16 +436,16 @@ class Leaf(DirectionView):
         return self._histogram
 
     def intervals(self) -> list[Interval]:
-        """The last interval, also of a host that turned stale."""
+        """Return the last interval, even if the host is stale."""
         return [self.last] if self.last is not None else []
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
-        """One value a second between two times of the run."""
+        """Return one value per second between two run times."""
         return values_over_time([self.over_time], metric, start_s, end_s)
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and end second of which everything is known."""
+        """Return first and end second with complete data; None if there is none yet."""
         series = self.over_time
         return (
             None
@@ -454,9 +458,7 @@ class Leaf(DirectionView):
 
 
 class Group(DirectionView):
-    """Several leaves together: exact merges, and only hosts that are fresh count for the current
-    figures.
-    """
+    """View of several leaves, merged exactly; only fresh hosts count towards current figures."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -469,12 +471,12 @@ class Group(DirectionView):
         self._tally = Tally()
 
     def take(self, leaf: Leaf) -> None:
-        """Make a leaf a part of it."""
+        """Add a leaf to the group."""
         self.leaves.append(leaf)
         self._count_changes(leaf)
 
     def take_latencies(self, leaf: Leaf) -> None:
-        """Take the latencies of a leaf whose I/Os other leaves count."""
+        """Add the latencies of a leaf whose I/Os other leaves count."""
         self.joint.append(leaf)
         self._count_changes(leaf)
 
@@ -484,7 +486,7 @@ class Group(DirectionView):
 
     @property
     def version(self) -> int:
-        """Sum of the versions of the leaves."""
+        """Sum of the versions of all leaves."""
         return self._tally.count
 
     @property
@@ -499,7 +501,7 @@ class Group(DirectionView):
 
     @property
     def so_far_max(self) -> int | None:
-        """Exact maximum latency so far, ns."""
+        """Exact maximum latency so far, in ns; None if there is none."""
         leaves = self.joint or self.leaves
         return max(
             (leaf.so_far_max for leaf in leaves if leaf.so_far_max is not None), default=None
@@ -521,12 +523,12 @@ class Group(DirectionView):
         return merged
 
     def intervals(self) -> list[Interval]:
-        """The last interval of each fresh host."""
+        """Return the last interval of each fresh host."""
         at = self.version, self.clock.now
         return self._cached("fresh", at, lambda: self._fresh(self.leaves))
 
     def waits(self) -> list[Interval]:
-        """The last interval of each fresh host that tells latencies."""
+        """Return the last interval of each fresh host that has latencies."""
         return self._fresh(self.joint) if self.joint else self.intervals()
 
     def _fresh(self, leaves: Sequence[Leaf]) -> list[Interval]:
@@ -534,14 +536,14 @@ class Group(DirectionView):
         return [leaf.last for leaf in leaves if leaf.last is not None and leaf.last.t >= oldest]
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:
-        """One value a second between two times of the run."""
+        """Return one value per second between two run times."""
         if metric == "latency" and self.joint:
             return values_over_time([leaf.over_time for leaf in self.joint], metric, start_s, end_s)
         return values_over_time(self.over_time, metric, start_s, end_s)
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and end second of which everything is known."""
+        """Return first and end second with complete data; None if there is none yet."""
         return self._cached("span", self.version, self._span)
 
     def _span(self) -> tuple[int, int] | None:

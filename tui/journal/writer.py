@@ -1,9 +1,10 @@
-"""The writer of a run's journal: the single truth of a run, append-only.
+"""Writer of a run's journal, the append-only source of truth of a run.
 
-An event is in the file when `append` returns, so that it survives this process. It survives this
-machine once it is synced: a thread does that once a second and at the end of each phase, and
-`settled` waits for it. The engine waits before it says GO, before it lays out files, and before it
-lets hosts remove what they spooled."""
+An event is in the file when `append` returns, so it survives this process. It survives a crash of
+this machine once it is synced: a thread does that once a second and at the end of each phase, and
+`settled` waits for it. The engine waits before GO, before it lays out files, and before it lets
+hosts remove their spools.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ E = TypeVar("E", bound=Event)
 
 
 class Resume(Struct, frozen=True):
-    """Where another engine's journal ends: last t, wall clock at t = 0, problems so far."""
+    """End of another engine's journal: last t, wall clock at t = 0 in ms, number of problems so
+    far.
+    """
 
     t: float
     zero_ms: float
@@ -103,13 +106,13 @@ class Journal:
         return round(time.monotonic() - self._start, 4)
 
     def problems_on(self, hosts: Iterable[str]) -> int:
-        """Return how many problems of these hosts this engine has journalled."""
+        """Return the number of problems of these hosts that this engine has journalled."""
         return sum(self._problems_on[host] for host in hosts)
 
     def append(self, event: E) -> E:
-        """Stamp an event, write its line in one piece, and return it.
+        """Stamp an event, write its line in one piece, and return the event.
 
-        Never raises for the disk: see `failed`.
+        Disk errors do not raise; they set `failed`.
         """
         event.t = self.now
         if isinstance(event, HostProblem):
@@ -133,7 +136,9 @@ class Journal:
             self.fail(error)
 
     def fail(self, error: OSError) -> None:
-        """The disk refuses journal or raw files: say so once, with what was held back for it."""
+        """Report once that journal or raw files cannot be written, using the reserved disk
+        space.
+        """
         if self.failed:
             return
         self.failed = f"{self.run_dir}: {error.strerror or error}"
@@ -148,7 +153,7 @@ class Journal:
             (self.run_dir / RESERVE_FILE).unlink()
 
     def sync(self) -> None:
-        """Have a thread put on the disk what is only in the page cache so far."""
+        """Tell the thread to sync data that is only in the page cache so far."""
         if self._syncing is not None and not self._syncing.done():
             return  # a slow disk is not asked twice
         self._synced = self.now
@@ -162,7 +167,7 @@ class Journal:
             self.fail(error)
 
     async def settled(self) -> None:
-        """Wait until everything so far, raw files that were kept too, would survive a power cut."""
+        """Wait until everything written so far, including raw files, would survive a power cut."""
         if self._syncing is not None:  # it may have begun before the newest event
             await asyncio.wait([asyncio.wrap_future(self._syncing)])
         self.sync()
@@ -171,7 +176,7 @@ class Journal:
         self._hear_of_sync()
 
     def close(self) -> None:
-        """Sync and close."""
+        """Sync and close the journal."""
         self._thread.shutdown()
         self._hear_of_sync()
         self._write()
@@ -182,7 +187,7 @@ class Journal:
 
 
 def _reserve(path: Path) -> None:
-    """Reserve room on the disk for the last events; without it the run begins all the same."""
+    """Reserve disk space for the last events; failure to do so does not stop the run."""
     with suppress(OSError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
         os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
 
@@ -201,8 +206,8 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
     """Append to the journal of a run without an engine; times count from the start of the run.
 
-    An incomplete last line is removed. Raises BenchtuiError if the journal is missing, or does not
-    say when the run started.
+    An incomplete last line is removed. Raises BenchtuiError if the journal is missing or does not
+    contain the start time.
     """
     path = run_dir / JOURNAL_FILE
     try:

@@ -1,1 +1,1 @@
-"""Check a run, name its bottleneck."""
+"""Check a run, give a verdict, and find the bottleneck."""

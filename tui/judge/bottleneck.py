@@ -1,5 +1,5 @@
-"""The bottleneck of a step: the first saturated resource the run has evidence for, from the clients
-outwards.
+"""Bottleneck of a step: the first saturated resource with evidence, from the clients towards the
+storage.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ IDLE = 0.5  # of the workers' time: they wait for something other than I/O
 
 
 def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
-    """Return what limits a step; None if nothing was measured or the hosts have no telemetry."""
+    """Return the bottleneck of a step; None if nothing was measured or the hosts have no
+    telemetry.
+    """
     from tui.model.step_record import BottleneckRecord
 
     try:
@@ -100,14 +102,15 @@ def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
 
 
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the I/O limit of its control group that a host's load reached; may be empty."""
+    """Return the control group's I/O limit that a host's load reached; empty if none."""
     found = reached_io_limit(at, record_of(at.run, host.host))
     return f"its control group allows {found[0].text}" if found is not None else ""
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the device that limits a host's I/O: always busy, with a queue, and most of the
-    latency."""
+    """Return the device that limits a host's I/O: always busy, with a queue, and causing most of
+    the latency.
+    """
     for name, place in host.devices.items():
         busy, queue = (
             host.mean_of(f"dev.{name}.busy") or 0.0,
@@ -146,10 +149,12 @@ def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
-    """Yield process groups whose every process uses a core, and the host itself if it is busy.
+    """Yield process groups in which every process uses a whole core, and the host itself if it is
+    busy.
 
-    A process that uses more than one core has threads; whether such a group is saturated is
-    unknown."""
+    A process that uses more than one core has several threads; whether these are saturated is
+    unknown.
+    """
     groups = [
         name.subject
         for name in map(parse_column, host.names)
@@ -185,7 +190,7 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _thinks(step: Step) -> bool:
-    """Tell whether workers also wait for something other than I/O, such as think time."""
+    """Return whether workers also wait for something other than I/O, such as think time."""
     together = len({job.wave for job in step.jobs}) == 1
     return together and all(
         job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs

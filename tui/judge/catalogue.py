@@ -1,4 +1,6 @@
-"""All checks, in the order in which findings are shown, and the resulting verdict."""
+"""All checks in the order in which findings are shown, and the verdict that follows from
+findings.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ BY_ID = {check.id: check for check in CHECKS}
 
 
 class Examination(Struct, frozen=True):
-    """The result of all checks: findings, IDs of checks that ran, and why others had no data."""
+    """Result of all checks: findings, names of checks that ran, and reasons why others had no
+    data.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -70,7 +74,7 @@ class Examination(Struct, frozen=True):
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
-    """Run every check that has evidence. For a running run, leaves out checks that need its end."""
+    """Run every check that has evidence; with `running`, skip checks that need a finished run."""
     outcome = Examination()
     for check in CHECKS:
         if running and not check.live:
@@ -88,9 +92,10 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
 def verdict_of(
     state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
 ) -> Verdict | None:
-    """Return the verdict; None if nothing was measured that counts, such as a fill only.
+    """Return the verdict; None if no step that counts was measured, such as fills only.
 
-    Only a complete run is valid; a running one can only be invalid."""
+    Only a complete run is valid; a running one can only be invalid.
+    """
     if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None
     severities = {finding.severity for finding in findings}

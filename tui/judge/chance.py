@@ -1,4 +1,4 @@
-"""How far counts may be off by chance: of I/Os that arrive at random times, or differ in size."""
+"""Random variation of counts: I/Os that arrive at random times, or have random sizes."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ SPREAD_OF_SEVERAL = 2.5
 
 
 class Chance(NamedTuple):
-    """What may leave seconds without I/O: random arrivals, and bytes of mixed sizes in flight."""
+    """Chance causes of seconds without I/O: Poisson arrivals, and bytes in flight of mixed I/O
+    sizes.
+    """
 
     poisson: bool = False
     flying_bytes: float = 0.0
 
 
 def chance_of(jobs: Sequence[JobLoad]) -> Chance:
-    """Return what may leave seconds of a load without I/O."""
+    """Return the chance causes of seconds without I/O in this load."""
     sizes = [max((p.high for each in job.blocks.values() for p in each), default=0) for job in jobs]
     flying = sum(job.held * size for job, size in zip(jobs, sizes, strict=True))
     return Chance(any(job.poisson for job in jobs), float(flying))
 
 
 def drawn(jobs: Sequence[JobLoad], ios: float, name: str) -> float:
-    """Return how many of the I/Os of a host were drawn independently, at least 1.
+    """Return how many I/Os of a host were drawn independently, at least 1.
 
-    A job that draws the same again with each pass over its files has no more draws than I/Os in a
-    pass; its deviation does not fall with its runtime.
+    A job that repeats its draws in each pass over its files has only as many draws as I/Os in a
+    pass; more runtime does not reduce its deviation.
     """
     passes = [
         job.workers * job.redrawn_bytes / max(_mean_size(job, name), 1.0)
@@ -57,10 +59,10 @@ def _mean_size(job: JobLoad, name: str) -> float:
 
 
 def dispersion(jobs: Sequence[JobLoad], name: str = "") -> float:
-    """Return the variance of a count in counts; 0: it does not vary by chance.
+    """Return the variance of a count, in multiples of the count; 0 if it does not vary by chance.
 
-    Poisson arrivals: 1. A load of split sizes that moves as many bytes: the square of the sizes'
-    deviation by their mean. `name`: of one direction.
+    Poisson arrivals: 1. A load of split sizes that moves a given number of bytes: the squared ratio
+    of the sizes' deviation to their mean. `name`: one direction only.
     """
     return max((_of_job(job, name) for job in jobs), default=0.0)
 
@@ -72,7 +74,7 @@ def _of_job(job: JobLoad, name: str) -> float:
 
 
 def _of_sizes(job: JobLoad, name: str) -> float:
-    """Return the square of the relative deviation; of a range of sizes the most that it has."""
+    """Return the squared relative deviation of I/O sizes; for a range of sizes, its maximum."""
     parts = job.blocks.get(name, ())
     sizes = [size for part in parts for size in (part.low, part.high)]
     known = all(part.share for part in parts)
@@ -83,14 +85,14 @@ def _of_sizes(job: JobLoad, name: str) -> float:
 
 
 def steady_limits(values: Sequence[float], jobs: Sequence[JobLoad]) -> tuple[float, float]:
-    """Return the range and the slope that five windows of a steady load may have.
+    """Return the range and slope up to which five windows count as steady.
 
-    `values`: I/Os of each second of all windows.
+    `values`: I/Os per second, over all windows.
     """
     off = deviation(fmean(values) * (len(values) // ROUNDS), dispersion(jobs))
     return max(RANGE, RANGE_OF_FIVE * off), max(SLOPE, SLOPE_OF_FIVE * off)
 
 
 def deviation(count: float, varies: float) -> float:
-    """Return the deviation of a count, as a share of it."""
+    """Return the standard deviation of a count, relative to the count."""
     return sqrt(varies / count) if count > 0 else 0.0

@@ -1,4 +1,6 @@
-"""A check: one function over the evidence of a run, with its threshold, meaning and advice."""
+"""Definition of a check: a function on the evidence of a run, with threshold, meaning and
+advice.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 Severity = Literal["info", "warning", "error"]
 When = Literal["live", "ended", "files"]
-"""When a check runs: during and after a run; after it only; as live, for loads on files only."""
+"""When a check runs: during and after a run; only after it; or as live, but not for loads on
+objects.
+"""
 __all__ = [
     "Check",
     "CheckResult",
@@ -36,7 +40,9 @@ __all__ = [
 
 
 class CheckResult(Struct, frozen=True):
-    """One result of a check. `scope` is what it is about besides the step: hosts, direction, ..."""
+    """One result of a check. `scope` says what it applies to within the step: hosts, direction,
+    ...
+    """
 
     severity: Severity
     message: str
@@ -46,11 +52,12 @@ class CheckResult(Struct, frozen=True):
 
 
 class RunEvidence(Struct, frozen=True):
-    """Everything a run left, from its record.
+    """Evidence of a run, from its record.
 
-    `from_begin`: series contain the first second of their steps. `rounding`: the share by which
-    printed figures may be off. `foreign`: an imported run, whose plan describes the load only, not
-    what benchtui adds (seeds)."""
+    `from_begin`: series include the first second of their steps. `rounding`: relative error of
+    printed figures. `foreign`: an imported run, whose plan describes the load but not what benchtui
+    adds (seeds).
+    """
 
     plan: Plan
     hosts: Sequence[HostRecord]
@@ -63,24 +70,24 @@ class RunEvidence(Struct, frozen=True):
     kept: dict[int, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def limit(self, name: str) -> float:
-        """Return a threshold as the profile has it."""
+        """Return a threshold, as set by the profile or by default."""
         return self.plan.thresholds.get(name, default(name))
 
 
 class StepEvidence(Struct, frozen=True):
-    """The evidence of one step."""
+    """Evidence of one step."""
 
     run: RunEvidence
     step: Step
     record: StepRecord
 
     def limit(self, name: str) -> float:
-        """Return a threshold as the profile has it."""
+        """Return a threshold, as set by the profile or by default."""
         return self.run.limit(name)
 
     @property
     def beside(self) -> list[StepEvidence]:
-        """The steps that ran at the same time on other hosts."""
+        """Steps that ran at the same time on other hosts."""
         others = [
             (step, record)
             for step, record in _pairs(self.run)
@@ -99,9 +106,10 @@ T = TypeVar("T", Look, LookAtStep)
 
 
 class Check(Struct, frozen=True):
-    """One check.
+    """A check.
 
-    `means` is the docstring of its function: why the finding matters."""
+    `means` is the docstring of its function, shown to users: why the finding matters.
+    """
 
     id: str
     title: str
@@ -115,16 +123,18 @@ class Check(Struct, frozen=True):
 
     @property
     def live(self) -> bool:
-        """Whether it also runs during a run."""
+        """Whether the check also runs during a run."""
         return self.when != "ended"
 
     @property
     def of_files(self) -> bool:
-        """Whether it is about files, devices or page caches: a load on objects has none."""
+        """Whether the check is about files, devices or page caches, which loads on objects do not
+        use.
+        """
         return self.when == "files"
 
     def look(self, evidence: RunEvidence) -> list[Finding]:
-        """Return the results for a run. Raises UnknownError without evidence."""
+        """Return the findings for a run. Raises UnknownError without evidence."""
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
@@ -148,10 +158,7 @@ class Check(Struct, frozen=True):
         ]
 
     def look_at(self, at: StepEvidence) -> list[Finding]:
-        """Return what it finds in one step.
-
-        Raises UnknownError when there was no evidence.
-        """
+        """Return the findings for one step. Raises UnknownError without evidence."""
         if not _counts(at.record):
             raise UnknownError("nothing was measured")
         return [self._finding(found, _steps([at.record.index])) for found in self._look_at(at)]
@@ -175,7 +182,7 @@ class Check(Struct, frozen=True):
 
 
 def writers_of(at: StepEvidence) -> list[JobLoad]:
-    """Return the jobs whose written data stays. Raises UnknownError if there is none."""
+    """Return the jobs that write persistent data. Raises UnknownError if there are none."""
     writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
     if not writers:
         raise UnknownError(Moot.WRITES)
@@ -183,21 +190,23 @@ def writers_of(at: StepEvidence) -> list[JobLoad]:
 
 
 def on_objects(step: Step) -> bool:
-    """Tell whether a step works only on objects of a store."""
+    """Return whether a step uses only objects in a store."""
     return bool(step.jobs) and all(job.objects for job in step.jobs)
 
 
 def _counts(record: StepRecord) -> bool:
-    """Tell whether a step was run and counts; warm-ups do not."""
+    """Return whether a step ran and counts; warm-ups do not."""
     return record.state not in ("missing", "skipped") and not record.warmup
 
 
 def _keyed(
     found: Iterable[CheckResult], *, by_kind: bool
 ) -> Iterable[tuple[tuple[object, ...], CheckResult]]:
-    """Yield the results of a step with the key that equal results of other steps share.
+    """Yield the results of a step with a key that is equal for the same result in other steps.
 
-    `by_kind`: points of a search differ on purpose, so the key is only check and direction."""
+    `by_kind`: use only severity, threshold and direction, because points of a search differ on
+    purpose.
+    """
     count: dict[tuple[object, ...], int] = {}
     for each in found:
         if not by_kind:
@@ -209,7 +218,7 @@ def _keyed(
 
 
 def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
-    """Return one result for equal ones of several steps: the worst, with the hosts of all."""
+    """Merge equal results of several steps into one: the worst, with the hosts of all."""
     each = [one for _, one in found]
     if all(one.message == each[0].message for one in each):
         return each[0]
@@ -222,13 +231,13 @@ def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
 
 
 def _how_far(found: CheckResult) -> float:
-    """Return how far a figure is beyond its threshold; 0 if it is not a number."""
+    """Return by how much a figure exceeds its threshold; 0 if it is not a number."""
     numbers = [each for each in (found.measured, found.threshold) if isinstance(each, int | float)]
     return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else 0.0
 
 
 def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
-    """Return the steps of a finding: equal results of many steps are one finding."""
+    """Return the steps of a finding as its scope; equal results of many steps are one finding."""
     return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
 
 
@@ -241,7 +250,7 @@ def run_check(
     source: str,
     when: When = "live",
 ) -> Callable[[Look], Check]:
-    """Make a check of a function that examines a run."""
+    """Return a decorator that makes a check of a function on a run."""
     told = (name, title, rule)
     return lambda look: Check(
         *told,
@@ -262,7 +271,7 @@ def step_check(
     source: str,
     when: When = "live",
 ) -> Callable[[LookAtStep], Check]:
-    """Make a check of a function that examines one step; it runs for every step."""
+    """Return a decorator that makes a check of a function on one step; it runs for every step."""
     told = (name, title, rule)
     return lambda look: Check(
         *told,

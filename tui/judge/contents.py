@@ -1,4 +1,4 @@
-"""Checks of the content of files: can what is read or written be stored as less."""
+"""Checks of file contents: could the data read or written have been compressed or deduplicated."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     ),
 )
 def reducible(at: StepEvidence) -> Iterator[CheckResult]:
-    """An array that compresses stores zeros for free: it never had to write what the figure
-    claims.
+    """An array that compresses or deduplicates stores less than the load writes: the figure
+    overstates what reached the media.
     """
     said = list(dict.fromkeys(job.reducible for job in writers_of(at) if job.reducible))
     if said:
@@ -86,7 +86,7 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _reduced(at: StepEvidence, host: str, row: Content) -> str:
-    """Return how the sampled data can be reduced; empty if it is as good as random."""
+    """Return how the sampled data can be reduced; empty if it looks random."""
     data = row.blocks - row.zero
     if row.kind == "read" and row.zero > data and not _has_holes(at, host):
         return f"{row.zero} of {row.blocks} blocks are zeros"
@@ -100,7 +100,7 @@ def _reduced(at: StepEvidence, host: str, row: Content) -> str:
 
 
 def _has_holes(at: StepEvidence, host: str) -> bool:
-    """Tell whether zeros are unwritten blocks, which have a check of their own."""
+    """Return whether zeros come from unwritten blocks, which another check reports."""
     facts = next((each.facts for each in at.run.hosts if each.name == host), {})
     known = [row for row in rows(facts, Written) if row.step == at.step.index]
     return any(

@@ -1,4 +1,4 @@
-"""Checks of the data that the load touches: preconditioning, working set, caches, offsets."""
+"""Checks of the data under load: preconditioning, working set, caches, offsets."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     when="files",
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Files that fit into a host's memory are read from there, and writes end there: the figure is
-    the memory's.
+    """Files that fit into a host's memory are served from there: the run measured memory, not
+    storage.
     """
     if not at.step.jobs:
         raise UnknownError("the parameters of the jobs are not known")
@@ -230,7 +230,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
-    """Return the hot sets of hosts with a skewed access pattern."""
+    """Return, by host, the hot set of loads with a skewed access pattern."""
     if not any(job.skew for job in at.step.jobs):
         return {}
     try:
@@ -240,7 +240,9 @@ def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def memory_of(host: HostRecord) -> float | None:
-    """Return the memory available to the host's load: the host's, or less in a control group."""
+    """Return the bytes of memory available to a host's load: the host's, or the limit of its
+    control group.
+    """
     usable = number_of(host.facts, "mem_usable_bytes")
     return usable if usable is not None else number_of(host.facts, "mem_bytes")
 
@@ -256,7 +258,7 @@ def memory_of(host: HostRecord) -> float | None:
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
 def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
-    """Data that an earlier step left in memory is read from there."""
+    """Data that an earlier step left in the page cache is read from memory, not from storage."""
     if at.run.plan.drop_caches_before(at.step) == "no":
         raise UnknownError(Moot.DROPPED)
     failed = {
@@ -285,8 +287,9 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     when="files",
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Hosts that write the same file wait for each other's locks; hosts that read it profit from
-    each other's cache."""
+    """Hosts that write the same file wait for each other's locks; hosts that read it benefit from
+    each other's cache.
+    """
     named = same_files({host.name: host.facts for host in evidence.hosts})
     if len(evidence.hosts) < 2 and not named:
         raise UnknownError(Moot.SHARED)
@@ -352,7 +355,7 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _share_a_device(at: StepEvidence) -> bool:
-    """Tell whether two hosts use the same block device: same disk names, or one machine."""
+    """Return whether two hosts use the same block device: equal disk ids, or one machine."""
     seen: set[str] = set()
     facts = {host.name: host.facts for host in at.run.hosts}
     for task in at.step.tasks:

@@ -1,4 +1,4 @@
-"""Checks of durability: is what was written flushed, and do flushes reach a device."""
+"""Checks of durability: were writes flushed, and did the flushes reach a device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DURABLE = ("cache-off", "cache-protected")
 
 
 def durable_by_word(evidence: RunEvidence) -> str:
-    """Return the attested condition by which writes survive a power cut; may be empty."""
+    """Return the attested condition under which writes survive a power cut; empty if none."""
     return next(
         (each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"),
         "",

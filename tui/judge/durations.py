@@ -1,4 +1,4 @@
-"""Checks of time: how long each host, and each job of a host, ran compared with the others."""
+"""Checks of durations: how long hosts, and the jobs of a host, ran compared with each other."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
 def _apart(
     timing: TimingRecord, ran_s: dict[str, float], longest_s: float
 ) -> Iterator[CheckResult]:
-    """Yield hosts of a size-bound load that ran together for only a part of the time."""
+    """Yield hosts of a size-bound load that ran together for only part of the time."""
     together_s = timing.window.length_s if timing.window is not None else 0.0
     if longest_s <= 0 or together_s >= TOGETHER * longest_s:
         return
@@ -193,8 +193,7 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:
-    """Return begin and end of a step's measurement: of its hosts, or of the program over all of
-    them."""
+    """Return start and end of a step's measurement, from its hosts or from the MPI program."""
     if at.record.timing is not None and at.record.timing.hosts:
         spans = at.record.timing.hosts.values()
         return min(span.start_s for span in spans), max(span.end_s for span in spans)

@@ -1,4 +1,4 @@
-"""Checks of hosts against each other: stragglers, fairness, latency, start and end skew, gaps."""
+"""Checks that compare hosts: stragglers, fairness, latency, start and end skew, gaps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import MetadataRecord, StepRecord, TimingRecord
 
 Rates = Sequence[float | None]
-"""A value a second; None: unknown."""
+"""One value per second; None if unknown."""
 STRAGGLER = default("straggler.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer a median means little
 TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
@@ -94,7 +94,9 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
 
 
 def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckResult]:
-    """Compare the times of hosts whose ranks all move the same: the slowest ends a phase."""
+    """Yield hosts whose slowest rank takes too long; all ranks move the same, and the slowest ends
+    a phase.
+    """
     known = {
         name: each.host_seconds
         for name, each in metadata.operations.items()
@@ -121,7 +123,7 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
-    """Return IOPS by host, where known."""
+    """Return known IOPS by host."""
     rates = {
         host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs
     }
@@ -135,7 +137,7 @@ def jain(rates: Mapping[str, float]) -> float:
 
 
 def unfairness(rates: Mapping[str, float], counted: str = "IOPS", chance: float = 0.0) -> str:
-    """Return how far the hosts are apart; empty when they do about the same, or by chance."""
+    """Return how far hosts are apart; empty if their rates are similar or differ by chance."""
     mean = fmean(rates.values())
     spread = pstdev(rates.values()) / mean if mean else 0.0
     if spread <= max(SPREAD, chance) and (spread <= chance or jain(rates) >= FAIR):
@@ -225,7 +227,9 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
-    """Return hosts that started later than the allowed skew, and by how much, latest first."""
+    """Return hosts that started later than the allowed skew, with their delay in seconds, latest
+    first.
+    """
     first = min(host.start_s for host in timing.hosts.values())
     behind = {name: host.start_s - first for name, host in timing.hosts.items()}
     late = {name: delay for name, delay in behind.items() if delay > allowed_s}
@@ -312,9 +316,7 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
-    """If a host is missing for part of the time, the total is of a changing number of
-    hosts.
-    """
+    """If a host is lost part-way, the total covers a changing number of hosts."""
     if not at.record.coverage:
         raise UnknownError("no samples of the hosts")
     if at.record.coverage_text:
@@ -380,7 +382,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """A host did almost no I/O for seconds: it was frozen, or its storage did not answer.
 
-    The last seconds of a load that is bound by size are left out: its jobs end one after the other.
+    The last seconds of a size-bound load are excluded: its jobs end one after the other.
     """
     series = at.record.series
     if series is None:
@@ -408,15 +410,15 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
-    """Return when several hosts stalled together; empty if not all did, or at different times."""
+    """Return when several hosts stalled together; empty unless all of them did at the same time."""
     when, *other = set(spans.values())
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
 def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
-    """Return the seconds of little I/O, both by operations and by bytes.
+    """Return the seconds with little I/O, both by operations and by bytes.
 
-    A job that goes on to larger blocks does fewer operations, and does not stand still.
+    A job that switches to larger blocks does fewer operations, but does not stall.
     """
     return stalled_seconds(
         [each.iops for each in columns],
@@ -427,7 +429,7 @@ def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) ->
 
 
 def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
-    """Return the columns of each host that add up to its I/O."""
+    """Return, by host, the columns that count towards its total I/O."""
     found: dict[str, list[SeriesColumns]] = {}
     for column in series.columns:
         if column.host is not None:
@@ -440,10 +442,9 @@ def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
 def stalled_seconds(
     ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool, chance: Chance
 ) -> list[int]:
-    """Return the places at which the sum of some columns, a value a second, is far below its usual
-    value.
+    """Return the indices of seconds in which the sum of the columns is far below its usual value.
 
-    What is far below by chance is left out.
+    Excludes seconds that are low by chance.
     """
     if _is_even(ios):
         return []
@@ -465,27 +466,29 @@ def stalled_seconds(
 
 
 def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
-    """Tell whether so few I/Os in these seconds may be chance."""
+    """Return whether chance explains the low number of I/Os in these seconds."""
     usual, did = _usual_and_done(columns, row)
     return chance.poisson and did > usual - SIGMAS * sqrt(usual)
 
 
 def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
-    """Tell whether the bytes missing in these seconds may be those of the I/Os in flight."""
+    """Return whether the bytes missing in these seconds may be those of I/Os in flight."""
     usual, did = _usual_and_done(columns, row)
     return usual - did <= chance.flying_bytes
 
 
 def _usual_and_done(columns: Sequence[Rates], row: Sequence[int]) -> tuple[float, float]:
-    """Return what is usual in so many seconds, and what was done in these."""
+    """Return the usual amount for this many seconds, and the amount done in these seconds."""
     sums = _sums(columns)
     known = [value for value in sums if value is not None]
     return len(row) * fmean(known), sum(sums[second] or 0.0 for second in row)
 
 
 def _is_even(columns: Sequence[Rates]) -> bool:
-    """Tell at a glance that no sum of columns is far below the others: the lowest values together
-    are not.
+    """Return whether the columns are clearly even: even the sum of their minima is not far below
+    that of their maxima.
+
+    A quick test; False is not conclusive.
     """
     if not all(columns) or any(None in column for column in columns):
         return False
@@ -494,9 +497,8 @@ def _is_even(columns: Sequence[Rates]) -> bool:
 
 
 def _low(columns: Sequence[Rates]) -> list[bool]:
-    """Return for each second whether the sum of columns is far below its usual value.
-
-    An unknown second is not.
+    """Return, for each second, whether the sum of the columns is far below its usual value; False
+    if unknown.
     """
     sums = _sums(columns)
     known = sorted(value for value in sums if value is not None)
@@ -511,7 +513,7 @@ def _low(columns: Sequence[Rates]) -> list[bool]:
 
 
 def _sums(columns: Sequence[Rates]) -> Sequence[float | None]:
-    """Return the sum of some columns by second; None: nothing is known of it."""
+    """Return the sum of the columns for each second; None if unknown."""
     if len(columns) == 1:
         return columns[0]
     if not any(None in column for column in columns):

@@ -1,4 +1,6 @@
-"""Checks of the hot set of random I/O: a few blocks accessed repeatedly are served by a cache."""
+"""Checks of the hot set of random I/O: a few blocks that are accessed again and again are served by
+caches.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ DRIVE, ARRAY = default("hot-set.drive"), default("hot-set.array")
 
 
 class HotSet(Struct, frozen=True):
-    """Bytes that HOT of the I/Os go to, bytes of all I/Os, and bytes of the files.
+    """Bytes that receive the share HOT of the I/Os, bytes touched, bytes of the files, and bytes
+    moved.
 
-    `text`: the skew."""
+    `text`: the skew.
+    """
 
     hot_bytes: float
     touched_bytes: float
@@ -39,7 +43,7 @@ class HotSet(Struct, frozen=True):
 
     @property
     def times(self) -> float:
-        """How often a touched block is accessed."""
+        """Mean number of accesses per touched block."""
         return self.moved_bytes / self.touched_bytes if self.touched_bytes else 0.0
 
 
@@ -118,7 +122,7 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
-    """Return the sum of several, at most the size of the files; 0: unknown."""
+    """Return the sum of several hot sets, limited to the size of the files (0: unknown)."""
     most = room or float("inf")
     hot, seen, whole = (
         min(sum(each), most)
@@ -134,7 +138,7 @@ def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
 
 
 def _room(at: StepEvidence) -> float:
-    """Return the bytes of all files; shared files count once."""
+    """Return the total bytes of all files, with shared files counted once; 0 if unknown."""
     sharing = {
         host
         for each in at.run.hosts
@@ -148,7 +152,7 @@ def _room(at: StepEvidence) -> float:
 
 
 def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
-    """Return what the workers of a job touch; None if its I/Os were not counted."""
+    """Return the hot set of a job's workers; None if its I/Os were not counted."""
     counted = _counted(at, task.host, job)
     ios, moved = (
         sum(each.ios for each in counted.values()),
@@ -182,7 +186,7 @@ def _counted(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, Directio
 
 
 def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
-    """Return blocks by how often they are accessed."""
+    """Return groups of blocks by access frequency."""
     if skew is None:
         return touched.even(blocks)
     if skew.kind == "zipf":
@@ -197,7 +201,7 @@ def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
 
 
 def _memory_of_servers(at: StepEvidence) -> float:
-    """Return the memory of the observed storage nodes; 0: unknown."""
+    """Return the total memory of the observed storage nodes in bytes; 0 if unknown."""
     nodes = at.run.seen.state.server_facts.values()
     return sum(number_of(facts, "mem_bytes") or 0.0 for facts in nodes)
 

@@ -1,8 +1,9 @@
-"""Identities: arithmetic relations between the figures of any result.
+"""Identities: arithmetic relations that hold between the figures of any result.
 
-A violation means that a figure was changed, misread, or belongs to another load. Slack comes from
-how figures are printed (digits, buckets, whole milliseconds) and from what a load may legitimately
-do at its edges; it is derived where it is computed."""
+A violation means that a figure was changed, misread, or belongs to another load. Tolerances come
+from how figures are printed (digits, buckets, whole milliseconds) and from legitimate effects at
+the edges of a load; they are derived where they are computed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ RateText = Callable[[float | None], str]
 class Counted(Struct, frozen=True):
     """One direction of a host, or of one of its jobs, as counted by the load generator.
 
-    `loads` are its jobs; `failed`: the counts may include I/Os that ended in an error."""
+    `loads` are the jobs counted; `failed`: counts may include I/Os that ended in an error.
+    """
 
     host: str
     job: str
@@ -52,13 +54,13 @@ class Counted(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """Return its name: ``h1, job log, read``."""
+        """Return the name for messages: ``h1, job log, read``."""
         return ", ".join(
             part for part in (self.host, self.job and f"job {self.job}", self.name) if part
         )
 
     def error(self, what: str, measured: float | None, expected: float | None) -> CheckResult:
-        """Return the finding of a violated identity."""
+        """Return the finding for a violated identity."""
         scope: dict[str, Scalar] = {"hosts": self.host, "direction": self.name}
         if self.job:
             scope["job"] = self.job
@@ -67,8 +69,9 @@ class Counted(Struct, frozen=True):
         )
 
     def slack(self, *names: str) -> float:
-        """Return the share by which printed figures may be off: half a unit of the last digit of
-        each."""
+        """Return the relative error of printed figures: half a unit of the last digit of each,
+        added up.
+        """
         return sum(PRINTED for name in names if name in self.figures.rounded)
 
 
@@ -79,8 +82,8 @@ def _digits(value: float | None) -> float | None:
 def counted(at: StepEvidence) -> list[Counted]:
     """Return every direction of every host and job of a complete step.
 
-    Published figures are not looked at: each was rounded by hand, to digits of its own. What a tool
-    that was killed printed last may be torn: its counters are then of different moments.
+    Excludes published figures, which were rounded by hand, and the last output of a killed tool,
+    whose counters may be from different moments.
     """
     told, kept = at.run.seen.state.at_step(at.step.index).results, at.run.kept
     source = (at.step, told)
@@ -118,7 +121,9 @@ def _of_dirs(
 
 
 def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
-    """Return the jobs of a direction; for reads and writes counted together, those of either."""
+    """Return the jobs that do I/O in a direction; for reads and writes counted together, jobs of
+    either.
+    """
     return [load for load in loads if name in load.directions or name in (MIXED, BOTH)]
 
 
@@ -172,10 +177,11 @@ def _iops(value: float | None) -> str:
 def _other_rate(
     at: StepEvidence, each: Counted, count: int, rate: float, names: tuple[str, str]
 ) -> float | None:
-    """Return the rate computed from a count if it differs from the printed one.
+    """Return the rate computed from a count if it contradicts the printed one; else None.
 
     Rates of parallel jobs are added up, each over its own time, so the sum lies between the count
-    over the longest and over the shortest time."""
+    over the longest and over the shortest time.
+    """
     seconds = each.figures.runtime_s or MILLISECOND_S
     slack = max(COUNTED, MILLISECOND_S / seconds) + each.slack(*names) + at.run.rounding
     least, most = count / seconds, count / (each.figures.shortest_s or seconds)
@@ -202,7 +208,7 @@ def _other_rate(
     when="ended",
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """The bandwidth does not match the block size reported with it: they are from different
+    """The bandwidth does not match the block size reported with it: the two are from different
     loads.
     """
     looked = False
@@ -235,9 +241,10 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
-    """Tell whether jobs that only read have written.
+    """Return whether jobs that only read have written.
 
-    The reverse is legitimate: writers may verify."""
+    The reverse is legitimate, because writers may verify.
+    """
     jobs = at.step.jobs or []
     return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {
         ("read", True)
@@ -245,7 +252,7 @@ def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
 
 
 def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
-    """Return the range of the mean I/O size; None if unknown."""
+    """Return the possible range of the mean I/O size in bytes; None if unknown."""
     loads = each.loads
     if (
         not loads
@@ -273,12 +280,13 @@ def _names(load: JobLoad, name: str) -> Sequence[str]:
 
 
 def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple[float, float]:
-    """Return the least and the largest mean size of a job's I/Os in one direction.
+    """Return the smallest and largest possible mean I/O size of a job in one direction, in bytes.
 
     Split sizes are drawn at random for each I/O: the mean of n draws has a standard error of their
-    deviation by the root of n. A block that does not fit before the end of a file is cut to the
-    smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
-    I/Os. If every random block is used once, I/Os are cut to what is left between used ones."""
+    deviation divided by the root of n. A block that does not fit before the end of a file is cut to
+    the smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
+    I/Os. If every random block is used once, I/Os are cut to the gap between used blocks.
+    """
     parts = load.blocks.get(name)
     if not parts:
         whole = float(load.block_bytes or 0)
@@ -312,9 +320,10 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     when="ended",
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that is held to a rate cannot exceed it.
+    """A load that is limited to a rate cannot exceed it.
 
-    If it does, another load was running, or another result is shown."""
+    If it does, a different load was running, or the figure is from another result.
+    """
     found = [
         (each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)
     ]
@@ -331,8 +340,7 @@ def _largest(load: JobLoad) -> int:
 
 
 def _offered(each: Counted) -> tuple[float, float]:
-    """Return I/Os and bytes per second offered to one host; 0 unless each of its jobs has a
-    rate."""
+    """Return I/Os and bytes per second offered to one host; 0 unless every job has a rate."""
     ios = [
         sum(load.rate_iops.get(name, 0.0) for name in _names(load, each.name))
         for load in each.loads
@@ -352,11 +360,13 @@ def _above(
     unit: float,
     text: RateText,
 ) -> Iterator[CheckResult]:
-    """Yield a rate above the offered one by more than one I/O in flight each and chance.
+    """Yield a rate that exceeds the offered one by more than chance and one I/O in flight per
+    worker.
 
     A load that fell behind in its ramp catches up afterwards, so a ramp may add all of its time.
     Poisson arrivals in T seconds have a deviation of the root of their independent number; fio
-    draws them for each worker."""
+    draws them for each worker.
+    """
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
         return  # a job that gives up reports a shorter time than it ran
@@ -388,7 +398,7 @@ def _above(
 def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     """No more I/Os can be in flight than the load generator has slots for.
 
-    Anything above was not measured.
+    A higher figure cannot have been measured.
     """
     if not at.step.jobs:
         raise UnknownError("the queue depth of the jobs is unknown")
@@ -406,10 +416,11 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
 def _above_depth(
     at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobLoad]
 ) -> Iterator[CheckResult]:
-    """Yield more I/Os in flight than slots.
+    """Yield directions with more I/Os in flight than slots.
 
-    The waits of all I/Os together fit into slots x time, where an I/O sent before the begin (in a
-    ramp) adds its whole wait, once for each slot."""
+    The latencies of all I/Os add up to at most slots x time, plus, for each slot, one I/O that was
+    sent before the start (in a ramp).
+    """
     waves = [
         sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
     ]
@@ -431,7 +442,7 @@ def _above_depth(
 
 
 def whole_latency(each: Counted) -> Latency | None:
-    """Return the latency from submission to completion, if known."""
+    """Return the latency from submission to completion; None if unknown."""
     return each.figures.lat or each.figures.clat
 
 
@@ -484,8 +495,9 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     """Yield a total latency that is not the sum of its parts, if all three cover the same I/Os.
 
-    A synchronous engine has no submission of its own: its total may be longer, never shorter. Nor
-    is any I/O complete before the part of it that is counted."""
+    A synchronous engine has no separate submission: its total may be longer, never shorter. No I/O
+    completes faster than any counted part of it.
+    """
     slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
     if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
         return
@@ -504,8 +516,9 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
-    """Yield a mismatch of I/Os and latencies: each I/O has one, except those in flight at begin and
-    end."""
+    """Yield a number of I/Os that differs from that of latencies, by more than I/Os in flight at
+    start and end.
+    """
     latency = whole_latency(each)
     if (
         latency is None

@@ -1,5 +1,6 @@
-"""Checks of foreign traffic: on the load's devices, its NFS mount and the storage nodes, while it
-measures."""
+"""Checks of foreign traffic during the measurement, on the load's devices, NFS mount and storage
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +76,9 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _machines(at: StepEvidence) -> list[list[HostTelemetryRecord]]:
-    """Return the clients by machine: the devices of one carry the load of all its names."""
+    """Return the clients grouped by machine: several host names of one machine share its
+    devices.
+    """
     found: dict[str, list[HostTelemetryRecord]] = {}
     for host in clients_of(at):
         found.setdefault(_machine(at, host), []).append(host)
@@ -90,7 +93,7 @@ def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
 def _loads_on(
     at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
 ) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
-    """Return this run's loads on a machine: hosts of this step and of concurrent ones."""
+    """Return the loads of this run on a machine, including those of concurrent steps."""
     machine = _machine(at, hosts[0])
     beside = [
         (other, host)
@@ -102,7 +105,9 @@ def _loads_on(
 
 
 def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
-    """Return foreign traffic by machine name, in words, and the largest share; empty: unknown."""
+    """Return the foreign traffic of a machine: text, and its share of the load; empty if
+    unknown.
+    """
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
     loads = _loads_on(at, hosts)
     jobs = [job for step, _ in loads for job in step.step.jobs]
@@ -135,13 +140,15 @@ def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, 
 
 
 def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
-    """Return the bytes per second a host's load counts in a direction, including its own layers."""
+    """Return the bytes per second that a host's load counts in one direction."""
     result = at.record.results.per_host.get(host.host, {}).get(name)
     return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
 
 
 def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> float | None:
-    """Return bytes per second of a machine's target devices, each once, or of its mount."""
+    """Return bytes per second of the machine's target devices, each counted once, or of its mount;
+    None if unknown.
+    """
     mounts = [value for host in hosts if (value := host.mean_of(f"nfs.{server}")) is not None]
     if mounts:
         return max(mounts)
@@ -154,7 +161,7 @@ def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> floa
 
 
 def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
-    """Yield storage nodes that do more than a read-only load asks of them."""
+    """Yield storage nodes that read or write more than a read-only load explains."""
     steps = [at, *at.beside]
     if any(
         set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores

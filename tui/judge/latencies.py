@@ -1,4 +1,4 @@
-"""Consistency of a latency's figures: order, mean, deviation, histogram, percentiles."""
+"""Consistency of latency figures: order, mean, deviation, histogram, percentiles."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _has_moments(latency: Latency) -> bool:
-    """Tell at a glance that mean and deviation are near those of the middles of the buckets.
+    """Return whether mean and deviation are close to those computed from bucket middles.
 
-    Else the edges tell, which takes longer.
+    A quick test; if it fails, the slower comparison with bucket edges decides.
     """
     assert latency.buckets is not None
     idx, told = latency.buckets.idx, latency.stddev_ns
@@ -89,7 +89,7 @@ def _near(told: float, by_middles: float, less: float) -> bool:
 
 
 def _has_percentiles(latency: Latency) -> bool:
-    """Tell at a glance that the percentiles are those of the histogram."""
+    """Return whether the percentiles equal those of the histogram. A quick test."""
     assert latency.buckets is not None
     idx, names = latency.buckets.idx, tuple(latency.percentiles_ns)
     reached, most = [*accumulate(latency.buckets.n)], latency.max_ns
@@ -112,14 +112,16 @@ def _ascending(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
 
 
 def _unit(value: int) -> int:
-    """Return the unit a time was printed in: the largest of ns, µs, ms and s that it is a multiple
-    of."""
+    """Return the unit in which a time was printed, in ns: the largest of ns, µs, ms and s that
+    divides it.
+    """
     return next(unit for unit in (10**9, 10**6, 1000, 1) if value % unit == 0) if value else 1
 
 
 def _by(value: int | float, rounding: float, unit: int = 1) -> float:
-    """Return how far a time may be off: its digits, the printed unit, and the width of its
-    bucket."""
+    """Return the possible error of a time: from its digits, the printed unit, and its bucket's
+    width.
+    """
     return value * (rounding + BUCKET) + (unit if rounding else 1)
 
 
@@ -130,7 +132,7 @@ def _marks(latency: Latency) -> list[tuple[str, float, int]]:
 
 
 def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield figures that do not rise from the minimum over the percentiles to the maximum."""
+    """Yield figures that do not increase from minimum over percentiles to maximum."""
     marks = _marks(latency)
     if _rises([value for _, _, value in marks], latency):
         return
@@ -170,7 +172,9 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _rises(percentiles: Sequence[int], latency: Latency) -> bool:
-    """Tell at a glance that all rises, and that the mean is between the ends."""
+    """Return whether the figures clearly increase and the mean lies between the extremes. A quick
+    test.
+    """
     low, high, mean = latency.min_ns, latency.max_ns, latency.mean_ns or 0.0
     if low is None or high is None:
         return False
@@ -207,8 +211,9 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
     """Yield a deviation that contradicts the histogram.
 
-    The mean of squares lies between those of the bucket edges. Around the printed mean: variance =
-    mean of squares - square of the mean."""
+    The mean of squares lies between those computed from lower and upper bucket edges. With the
+    printed mean: variance = mean of squares - square of the mean.
+    """
     told, mean, most = latency.stddev_ns, latency.mean_ns or 0.0, latency.max_ns
     if latency.buckets is None or told is None or isnan(told) or latency.n < 2 or most is None:
         return
@@ -235,10 +240,11 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
-    """Return the range of the mean given minimum, percentiles and maximum.
+    """Return the possible range of the mean, given minimum, percentiles and maximum.
 
-    I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute
-    it in floating point, and a percentile is the middle of its bucket."""
+    I/Os between two ranks lie between the two percentiles. A rank may be off by one, because tools
+    compute it in floating point, and a percentile is the middle of its bucket.
+    """
     low, high, n = latency.min_ns, latency.max_ns, latency.n
     marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
     if low is None or high is None or not marks:
@@ -252,16 +258,19 @@ def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
 
 
 def _end(percentile: float, high: float) -> float:
-    """Return what a percentile may be at most: in the last bucket, the maximum."""
+    """Return the upper limit of a percentile: itself, or the maximum if it is in the last
+    bucket.
+    """
     return high if percentile >= LAST_BUCKET_NS else percentile
 
 
 def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield a deviation below what minimum, percentiles and maximum need.
+    """Yield a deviation smaller than minimum, percentiles and maximum allow.
 
     I/Os between two ranks lie between the two percentiles, so their distance from the mean is at
     least that of the nearer one. The extremes are two I/Os. Ranks and widths as in
-    `_by_percentiles`."""
+    `_by_percentiles`.
+    """
     low, high, n, told = latency.min_ns, latency.max_ns, latency.n, latency.stddev_ns
     if low is None or not high or told is None or isnan(told) or n < 2:
         return
@@ -287,7 +296,7 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:
-    """Return the range of the mean: that of all low edges, and of all high ones."""
+    """Return the possible range of the mean, from all lower and all upper bucket edges."""
     buckets = latency.buckets
     if buckets is None:
         return None
@@ -344,7 +353,8 @@ def _ends_off(latency: Latency) -> Iterator[Disagreement]:
 def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
     """Yield percentiles that contradict the histogram.
 
-    The rank may be one off (see `_by_percentiles`)."""
+    A rank may be off by one (see `_by_percentiles`).
+    """
     assert latency.buckets is not None
     buckets = Buckets(idx=latency.buckets.idx, n=latency.buckets.n)
     shares = [float(name) for name in latency.percentiles_ns]
@@ -357,7 +367,7 @@ def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _next_to(latency: Latency, share: float, value: int) -> bool:
-    """Tell whether a percentile belongs to an adjacent rank."""
+    """Return whether a percentile belongs to an adjacent rank."""
     assert latency.buckets is not None
     wanted, reached = rank(share, latency.n), 0
     for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True):

@@ -1,4 +1,6 @@
-"""Checks of control groups: did a limit of the host, not the storage, determine the figure."""
+"""Checks of control groups: did a limit of the host determine the figure, rather than the
+storage.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,10 @@ COLUMNS = {"read_bps": "rd", "write_bps": "wr", "read_iops": "reads", "write_iop
 
 
 class IoLimit(NamedTuple):
-    """The limit of a control group for a device (major:minor).
+    """A control group's limit for a device (major:minor).
 
-    `what`: ``read_bps``, ``write_iops``, ..."""
+    `what`: ``read_bps``, ``write_iops``, ...
+    """
 
     number: str
     what: str
@@ -41,7 +44,7 @@ class IoLimit(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The limit in words: ``reads of 100 MiB/s``."""
+        """The limit as text: ``reads of 100 MiB/s``."""
         direction, _, unit = self.what.partition("_")
         return (
             f"{direction}s of"
@@ -50,7 +53,7 @@ class IoLimit(NamedTuple):
 
 
 def io_limits(line: object) -> Iterator[IoLimit]:
-    """Yield the limits of a line: `read_bps 8:0 1048576` (v1), `8:0 rbps=1048576 wbps=max` (v2)."""
+    """Yield the limits on a line: `read_bps 8:0 1048576` (v1), `8:0 rbps=1048576 wbps=max` (v2)."""
     words = str(line).split()
     if len(words) == 3 and words[0] in OLD_LIMITS:
         found = [(words[1], words[0], words[2])]
@@ -63,8 +66,9 @@ def io_limits(line: object) -> Iterator[IoLimit]:
 
 
 def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
-    """Return the I/O limit below the target that a host's load reached, and its rate; None:
-    none."""
+    """Return the I/O limit underneath the target that a host's load reached, and the rate; None if
+    there is none.
+    """
     listed = host.facts.get("cgroup_io") if host is not None else None
     if host is None or not isinstance(listed, list):
         return None
@@ -80,10 +84,12 @@ def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
 
 
 def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
-    """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and
-    the device's, if the load makes most of that.
+    """Yield the rates to compare with a limit.
 
-    I/Os are limited when submitted, before the kernel merges them: the device may count fewer."""
+    The load's rate, if all of its I/O goes to that device; the device's rate, if the load causes
+    most of it. I/Os are limited when submitted, before the kernel merges them, so the device may
+    count fewer.
+    """
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)
     if device is None and any(layer.number for layer in layers):
@@ -98,7 +104,7 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
 
 
 def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None:
-    """Return the load's median second: its mean has begin and end in it."""
+    """Return the load's median rate over all seconds; a mean would include start and end."""
     direction, _, unit = limit.what.partition("_")
     columns = at.record.series.columns if at.record.series is not None else ()
     own = next((c for c in columns if (c.host, c.direction) == (host.name, direction)), None)
@@ -112,7 +118,7 @@ def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None
 def _device_rate(
     at: StepEvidence, host: HostRecord, limit: IoLimit, device: str
 ) -> Iterator[float]:
-    """Yield the rate of a device, unless much of it is the traffic of others."""
+    """Yield the rate of a device, unless a large part of it is foreign traffic."""
     seen = next(
         (each for each in at.record.telemetry if each.host == host.name and each.role == "client"),
         None,
@@ -144,7 +150,9 @@ def _device_rate(
     when="files",
 )
 def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load at the limit of its control group measures that limit, however fast the device is."""
+    """A load at the I/O limit of its control group measures that limit, however fast the device
+    is.
+    """
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any("cgroup_version" in host.facts for host in hosts):
         raise UnknownError("the control groups of the hosts are unknown")
@@ -175,8 +183,8 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     when="files",
 )
 def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
-    """The page cache of a load counts as its control group's memory: the same host without the
-    limit caches more.
+    """The page cache of a load counts towards its control group's memory limit: without it, the
+    same host would cache more.
     """
     if not at.step.jobs:
         raise UnknownError("the parameters of the jobs are unknown")

@@ -1,4 +1,4 @@
-"""Findings of a running run: the checks of its end, run every few seconds on the live fold."""
+"""Findings of a running run: the live checks, repeated every few seconds on the live state."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SHARE = 0.005  # share of this process's time for looking
 
 @dataclass(slots=True)
 class LiveFinding:
-    """A finding that held from `since_t` to `ended_t` of run time (None: it still holds).
+    """A finding that applied from `since_t` to `ended_t` of run time (None: it still applies).
 
-    `step`: of which, `role`: that of its hosts in a suite.
+    `step`: the step it is about; `role`: role of its hosts in a suite.
     """
 
     finding: Finding
@@ -48,17 +48,17 @@ class LiveFinding:
 
     @property
     def severity(self) -> str:
-        """Its severity."""
+        """Severity of the finding."""
         return self.finding.severity
 
     @property
     def hosts(self) -> list[str]:
-        """Its hosts."""
+        """Hosts that the finding is about."""
         scope = self.finding.scope
         return str(scope.get("hosts") or scope.get("host") or "").split()
 
     def see(self, finding: Finding, now_t: float) -> None:
-        """Count a look in which it was found."""
+        """Record that a look found it again."""
         self.looks = max(self.looks, 0) + 1
         self.finding = finding
         if self.ended_t is not None and self.looks > 1:
@@ -67,7 +67,7 @@ class LiveFinding:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
-        """Count a look in which it was not found; `sure`: one is enough."""
+        """Record that a look did not find it; with `sure`, one such look ends the finding."""
         self.looks = min(self.looks, 0) - 1
         if self.ended_t is None and (sure or self.looks < -1):
             self.ended_t = now_t
@@ -75,11 +75,11 @@ class LiveFinding:
 
 Key = tuple[object, ...]
 Made = dict[str, list[Finding]]
-"""By check: one that could not be made is not in it."""
+"""Findings by check, without checks that could not run."""
 
 
 class StepLook:
-    """One attempt of a step at work: its record so far, and what limits it."""
+    """One attempt of a running step: its record so far and its bottleneck."""
 
     def __init__(self, plan: Plan, index: int, attempt: int) -> None:
         self.attempt = attempt
@@ -89,7 +89,9 @@ class StepLook:
         self._other = ""  # the kind that was found last, if that is another one
 
     def take_limiter(self, found: BottleneckRecord | None) -> None:
-        """Show another bottleneck when it is found for the second time."""
+        """Set the bottleneck; a different one must be found twice in a row before it replaces the
+        current one.
+        """
         kind = found.kind if found is not None else ""
         if self.limiter is None or kind in (self.limiter.kind, self._other):
             self.limiter = found
@@ -97,7 +99,7 @@ class StepLook:
 
 
 class LiveFindings:
-    """Follows one run by its live fold: the step at work, or all roles that run together."""
+    """Live findings of one run: of the running step, or of all roles that run at the same time."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -116,23 +118,23 @@ class LiveFindings:
 
     @property
     def now(self) -> list[LiveFinding]:
-        """What holds now, the worst first."""
+        """Current findings, the worst first."""
         return sorted((each for each in self._told() if each.ended_t is None), key=_weight)
 
     @property
     def was(self) -> list[LiveFinding]:
-        """What no longer holds, the latest first."""
+        """Findings that no longer apply, the latest first."""
         return sorted(
             (each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0)
         )
 
     def role_of(self, step: int | None) -> str:
-        """Return the role of a step's hosts in a suite; empty: none."""
+        """Return the role of a step's hosts in a suite; empty if there is none."""
         return self.plan.steps[step].role if step is not None else ""
 
     @property
     def limiters(self) -> dict[int, BottleneckRecord]:
-        """What limits each step at work, where that is known."""
+        """Known bottlenecks of the running steps, by step."""
         return {
             index: look.limiter
             for index, look in sorted(self.steps.items())
@@ -143,7 +145,7 @@ class LiveFindings:
         return (each for each in self._known.values() if each.told)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
-        """Return what holds now for each named host, the worst first; notes name no hosts."""
+        """Return current findings by the hosts they name, the worst first; notes name no hosts."""
         found: dict[str, list[LiveFinding]] = {}
         for each in self.now:
             for host in each.hosts if each.severity != "info" else ():
@@ -151,7 +153,7 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Take over the findings of an ended run's record; other findings become past ones."""
+        """Replace the findings by those of an ended run's record; all others become past ones."""
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
@@ -168,13 +170,14 @@ class LiveFindings:
             known.finding, known.ended_t, known.told = finding, None, True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
-        """Look when it is due; return what is new or worse."""
+        """Run the checks if they are due; return findings that are new or have become worse."""
         return at_once(self.looking(state, now_t))
 
     def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
-        """Look in slices, as many hosts take long; the generator must be exhausted.
+        """Run the checks in slices, because many hosts take long; the generator must be exhausted.
 
-        New facts of hosts are examined at once."""
+        Checks new facts of hosts at once.
+        """
         self._leave(state, now_t)
         if now_t < self._next_t or not can_be_judged(state, now_t):
             return []
@@ -234,7 +237,7 @@ class LiveFindings:
         )
 
     def _see_hosts(self, state: RunState) -> bool:
-        """Tell whether host facts have changed; for most of a run they have not."""
+        """Return whether host facts have changed; for most of a run they have not."""
         facts = [len(view.facts) for view in state.hosts.values()]
         seen = (facts, len(state.problems), dict(state.clocks.compared), state.clocks.steps())
         changed = seen != self._hosts_seen
@@ -244,10 +247,10 @@ class LiveFindings:
         return changed
 
     def _see_steps(self, state: RunState) -> Sliced[tuple[set[int], list[int]]]:
-        """Work out the record so far of each step that measures now.
+        """Update the records of all measuring steps.
 
-        Returns those that are looked at for the first time, and all of them. A role that is over
-        keeps its record: the others are compared with it.
+        Returns the steps seen for the first time, and all measuring steps. A role that has ended
+        keeps its record, with which the others are compared.
         """
         measured = [
             index
@@ -266,10 +269,7 @@ class LiveFindings:
         return entered, measured
 
     def _leave(self, state: RunState, now_t: float) -> None:
-        """Once another step is prepared, what was found of this one is over.
-
-        Of an attempt before, it is forgotten.
-        """
+        """End the findings of steps that are over; forget those of an earlier attempt."""
         now = at_work(state)
         if not now:
             return
@@ -287,7 +287,7 @@ class LiveFindings:
     # -- findings that come and go
 
     def _make(self, looks: Mapping[str, Callable[[], list[Finding]]]) -> Sliced[Made]:
-        """Make checks; those that cannot be made are not in it."""
+        """Run these checks; those without evidence are missing from the result."""
         made: Made = {}
         for name, look in looks.items():
             yield
@@ -320,7 +320,9 @@ class LiveFindings:
         return new
 
     def _was_at_another_point(self, key: Key, found: LiveFinding) -> bool:
-        """Tell whether an earlier point of a search had the same finding, and continue that one."""
+        """Return whether an earlier point of a search had the same finding, and if so continue
+        it.
+        """
         if self.plan.search is None or found.step is None:
             return False
         others = [
@@ -332,12 +334,14 @@ class LiveFindings:
 
 
 def at_work(state: RunState) -> list[int]:
-    """Return the steps that run now: one, or those of all roles; none before the first one."""
+    """Return the running steps: one, or those of all roles; empty before the first step."""
     return state.beside.steps or [index for index in (state.step,) if index in state.steps]
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
-    """Yield findings of one check with their identity; figures and hosts change between looks."""
+    """Yield the findings of one check with a key that stays equal while figures and hosts
+    change.
+    """
     count: dict[Key, int] = {}
     for finding in findings:
         key = (finding.id, step, finding.scope.get("direction"), finding.threshold)

@@ -1,4 +1,4 @@
-"""Checks of the load: concurrency, rate, length, errors."""
+"""Checks of the load: concurrency, rate, duration, errors."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
     """By Little's law, the I/Os in flight are IOPS times mean latency.
 
-    If that is not what the profile keeps in flight, the figure belongs to another load than the one
-    stated."""
+    If that differs from what the profile keeps in flight, the figure belongs to a different load.
+    """
     held = steady_load(at)
     shares = {
         host: share
@@ -103,7 +103,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _starves(at: StepEvidence, host: str, share: float) -> bool:
-    """Tell whether busy CPUs explain the missing I/Os in flight."""
+    """Return whether busy CPUs explain the missing I/Os in flight."""
     looked = next(
         (each for each in at.record.telemetry if each.host == host and each.role == "client"), None
     )
@@ -112,8 +112,10 @@ def _starves(at: StepEvidence, host: str, share: float) -> bool:
 
 
 def _is_unseen(at: StepEvidence, host: str, share: float) -> bool:
-    """Tell whether I/Os are missing on a host whose CPUs nobody watched: workers that wait for a
-    CPU have none in flight, and are honest."""
+    """Return whether I/Os in flight are missing on a host without CPU telemetry.
+
+    Workers that wait for a CPU have no I/O in flight, which would be a legitimate reason.
+    """
     seen = {each.host for each in at.record.telemetry if each.role == "client"}
     task = at.record.tasks.get(host)
     failed = task is not None and bool(task.errors)  # so some of its jobs did not run
@@ -121,12 +123,14 @@ def _is_unseen(at: StepEvidence, host: str, share: float) -> bool:
 
 
 def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
-    """Return the severity of a share of I/Os in flight, given the rounding of the figures."""
+    """Return the severity of a share of I/Os in flight, allowing for rounding of the figures."""
     return "error" if abs(share - 1) > OCCUPIED_AT_ALL + rounding else "warning"
 
 
 def steady_load(at: StepEvidence) -> int:
-    """Return the I/Os each host keeps in flight. Raises UnknownError if that varies."""
+    """Return the number of I/Os that each host keeps in flight. Raises UnknownError if it
+    varies.
+    """
     jobs = at.step.jobs
     if not jobs:
         raise UnknownError("the queue depth of the jobs is unknown")
@@ -146,12 +150,12 @@ def steady_load(at: StepEvidence) -> int:
 
 
 def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
-    """Return the mean share of `held` I/Os in flight; 1.0 if the rest is the load generator's own
-    time.
+    """Return the mean number of I/Os in flight relative to `held`; 1.0 if the rest is the load
+    generator's own time.
 
-    Includes syncs: the worker waits for them like for any other I/O. Whole files, which consist of
-    I/Os, count instead of these where they take longer: to open and close. None if a latency is
-    missing."""
+    Includes syncs, for which a worker waits as for any I/O. If whole files take longer than their
+    I/Os (open, close), their time counts instead. None if a latency is missing.
+    """
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
@@ -238,7 +242,7 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def is_reached(at: StepEvidence, each: Offered) -> bool:
-    """Tell whether a load reached its offered rate, give or take chance."""
+    """Return whether a load reached its offered rate, allowing for chance."""
     name, offered, reached, text = each
     offered *= len(at.step.tasks)
     by_chance = _by_chance(at, name, offered, in_bytes=text is units.bandwidth)
@@ -248,8 +252,8 @@ def is_reached(at: StepEvidence, each: Offered) -> bool:
 def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -> float:
     """Return by how much a rate may fall short without an overload.
 
-    Of Poisson arrivals three deviations, each the root of their independent number; of bytes, the
-    block that each worker waits for.
+    Poisson arrivals: three standard deviations, the root of the number of independent I/Os. Bytes:
+    the block that each worker waits for.
     """
     seconds = at.record.measured_s
     if not seconds:
@@ -268,7 +272,9 @@ def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -
 
 
 def _largest_block(job: JobLoad, name: str) -> float:
-    """Return the bytes of the largest I/O of mixed sizes; 0: all are equal, or unknown."""
+    """Return the largest I/O size of a job with mixed sizes, in bytes; 0 if all are equal, or
+    unknown.
+    """
     return float(max((part.high for part in job.blocks.get(name, ())), default=0))
 
 
@@ -276,9 +282,11 @@ Offered = tuple[str, float, float, Callable[[float | None], str]]
 
 
 def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
-    """Yield each direction with the offered rate per host, the total achieved rate, and its format.
+    """Yield each direction with its offered rate per host, its total achieved rate, and their
+    format.
 
-    Leaves out directions shared with a job without a rate: their offered rate is unknown."""
+    Skips directions shared with a job without a rate, because their offered rate is unknown.
+    """
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)
     for name, result in record.results.aggregate.items():
@@ -286,8 +294,9 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
 
 
 def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
-    """Yield what these jobs together were offered in one direction; nothing unless each has a
-    rate."""
+    """Yield the rate offered to these jobs together in one direction; nothing unless each has a
+    rate.
+    """
     for rates, reached, text in (
         ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
         (
@@ -301,9 +310,10 @@ def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> 
 
 
 def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tuple[str, Offered]]:
-    """Yield, by job, the offered rate in directions shared with jobs without a rate.
+    """Yield (job, offered rate) in directions shared with jobs without a rate.
 
-    Jobs reported as one cannot be separated."""
+    Jobs reported as one cannot be separated.
+    """
     reported = record.results.jobs or {}
     if {job.name for job in jobs} != set(reported):
         return

@@ -1,4 +1,4 @@
-"""Checks of the hosts before the load: ready to measure, and alike."""
+"""Checks of the hosts before the load: are they ready, and are they alike."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def file_systems(host: HostRecord) -> set[str]:
-    """Return the types of the target's file systems on a host, where known."""
+    """Return the known file system types of a host's targets."""
     fact = host.facts.get("target_fstype")
     return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | (
         {str(fact)} if fact else set()
@@ -99,7 +99,7 @@ def file_systems(host: HostRecord) -> set[str]:
 
 
 def may_cache(kind: str) -> bool:
-    """Tell whether a file system accepts direct I/O but may still cache."""
+    """Return whether a file system accepts direct I/O but may still cache."""
     return kind.partition(".")[0] in MAY_CACHE
 
 
@@ -118,7 +118,7 @@ def _is_memory(device: str) -> bool:
 
 
 def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator[CheckResult]:
-    """Yield why these hosts are doubtful, with their names."""
+    """Yield a result that names these hosts by kind and gives the reason for doubt."""
     found = {host: names for host, names in kinds.items() if names}
     if found:
         name = ", ".join(sorted(set().union(*found.values())))

@@ -1,4 +1,4 @@
-"""Checks of loads on objects of a store, which use no file or device of the hosts."""
+"""Checks of loads on objects in a store, which use no file or device of the hosts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _shares(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield the share of each direction's bytes that the links of a host carried."""
+    """Yield the share of each direction's bytes that a host's links carried."""
     links = [name for name in host.names if parse_column(name).family == "nic"]
     for name, way in WAYS.items():
         result = at.record.results.per_host.get(host.host, {}).get(name)

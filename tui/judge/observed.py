@@ -92,9 +92,10 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 class Shortfall(Struct, frozen=True):
-    """Hosts that moved less than `wanted` of the load's bytes in a direction.
+    """Hosts that moved less than the share `wanted` of the load's bytes in a direction.
 
-    `worst` moved `share`."""
+    `worst` is the host that moved least, `share` what it moved.
+    """
 
     direction: str
     worst: str
@@ -103,7 +104,7 @@ class Shortfall(Struct, frozen=True):
     hosts: tuple[str, ...]
 
     def result(self, message: str, below_half: Severity = "error") -> CheckResult:
-        """Return the finding: a warning, or `below_half` if less than half was moved."""
+        """Return the check result: a warning, or `below_half` if less than half was moved."""
         severity: Severity = below_half if self.share < HALF else "warning"
         scope = {"direction": self.direction, "hosts": " ".join(self.hosts)}
         return CheckResult(severity, message, round(self.share, 4), self.wanted, {**scope})
@@ -112,7 +113,9 @@ class Shortfall(Struct, frozen=True):
 def fell_short(
     at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str
 ) -> Iterator[Shortfall]:
-    """Yield directions with shares below a threshold, allowing one second at each end."""
+    """Yield directions in which hosts' shares are below a threshold, allowing one second at each
+    end.
+    """
     wanted = at.limit(threshold)
     allowed = wanted - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     for name in dict.fromkeys(name for _, name in shares):
@@ -125,14 +128,15 @@ def fell_short(
 
 
 def _is_direct(at: StepEvidence) -> bool:
-    """Tell whether nothing may be served from memory.
+    """Return whether nothing may be served from memory.
 
-    Reads without direct I/O may; they have a finding of their own."""
+    False for buffered reads, which have a finding of their own.
+    """
     return not at.step.jobs or all(job.direct for job in at.step.jobs)
 
 
 def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield the share of a direction's bytes moved below the load."""
+    """Yield, by direction, the share of the load's bytes that moved beneath it."""
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     for name, own, disk, server in COUNTED:
@@ -146,8 +150,9 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
-    """Return bytes per second below the load: by its own processes, or to the server; None without
-    counters."""
+    """Return bytes per second beneath the load, by its processes or to the server; None without
+    counters.
+    """
     if (from_server := host.mean_of(f"nfs.{server}")) is not None:
         return from_server
     tops = [name for name, place in host.devices.items() if place == "top"]
@@ -161,7 +166,7 @@ def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float
 
 
 def _all_counted(host: HostTelemetryRecord) -> bool:
-    """Tell whether the bytes of every process of the load are known in every second."""
+    """Return whether the bytes of all processes of the load are known in every second."""
     processes = host.column("gen.procs")
     return (
         "gen.procs" not in host.unknown
@@ -171,10 +176,11 @@ def _all_counted(host: HostTelemetryRecord) -> bool:
 
 
 def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
-    """Return bytes per second of a load whose processes are read in turn.
+    """Return bytes per second of a load whose processes are sampled in turn.
 
-    The sum is complete once each was read twice. None if too little was measured after that; then
-    the device counts, though others may use it as well."""
+    The sum is complete once each was sampled twice. None if too little time remained after that;
+    then the device counts, though others may use it as well.
+    """
     processes = host.column("gen.procs")
     if "gen.procs" in host.unknown or processes is None or host.start_s is None:
         return None
@@ -235,8 +241,10 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
-    """Return the clients whose CPU may limit the load, and why; of hosts without telemetry, by what
-    the load generator says of its own threads."""
+    """Return clients whose CPU may limit the load, with the reason.
+
+    For hosts without telemetry, uses what the load generator reports about its own threads.
+    """
     looked = {host.host: host for host in clients(at)}
     reasons = {
         name: cpu_bound(host, record_of(at.run, name), at.limit) for name, host in looked.items()
@@ -250,14 +258,16 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
 
 
 def _cpu_by_tool(task: TaskRecord) -> float | None:
-    """Return per cent of their time that threads of the load were on a CPU, at the mean."""
+    """Return the mean CPU use of the load's threads, in per cent of their time; None if unknown."""
     return None if task.usr_cpu is None or task.sys_cpu is None else task.usr_cpu + task.sys_cpu
 
 
 def cpu_bound(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> str:
-    """Return why the CPU of a host may limit its load, by the current thresholds; may be empty."""
+    """Return why a host's CPU may limit its load, by the current thresholds; empty if it does
+    not.
+    """
     if by_itself := _by_itself(host, record, limit):
         return by_itself
     busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
@@ -276,7 +286,7 @@ def cpu_bound(
 def _by_itself(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> str:
-    """Return which CPU the load, or its interrupts, saturates; may be empty."""
+    """Return which CPU the load or its interrupts saturate; empty if none."""
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
@@ -292,7 +302,9 @@ def _by_itself(
 
 
 def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
-    """Return the share of time the workers of a host used or waited for a CPU; None: unknown."""
+    """Return the share of time that a host's workers spent on a CPU or waiting for one; None if
+    unknown.
+    """
     waves = {job.wave for job in at.step.jobs}
     workers = sum(job.workers for job in at.step.jobs)
     used, waited = host.mean_of("gen.cpu"), host.mean_of("gen.wait")
@@ -302,11 +314,12 @@ def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
 
 
 def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return why the CPU of a host limits its load; may be empty.
+    """Return why a host's CPU limits its load; empty if it does not.
 
-    Busy CPUs do so only if the load itself uses most of that CPU time, or its workers spend most of
-    their time on a CPU or waiting for one. Other programs on busy CPUs take nothing from sleeping
-    workers."""
+    Busy CPUs limit it only if the load itself uses most of that CPU time, or its workers spend most
+    of their time on a CPU or waiting for one. Other programs on busy CPUs take nothing from
+    sleeping workers.
+    """
     record = record_of(at.run, host.host)
     why = cpu_bound(host, record, at.limit)
     share, used = cpu_share(at, host), host.mean_of("gen.cpu")
@@ -317,27 +330,32 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
-    """Return the CPU a process would use without steal by the hypervisor.
+    """Return the CPU that a process would use if the hypervisor stole none.
 
     Stolen time is neither CPU time of the process nor idle time of the core, so a process that
-    always runs shows less than 100 %."""
+    always runs shows less than 100 %.
+    """
     # taken counts as busy
     busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
     return used * busy / (busy - stolen) if busy > stolen else used
 
 
 def left_by_hypervisor(used: float, limit: float) -> str:
-    """Return that the hypervisor's steal explains a low CPU limit; empty if it is not low."""
+    """Return a note that the hypervisor's steal explains a low CPU limit; empty if the limit is not
+    low.
+    """
     return "" if used > limit else ", all the hypervisor gives it"
 
 
 def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
-    """Return the number of CPUs of a host; 0: unknown."""
+    """Return the number of CPUs of a host; 0 if unknown."""
     return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
 
 
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
-    """Return that a load saturates its allowed CPUs, if those are fewer than the host's."""
+    """Return a note that a load saturates the CPUs it may use, if these are fewer than the
+    host's.
+    """
     allowed = _cpus(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
@@ -359,9 +377,9 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
 )
 def network(at: StepEvidence) -> Iterator[CheckResult]:
-    """A full link gives its own speed, not the storage's.
+    """A saturated link shows its own speed, not that of the storage.
 
-    On a lossy one the load waits for retransmissions.
+    On a lossy link the load waits for retransmissions.
     """
     hosts = clients_of(at)
     if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
@@ -400,7 +418,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
-    """Tell whether a host's links carry the load; otherwise their traffic is unrelated."""
+    """Return whether a host's links carry the load; otherwise their traffic is unrelated."""
     if on_own_disks(host, record_of(at.run, host.host)):
         return False
     dirs = at.record.results.per_host.get(host.host, {}).values()
@@ -413,7 +431,7 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
-    """Tell whether the target is known to be on local disks or in memory."""
+    """Return whether the target is known to be on local disks or in memory."""
     layers = rows(record.facts, BlockLayer) if record is not None else []
     mounts = rows(record.facts, Mount) if record is not None else []
     if mounts and all(mount.fstype in IN_MEMORY for mount in mounts):
@@ -423,7 +441,7 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
 
 
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
-    """Return which link of a host is saturated; empty if none is, or speeds are unknown."""
+    """Return the saturated link of a host; empty if none is saturated or speeds are unknown."""
     for name, speed in _speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
@@ -435,7 +453,7 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
 
 
 def _speeds(record: HostRecord | None) -> dict[str, float]:
-    """Return the speed in bytes per second of every link with a known speed, by column prefix."""
+    """Return the speed in bytes per second of each link where known, by column prefix."""
     if record is None:
         return {}
     speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
@@ -446,7 +464,7 @@ def _speeds(record: HostRecord | None) -> dict[str, float]:
 
 
 def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
-    """Tell whether the speed of the busiest link is known."""
+    """Return whether the speed of the busiest link is known."""
     links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
     carried = {
         name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links
@@ -455,10 +473,11 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
-    """Return the packet loss; empty if it is negligible.
+    """Return the packet loss as text; empty if negligible.
 
     Excludes spurious retransmissions: a peer with a busy CPU acknowledges late, then reports the
-    duplicates (DSACK, RFC 2883)."""
+    duplicates (DSACK, RFC 2883).
+    """
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
@@ -483,7 +502,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     source="telemetry of the seconds before the first load",
 )
 def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Activity before the load competes with it."""
+    """Programs that are already active before the load compete with it."""
     steps = [
         StepEvidence(evidence, *pair)
         for pair in zip(evidence.plan.steps, evidence.steps, strict=True)
@@ -506,7 +525,7 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the activity on a host before the load; empty if it was quiet."""
+    """Return the activity on a host before the load as text; empty if it was quiet."""
     busy = before(host, "cpu.busy") or 0.0
     if busy > at.limit("background-load.cpu"):
         return f"CPU {busy:.0f} % busy"

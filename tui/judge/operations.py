@@ -99,7 +99,7 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _has_digits(each: OperationRecord) -> bool:
-    """Tell whether rates are printed with digits enough to differ: 7.65 MiB/s is not.
+    """Return whether rates are printed with enough digits to differ; 7.65 MiB/s is not.
 
     Data has two decimals, of I/Os below 1 MiB and of MiB/s from there on; metadata has three.
     """
@@ -109,17 +109,18 @@ def _has_digits(each: OperationRecord) -> bool:
 
 
 def _rates_of(metadata: MetadataRecord | None) -> int:
-    """Return how many rates a summary can be of: iterations, or those of each rank; 0: unknown."""
+    """Return the maximum number of rates behind a summary: iterations x ranks; 0 if unknown."""
     return metadata.iterations * (metadata.tasks or 0) if metadata is not None else 0
 
 
 def unlike(rates: OperationRecord, count: int = 0) -> str:
-    """Return figures that no set of rates has: a mean outside of what the extremes allow, an
-    impossible deviation.
+    """Return figures that no set of rates can have, such as a mean outside the extremes; empty if
+    possible.
 
     Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
     rates. Of at most `count` rates, two are the extremes: they alone pull the mean from the others,
-    and deviate from it."""
+    and deviate from it.
+    """
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
         return ""
@@ -147,10 +148,11 @@ def unlike(rates: OperationRecord, count: int = 0) -> str:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return the iteration that by rate and time moved other bytes than planned; empty: none.
+    """Return the first iteration whose rate and time give other bytes than planned; empty if none.
 
     Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
-    throughout."""
+    throughout.
+    """
     if metadata is None or not metadata.files or not each.bytes_per_op:
         return ""
     for number, (rate, seconds) in enumerate(
@@ -168,9 +170,11 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
 
 
 def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return a summary that is not that of its iterations, if these are of all ranks; empty: it is.
+    """Return a summary figure that contradicts its iterations; empty if none does, or if these do
+    not cover all ranks.
 
-    The tolerance is that of `unmoved`."""
+    Tolerance as in `unmoved`.
+    """
     listed = each.iterations
     if metadata is None or metadata.iterations_of != "all ranks" or not listed or not all(listed):
         return ""
@@ -190,7 +194,7 @@ def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
 
 
 def _digit(value: float) -> float:
-    """Return the value of the last printed digit."""
+    """Return the value of one unit in the last printed digit."""
     if value >= 1:
         return HUNDREDTH
     return TEN_THOUSANDTH if round(value, 4) == value else MILLIONTH

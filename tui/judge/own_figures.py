@@ -1,4 +1,4 @@
-"""Compare what an output prints beside its result with the result: samples, shares, sums."""
+"""Compare a result with other figures in the same output: samples, shares, sums."""
 
 from __future__ import annotations
 

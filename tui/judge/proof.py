@@ -1,4 +1,4 @@
-"""Counter-experiments: which one confirms a bottleneck, its prediction and its result."""
+"""Counter-experiments that confirm or refute a bottleneck: choice, prediction, result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
-    """Return IOPS of all hosts and directions by second, without unknown seconds."""
+    """Return total IOPS over all hosts and directions per second, without unknown seconds."""
     if series is None:
         raise UnknownError("no samples")
     columns = [
@@ -66,9 +66,10 @@ def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
 
 
 def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResult:
-    """Return the result of these steps, the unchanged and the changed load.
+    """Return the result of the two steps, the unchanged and the changed load.
 
-    `run_id` is the run in question."""
+    `run_id`: the run whose bottleneck is tested.
+    """
     change, prediction = proof.experiment.change, proof.experiment.prediction
     unchanged, changed = (figure_of(step, prediction.figure) for step in steps[:2])
     ratio = changed / unchanged if changed is not None and unchanged else None
@@ -95,14 +96,17 @@ def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResul
 
 
 def rounded(value: float | None) -> float | None:
-    """Return six significant digits."""
+    """Return a value rounded to six significant digits."""
     return None if value is None else float(f"{value:.6g}")
 
 
 def weighed(
     prediction: Prediction, ratio: float | None, spread: float | None, steps: Sequence[StepRecord]
 ) -> tuple[Outcome, str]:
-    """Return the outcome, or why it is open: the ratio's whole interval must lie on one side."""
+    """Return the outcome, with the reason if it is undecided.
+
+    A decision needs the ratio's whole interval on one side of the limit.
+    """
     if ratio is None or any(step.state != "done" for step in steps[:2]):
         return "could-not-tell", "it is incomplete"
     if spread is None:
@@ -116,7 +120,7 @@ def weighed(
 
 
 def drifted(before: float | None, now: float | None, figure: Figure) -> str:
-    """Return how far the unchanged load is from the run's figure, if too far; otherwise empty."""
+    """Return how much the unchanged load differs from the run's figure; empty if little."""
     if not before or now is None or abs(now / before - 1) <= DRIFT:
         return ""
     return (
@@ -132,7 +136,7 @@ def gave(
     ratio: float | None,
     spread: float | None,
 ) -> str:
-    """Return the figures: ``1.96x the IOPS (450 to 880, ±3 %)``."""
+    """Return the figures as text: ``1.96x the IOPS (450 to 880, ±3 %)``."""
     if ratio is None or unchanged is None or changed is None:
         return "no figure"
     within = f", ±{units.share(spread / ratio)}" if spread is not None and ratio else ""
@@ -154,7 +158,7 @@ def figures_of(step: StepRecord) -> dict[str, float]:
 
 
 def figure_of(step: StepRecord, figure: Figure) -> float | None:
-    """Return a figure over all directions; None when nothing was measured."""
+    """Return a figure over all directions; None if nothing was measured."""
     parts = counted(step.results.aggregate)
     if not parts:
         return None
@@ -165,15 +169,16 @@ def figure_of(step: StepRecord, figure: Figure) -> float | None:
 
 
 def counted(aggregate: dict[str, AggregateRecord]) -> list[AggregateRecord]:
-    """Return the directions that make up the total, each I/O once."""
+    """Return the directions that make up the total, so that each I/O counts once."""
     if MIXED in aggregate:
         return [aggregate[MIXED]]
     return [part for name, part in aggregate.items() if direction(name).in_total]
 
 
 def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
-    """Return half the width of the ratio's 95 % confidence interval, from windows; None: too
-    few."""
+    """Return half the width of the ratio's 95 % confidence interval, from windows; None if there
+    are too few.
+    """
     widths = [
         _window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None
     ]
@@ -182,8 +187,10 @@ def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
 
 
 def _window_ci(rates: Sequence[float]) -> float | None:
-    """Return the relative interval of a mean rate; neighbouring seconds correlate, so windows
-    count."""
+    """Return the relative confidence interval of a mean rate.
+
+    Uses windows, because neighbouring seconds are correlated.
+    """
     if len(rates) < LEAST_SECONDS:
         return None
     count = min(WINDOWS, len(rates) // 2) if len(rates) >= 2 * WINDOWS else len(rates)
@@ -205,9 +212,10 @@ UNPACED = Prediction("iops", least=1.1, below=1.03)
 
 
 def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> ProofQuestion:
-    """Return what to prove about a step of a run (default: the headline's).
+    """Return the counter-experiment for a step of a run (default: the headline's).
 
-    Raises UsageError if there is nothing."""
+    Raises UsageError if no experiment is possible.
+    """
     if plan.proves is not None:
         raise UsageError(
             f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}"
@@ -234,7 +242,7 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:
-    """Return the step to prove: the given one, the headline's, or the first with a bottleneck."""
+    """Return the step to test: the given one, the headline's, or the first with a bottleneck."""
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
@@ -260,13 +268,13 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
 
 
 def cores(record: RunRecord) -> int:
-    """Return the cores of the smallest client; 0: unknown."""
+    """Return the number of cores of the smallest client; 0 if unknown."""
     known = [host.facts.get("cpus") for host in record.hosts]
     return min((count for count in known if isinstance(count, int)), default=0)
 
 
 def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
-    """Return the possible experiments, best first; empty if only more clients would tell."""
+    """Return possible experiments, best first; empty if only additional clients could decide."""
     several = len(step.tasks) > 1
     fewer = [LoadChange("half-hosts", MORE_EACH)] if several else []
     if kind == "rate":
@@ -285,8 +293,9 @@ def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
 
 
 def _of_one_client(step: Step, cpus: int) -> list[LoadChange]:
-    """Return what shows that workers on one client are limited by its cores: each does the same
-    alone."""
+    """Return experiments that show whether one client's cores limit its workers: then half as many
+    do half as much.
+    """
     workers = sum(job.workers for job in step.jobs)
     if 0 < 2 * workers <= cpus:
         return [LoadChange("twice-workers", MORE)]

@@ -1,6 +1,7 @@
 """Severity of findings, and reasons why a check has no data.
 
-Without the checks, to load quickly."""
+A module without the checks, so that it loads quickly.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class UnknownError(Exception):
-    """The reason why a check could not run, in a few words."""
+    """Raised when a check cannot run; the text is the reason."""
 
 
 class Moot(StrEnum):
@@ -50,13 +51,12 @@ SUBMISSION_SHARE = 0.1  # of the whole latency
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings, the worst first."""
+    """Return findings sorted by severity, the worst first."""
     return sorted(findings, key=lambda finding: WEIGHTS.index(finding.severity))
 
 
 def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
-    """Yield each direction with a significant submission wait, with the means of slat and lat in
-    ns."""
+    """Yield directions with significant submission latency, and their mean slat and lat in ns."""
     for name, result in step.results.aggregate.items():
         slat, lat = (
             latency.mean_ns if latency is not None else None

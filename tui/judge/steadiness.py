@@ -197,7 +197,7 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
-    """Return the repetitions with a headline, by point."""
+    """Return the repetitions with a headline figure, by point."""
     found: dict[str, list[StepRecord]] = defaultdict(list)
     for record in evidence.steps:
         if record.headline is not None and not record.warmup and record.state == "done":
@@ -206,7 +206,7 @@ def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
 
 
 def _iterations(evidence: RunEvidence, steps: Sequence[StepRecord]) -> list[float]:
-    """Return the iterations of a metadata benchmark that ran once: they are its repetitions."""
+    """Return the iterations of a metadata benchmark that ran once; they count as repetitions."""
     metadata = steps[0].metadata if len(steps) == 1 else None
     headline = _headline(evidence, steps[0].cell_key)
     operation = metadata.operations.get(headline.direction) if metadata is not None else None
@@ -253,8 +253,9 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
-    """Yield the best of a table if others are within noise; of several block sizes, the best of
-    each."""
+    """Yield the best point of a table if others are within noise; with several block sizes, the
+    best of each.
+    """
     groups = compared(table.cells)
     found = [(best, equal) for best, equal in map(best_of, groups) if best is not None and equal]
     if not found:
@@ -272,7 +273,7 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
 
 
 def _cells(evidence: RunEvidence) -> list[Cell]:
-    """Return the points as measured."""
+    """Return the points with their measured figures."""
     cells = []
     for key, steps in by_point(evidence.steps).items():
         attempts = [

@@ -1,4 +1,4 @@
-"""Identities of whole results: with their intervals, with each other, and with the run's time."""
+"""Identities of whole results: against their intervals, each other, and the run's duration."""
 
 from __future__ import annotations
 
@@ -72,10 +72,11 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 def _added_up(
     at: StepEvidence, each: Counted, column: SeriesColumns, name: str
 ) -> tuple[float, float] | None:
-    """Return the I/Os or bytes of all intervals, and by how many they may be off; None where most
-    of them are missing, or do not have them.
+    """Return the I/Os or bytes summed over all intervals, and their possible error.
 
-    A second without a sample may have had as many as the best one. fio's logs have whole KiB."""
+    None if most intervals are missing or do not contain them. A second without a sample may have
+    had as many as the best one. fio's logs have whole KiB.
+    """
     assert at.record.series is not None
     step_s = at.record.series.step_s
     measurement = at.run.seen.state.at_step(at.step.index).measurement
@@ -124,8 +125,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
-    """Yield each host with a fingerprint of its result, except with few I/Os or without
-    latencies."""
+    """Yield each host with a fingerprint of its result, unless it has few I/Os or no latencies."""
     try:
         found = counted(at)
     except UnknownError:
@@ -163,7 +163,7 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
     when="ended",
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
-    """A result that took longer than its run is from another one."""
+    """A result that took longer than its run is from a different run."""
     seen = at.run.seen.state.at_step(at.step.index)
     # an engine that died did not end any
     spans = [span for span in seen.phases if span.name == "measure"]

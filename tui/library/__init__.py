@@ -1,1 +1,1 @@
-"""Keep runs: find, load, index, verify, pack and import them."""
+"""Saved runs: find, load, index, verify, pack and import them."""

@@ -1,4 +1,4 @@
-"""Add to a finished run: notes, cleaned leftovers, results of counter-experiments."""
+"""Additions to a finished run: notes, removed leftovers, results of counter-experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _ProvenanceJournal(Struct):
 
 
 class _DerivedHead(Struct):
-    """The part of run.json that tells how many events it was derived from."""
+    """Part of run.json that contains the number of events it was derived from."""
 
     state: str = ""
     provenance: _ProvenanceJournal = field(default_factory=_ProvenanceJournal)
@@ -55,10 +55,11 @@ def keep_note(run_dir: Path, text: str) -> None:
 
 
 def add_events(run_dir: Path, events: Sequence[Event]) -> None:
-    """Append to the journal of a finished run, and derive its record again.
+    """Append events to the journal of a finished run, and rebuild its record.
 
-    Raises BenchtuiError, without writing, if the journal has lost events the record was derived
-    from: the record is the only copy."""
+    Raises BenchtuiError, without writing, if the journal has lost events that the record was built
+    from: the record is then the only copy.
+    """
     try:
         _check_whole(run_dir)
         append_events(run_dir, events)
@@ -85,9 +86,10 @@ def _check_whole(run_dir: Path) -> None:
 
 
 def _head(run_dir: Path) -> _DerivedHead:
-    """Return the head of the record; empty without one, or if it must be derived again.
+    """Return the head of the record; empty if there is no record or it must be rebuilt.
 
-    Raises BenchtuiError if it is not a regular file."""
+    Raises BenchtuiError if it is not a regular file.
+    """
     path = run_dir / RECORD_FILE
     try:
         return _heads.decode(read_file(path))
@@ -109,9 +111,10 @@ def check_over(run_dir: Path) -> None:
 
 
 def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]) -> None:
-    """Record removed files in journal and record: by host, paths and their bytes.
+    """Add removed files to journal and record; `removed`: paths and bytes by host.
 
-    Raises BenchtuiError."""
+    Raises BenchtuiError.
+    """
     there = {host: gone for host, gone in removed.items() if gone[0]}
     if there:
         events = [
@@ -122,10 +125,11 @@ def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]
 
 
 def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQuestion]:
-    """Return the plan of a finished run, and what to prove of a step (default: the headline's).
+    """Return the plan of a finished run, and the counter-experiment for a step (default: the
+    headline's).
 
-    Raises UsageError if there is nothing to prove, BenchtuiError for an unreadable plan or
-    record."""
+    Raises UsageError if no experiment is possible, BenchtuiError for an unreadable plan or record.
+    """
     if is_running(run_dir):
         raise UsageError(f"{run_dir.name} is still running; prove it when it has finished")
     record = load_record(run_dir)
@@ -136,10 +140,11 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:
-    """Record the result of a counter-experiment in the run it is about.
+    """Add the result of a counter-experiment to the run that it tested.
 
-    Does nothing for other runs, or if that run is no longer in the same directory. An incomplete
-    one does not replace an earlier result. Raises BenchtuiError, OSError."""
+    Does nothing for other runs, or if the tested run is no longer in the same directory. An
+    incomplete experiment does not replace an earlier result. Raises BenchtuiError, OSError.
+    """
     proves = load_plan(run_dir).proves
     about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
     if proves is None or not is_run_dir(about):
@@ -152,12 +157,12 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
 
 
 def is_whole(record: RunRecord) -> bool:
-    """Tell whether both of its loads were measured completely."""
+    """Return whether both loads of a counter-experiment were measured completely."""
     return len(record.steps) > 1 and all(step.state == "done" for step in record.steps[:2])
 
 
 def told_by_another(about: Path, step: int, name: str) -> bool:
-    """Tell whether another counter-experiment already has a result for a step."""
+    """Return whether another counter-experiment already has a result for a step."""
     bottleneck = load_record(about).steps[step].limiter
     return (
         bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name

@@ -1,5 +1,6 @@
-"""Archives, read and written block by block within limits: tar headers, compressed files, packed
-runs."""
+"""Read and write archives block by block, within limits: tar headers, compressed files, packed
+runs.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +27,26 @@ PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 class ByteSource(Protocol):
-    """A stream that an archive is read from."""
+    """A stream from which an archive is read."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most so many bytes; none at the end."""
+        """Return at most `size` bytes; empty at the end."""
 
 
 class TarStream:
-    """The archive as tarfile reads it: `read` returns headers, `data` the content of files."""
+    """An archive as a file object for tarfile: `read` returns headers, `data` yields file
+    contents.
+    """
 
     def __init__(self, source: ByteSource) -> None:
         self._source, self._at, self._headers = source, 0, 0
         self._archive: tarfile.TarFile | None = None
 
     def members(self) -> Iterator[tarfile.TarInfo]:
-        """Yield the members of the archive one after the other, keeping none.
+        """Yield the members of the archive one by one, without keeping them.
 
-        Raises tarfile.TarError."""
+        Raises tarfile.TarError.
+        """
         try:
             archive = tarfile.TarFile(fileobj=cast(IO[bytes], self), mode="r")
             while (member := archive.next()) is not None:
@@ -53,9 +57,10 @@ class TarStream:
             raise tarfile.ReadError("a header that cannot be read") from None
 
     def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
-        """Yield the content of the regular file just returned by `members`.
+        """Yield the content of the regular file that `members` yielded last.
 
-        Raises tarfile.ReadError if it is truncated."""
+        Raises tarfile.ReadError if it is truncated.
+        """
         self.seek(member.offset_data)
         left = member.size
         while left > 0:
@@ -66,16 +71,16 @@ class TarStream:
             yield block
 
     def rest(self) -> Iterator[bytes]:
-        """Yield what follows the last file."""
+        """Yield the bytes after the last file."""
         while block := self._some(TAR_BLOCK):
             yield block
 
     def tell(self) -> int:
-        """Return how many bytes were read."""
+        """Return the number of bytes read so far."""
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Return bytes of a header."""
+        """Return the next bytes, of a header."""
         self._headers += size
         if size < 0 or self._headers > MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"a header larger than {MOST_HEADER_BYTES >> 20} MiB")
@@ -100,7 +105,7 @@ class TarStream:
 
 
 def is_plain(member: tarfile.TarInfo) -> bool:
-    """Tell whether a member is a regular file: no link, no device, not sparse."""
+    """Return whether a member is a regular file: not a link, device or sparse file."""
     return member.type in PLAIN_KINDS and not member.issparse()
 
 
@@ -118,7 +123,7 @@ BROKEN = (
 
 
 class Machine(Protocol):
-    """A decompressor, with the interface of bz2 and lzma."""
+    """Interface of a decompressor, as in bz2 and lzma."""
 
     @property
     def eof(self) -> bool:
@@ -126,18 +131,18 @@ class Machine(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether it needs more input."""
+        """Whether the decompressor needs more input."""
 
     @property
     def unused_data(self) -> bytes:
-        """The data after the end of the stream."""
+        """Data after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Return at most so many bytes."""
+        """Return at most `max_length` decompressed bytes."""
 
 
 class Gunzip:
-    """zlib with the interface of bz2 and lzma: it keeps unconsumed input."""
+    """zlib decompressor with the interface of bz2 and lzma; keeps unconsumed input."""
 
     def __init__(self) -> None:
         self._machine = zlib.decompressobj(31)
@@ -150,11 +155,11 @@ class Gunzip:
 
     @property
     def unused_data(self) -> bytes:
-        """What follows the end of the stream."""
+        """Data after the end of the stream."""
         return self._machine.unused_data
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Return at most so many bytes."""
+        """Return at most `max_length` decompressed bytes."""
         found = self._machine.decompress(self._machine.unconsumed_tail + data, max_length)
         self.needs_input = not self._machine.unconsumed_tail and len(found) < max_length
         return found
@@ -169,18 +174,20 @@ SIGNS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2"}
 
 
 def packed_as(name: str) -> str:
-    """Return the compression of a file by its name; empty: none."""
+    """Return the compression that a file's name implies; empty if none."""
     suffix = PurePosixPath(name).suffix.lower()
     return suffix if suffix in MACHINES else ""
 
 
 def sign_of(begin: bytes) -> str:
-    """Return the compression of a file by its first bytes; empty: none."""
+    """Return the compression that a file's first bytes show; empty if none."""
     return next((suffix for sign, suffix in SIGNS.items() if begin.startswith(sign)), "")
 
 
 def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
-    """Yield the content of compressed blocks, concatenated streams as one. Raises `BROKEN`."""
+    """Yield the decompressed content of these blocks; concatenated streams are read as one. Raises
+    `BROKEN`.
+    """
     machine: Machine | None = None
     for block in blocks:
         data = block
@@ -199,13 +206,13 @@ def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
 
 
 class BlockReader:
-    """Blocks as a file that is read forward."""
+    """Forward-only file object over blocks."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks, self._ready = blocks, memoryview(b"")
 
     def read(self, size: int, /) -> bytes:
-        """Return at most so many bytes; none at the end."""
+        """Return at most `size` bytes; empty at the end."""
         while not self._ready:
             block = next(self._blocks, None)
             if block is None:
@@ -231,8 +238,10 @@ HEADER = (
 
 
 class Deflated(io.RawIOBase):
-    """Writes a gzip stream; `close` puts the checksum into the header, so the file must be
-    seekable."""
+    """Writes a gzip stream.
+
+    `close` puts a checksum into the header, so the file must be seekable.
+    """
 
     def __init__(self, stored: IO[bytes]) -> None:
         self._stored = stored
@@ -246,13 +255,13 @@ class Deflated(io.RawIOBase):
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Take all of it."""
+        """Compress and write all of the data."""
         self._length, self._crc = self._length + len(data), zlib.crc32(data, self._crc)
         self._put(self._deflate.compress(data))
         return len(data)
 
     def close(self) -> None:
-        """End the stream once."""
+        """End the stream; further calls do nothing."""
         if self.closed:
             return
         super().close()
@@ -266,10 +275,11 @@ class Deflated(io.RawIOBase):
 
 
 class Inflated(io.RawIOBase):
-    """The content of a gzip file that must be exactly one complete stream.
+    """Content of a gzip file that must be exactly one complete stream.
 
-    Reads in small pieces, and its checksum last, so that damage is found where it is and the
-    damaged file can be named. Raises zlib.error, EOFError."""
+    Reads small pieces and verifies the checksum last, so that damage is found where it is and the
+    damaged file can be named. Raises zlib.error, EOFError.
+    """
 
     def __init__(self, stored: IO[bytes]) -> None:
         self._stored = stored
@@ -285,11 +295,13 @@ class Inflated(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most so many bytes, none at the end. Intact bytes before damage come first."""
+        """Return at most `size` bytes; empty at the end. Intact bytes before damage are returned
+        first.
+        """
         return self._some(size) if size >= 0 else self.readall()
 
     def _sum_of_header(self) -> bytes | None:
-        """Return the checksum in the header, or None."""
+        """Return the checksum in the header; None if there is none."""
         start = self._stored.read(len(OLD_HEADER))
         if start == OLD_HEADER:
             return None
@@ -320,8 +332,10 @@ class Inflated(io.RawIOBase):
         return data
 
     def _inflated(self, fresh: bytes) -> bytes:
-        """Return the next bytes; before damaged ones, all intact bytes, so that the right file is
-        named."""
+        """Return the next bytes.
+
+        Returns all intact bytes before raising an error, so that the right file is named.
+        """
         while True:
             before = self._inflate.copy()
             try:

@@ -1,4 +1,4 @@
-"""Build run.json from plan and journal, even an incomplete journal."""
+"""Build run.json from plan and journal, which may be incomplete."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NAMED_LOSSES = 3
 
 
 class RecordSource(Struct):
-    """The source of a record."""
+    """Inputs of a record: run directory, plan and journal."""
 
     run_dir: Path
     plan: Plan
@@ -69,7 +69,7 @@ class RecordSource(Struct):
 
 
 class MeasuredRun(Struct):
-    """The results of hosts and steps, and their verdict."""
+    """Hosts and steps of a run with their figures, and the result of all checks."""
 
     hosts: list[HostRecord]
     steps: list[StepRecord]
@@ -77,10 +77,11 @@ class MeasuredRun(Struct):
 
 
 def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
-    """Return the record of a run directory, from plan.json and the journal only.
+    """Build the record of a run directory, from plan.json and the journal only.
 
-    Any prefix of a journal gives a valid record of what was measured until then. `running`: its
-    engine is alive. Raises BenchtuiError for an unreadable plan."""
+    Any prefix of a journal gives a valid record of what was measured up to that point. `running`:
+    its engine is alive. Raises BenchtuiError for an unreadable plan.
+    """
     source = source_of(run_dir, running=running)
     measured = measured_in(source)
     record = _course(source, measured)
@@ -91,9 +92,10 @@ def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
 
 
 def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
-    """Return plan and journal of a run, with the steps that a search added to its plan.
+    """Return plan and journal of a run; the plan includes the steps that a search added.
 
-    Raises BenchtuiError."""
+    Raises BenchtuiError.
+    """
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
     goes_on = running and seen.state.end is None
@@ -101,7 +103,7 @@ def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
 
 
 def measured_in(source: RecordSource) -> MeasuredRun:
-    """Return hosts and steps with their bottlenecks, judged by every check."""
+    """Return hosts and steps with bottlenecks, and the result of all checks."""
     plan, run = source.plan, source.seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
     if source.running:
@@ -116,7 +118,9 @@ def measured_in(source: RecordSource) -> MeasuredRun:
 
 
 def _so_far(steps: list[StepRecord]) -> None:
-    """Limit the expected time of a running step to the time elapsed: it did not end early."""
+    """Limit the expected time of running steps to the elapsed time, so that they do not seem to
+    have ended early.
+    """
     for step in steps:
         if (
             step.state in ("running", "missing")
@@ -127,7 +131,7 @@ def _so_far(steps: list[StepRecord]) -> None:
 
 
 def _course(source: RecordSource, measured: MeasuredRun) -> RunRecord:
-    """Return a record of what ran where and when, and how it ended."""
+    """Return a record with hosts, phases, steps, times and end state."""
     plan, run, steps = source.plan, source.seen.state, measured.steps
     state = final_state(source, steps)
     return RunRecord(
@@ -155,7 +159,7 @@ def _course(source: RecordSource, measured: MeasuredRun) -> RunRecord:
 
 
 def _add_plan(record: RunRecord, source: RecordSource) -> None:
-    """Add the plan's facts other than the steps."""
+    """Add the facts in the plan, except the steps."""
     plan = source.plan
     record.left_out = [
         LeftOutRecord(
@@ -177,7 +181,9 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
 
 
 def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun) -> None:
-    """Add what follows from all steps: headline, matrix, result of a search or experiment."""
+    """Add figures derived from all steps: headline, matrix, result of a search or
+    counter-experiment.
+    """
     plan, steps = source.plan, measured.steps
     record.search, sought = _searched(plan, source.seen.state, steps)
     headline = run_headline(
@@ -201,7 +207,7 @@ def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
 def _searched(
     plan: Plan, run: RunState, steps: list[StepRecord]
 ) -> tuple[SearchRecord | None, HeadlineRecord | None]:
-    """Return the result and headline of a search; empty for other runs."""
+    """Return the result and headline of a search; (None, None) for other runs."""
     if plan.search is None:
         return None, None
     from tui.record.search import search_headline, search_record
@@ -221,7 +227,9 @@ def write_record(run_dir: Path) -> RunRecord:
 
 
 def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
-    """Return the state by the figures: the engine's may be worse, never better."""
+    """Return the state of the run, judged by its figures; complete only if the engine says so,
+    too.
+    """
     run = source.seen.state
     if source.running:
         return "running"
@@ -236,7 +244,7 @@ def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
 
 
 def incomplete(source: RecordSource) -> list[str]:
-    """Return what is missing from a complete run, one short text a host and step."""
+    """Return what is missing compared with a complete run, one text per host and step."""
     missing: list[str] = []
     for step in source.plan.steps:
         seen = source.seen.state.at_step(step.index)
@@ -254,8 +262,9 @@ def incomplete(source: RecordSource) -> list[str]:
 
 
 def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> str:
-    """Return the reason for the state: the engine's, otherwise what is missing; and the lost
-    hosts."""
+    """Return the reason for the state, from the engine or from what is missing, plus the lost
+    hosts.
+    """
     losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
     if len(steps) == 1:
         losses = [step.coverage_text for step in steps if step.coverage_text]

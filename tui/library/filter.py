@@ -1,4 +1,4 @@
-"""Filter runs by words and key:value; read which profile parameters a run changed."""
+"""Filter runs by words and key:value; find the profile parameters that a run changed."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ STAMP = "%Y-%m-%dT%H:%M:%S"
 
 
 class Filter(Struct, frozen=True):
-    """The conditions a run must meet."""
+    """Conditions that a run must meet."""
 
     tests: tuple[Test, ...] = ()
 
     def __call__(self, run: RunSummary) -> bool:
-        """Tell whether a run matches."""
+        """Return whether a run meets all conditions."""
         return all(test(run) for test in self.tests)
 
 
 def parse(text: str, now: datetime | None = None) -> Filter:
-    """Return the filter of a text. Raises UsageError for an unknown key or value."""
+    """Parse a filter. Raises UsageError for an unknown key or value."""
     now = now or datetime.now(UTC)
     return Filter(tuple(_test(match, now) for match in TOKEN.finditer(text)))
 
@@ -83,7 +83,7 @@ def _word(word: str) -> Test:
 
 
 def haystack(run: RunSummary) -> str:
-    """Return the text that words are searched in."""
+    """Return the text in which words are searched."""
     tags = (f"{name}={value}" if value else name for name, value in run.tags.items())
     told = (
         run.run_id,
@@ -99,7 +99,9 @@ def haystack(run: RunSummary) -> str:
 
 
 def _texts(of: Callable[[RunSummary], list[str]]) -> Callable[[str, datetime], Test]:
-    """Return a key that searches parts of texts; with ``*`` or ``?`` whole ones."""
+    """Return a key that matches parts of texts; a value with ``*`` or ``?`` must match a whole
+    text.
+    """
 
     def make(value: str, _: datetime) -> Test:
         wanted = [_matcher(part) for part in value.lower().split(",") if part]
@@ -176,9 +178,10 @@ def _on(value: str, now: datetime) -> Test:
 
 
 def span_of(text: str, now: datetime) -> tuple[str, str]:
-    """Return begin and end of a date as UTC stamps that compare as texts.
+    """Return start and end of a date as UTC stamps, which compare as text.
 
-    ``7d`` is one moment in the past. Raises UsageError."""
+    ``7d`` is a single moment in the past. Raises UsageError.
+    """
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": today, "yesterday": today - timedelta(days=1)}
     if text in days:
@@ -198,7 +201,7 @@ def span_of(text: str, now: datetime) -> tuple[str, str]:
 
 
 def _calendar(parts: list[int]) -> tuple[datetime, datetime]:
-    """Return the year, month, day or minute of these numbers."""
+    """Return start and end of the year, month, day or minute that these numbers give."""
     year, month, day, hour, minute = [*parts, *(1, 1, 1, 0, 0)[len(parts) :]]
     begin = datetime(year, month, day, hour, minute, tzinfo=UTC)
     if len(parts) == 1:
@@ -248,8 +251,9 @@ _decoder = PlainDecoder(_ChangesHead)
 
 
 def changed_of(run_dir: Path) -> dict[str, str]:
-    """Return the changed parameters by name, swept ones as ``swept``; empty without a readable
-    plan."""
+    """Return the changed parameters by name, with ``swept`` for swept ones; empty without a
+    readable plan.
+    """
     try:
         head = _decoder.decode(read_file(run_dir / PLAN_FILE))
     except (OSError, *NO_JSON):

@@ -1,4 +1,4 @@
-"""Which imported outputs belong together: hosts of a measurement, measurements of a run, runs."""
+"""Group imported outputs: hosts into measurements, measurements into runs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _SEPARATORS = "-_. "
 
 
 def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]:
-    """Return names for hosts whose output has none: file names, made unique.
+    """Return unique host names, made from file names, for outputs that contain none.
 
-    `without_dates`: remove dates and times, so that nightly files belong to one host."""
+    `without_dates`: remove dates and times, so that nightly files belong to one host.
+    """
     found: list[str] = []
     for name in names:
         stem = "-".join(PurePosixPath(name).stem.split())
@@ -50,12 +51,13 @@ def dateless(stem: str) -> str:
 
 
 def nights(names: Sequence[str], hosts: Sequence[str] = ()) -> list[list[int]]:
-    """Return which files belong to one run, as indices: files of one host are separate runs, by
-    name.
+    """Return the indices of files that belong to one run; several files of a host are separate
+    runs.
 
-    Files belong to one host if their names differ only by date, or if `hosts`, one a file, says so.
-    With several hosts that have equally many files each, each night is a run; otherwise all files
-    are one run."""
+    Files belong to one host if their names differ only by date, or if `hosts` (one per file) says
+    so. If all hosts have the same number of files, each night is a run; otherwise all files are one
+    run.
+    """
     series: dict[str, list[int]] = {}
     for index, key in enumerate(hosts or map(_without_date, names)):
         series.setdefault(key, []).append(index)
@@ -86,7 +88,7 @@ OVERLAP = 0.5
 
 
 def readers(tool: str | None) -> list[Format]:
-    """Return the readers of saved output, or the one of this name. Raises UsageError."""
+    """Return all readers of saved output, or only the one named `tool`. Raises UsageError."""
     known: list[Format] = [*workloads.every(), *formats()]
     found = [reader for reader in known if tool in (None, reader.name)]
     if not found:
@@ -97,9 +99,11 @@ def readers(tool: str | None) -> list[Format]:
 
 
 class Naming(msgspec.Struct, frozen=True):
-    """How hosts are named whose output has no name.
+    """Naming of hosts in outputs without a host name.
 
-    `hosts`: as given by the user, one a file. Otherwise by file; `dateless`: without the date."""
+    `hosts`: names given by the user, one per file; without them, names come from the files.
+    `dateless`: remove dates.
+    """
 
     hosts: Sequence[str] = ()
     dateless: bool = True
@@ -111,13 +115,13 @@ class Naming(msgspec.Struct, frozen=True):
         )
 
     def nights(self, files: Sequence[KeptFile]) -> list[list[int]]:
-        """Return which files belong to one run, as indices."""
+        """Return the indices of files that belong to one run."""
         if not self.dateless:
             return [list(range(len(files)))]
         return nights([file.name for file in files], self.hosts)
 
     def only(self, places: Sequence[int]) -> Naming:
-        """Return the naming of some of the files."""
+        """Return the naming for a subset of the files."""
         return msgspec.structs.replace(
             self, hosts=[self.hosts[at] for at in places] if self.hosts else ()
         )
@@ -126,11 +130,12 @@ class Naming(msgspec.Struct, frozen=True):
 def kept_runs(
     sources: Sequence[ImportSource], tool: str | None = None, naming: Naming | None = None
 ) -> list[KeptRun]:
-    """Return the runs in the given files: hosts of one run, or the runs of directories and
-    archives.
+    """Return the runs in these paths: files become hosts of one run; directories and archives
+    contain runs.
 
-    Files whose names differ only by date are separate runs. Raises UsageError naming every
-    unreadable file."""
+    Files whose names differ only by date are separate runs. Raises UsageError naming all unreadable
+    files.
+    """
     known, naming = readers(tool), naming or Naming()
     files = [source.files[0] for source in sources if not source.is_tree]
     runs = _of_files(files, known, naming) if files else []
@@ -154,7 +159,9 @@ def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
 
 
 def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
-    """Return what a reader finds in a file; its exceptions become errors that name the file."""
+    """Return the outputs that a reader finds in a file; its exceptions become errors that name the
+    file.
+    """
     try:
         found = reader.import_output(file.text, file.place)
     except DAMAGED as error:
@@ -174,7 +181,7 @@ def _check_numbers(output: ImportedOutput, reader: Format, place: str) -> None:
 
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
-    """Return that a file or directory contains nothing readable."""
+    """Return the problem that a file or directory contains nothing readable."""
     *most, last = [reader.name for reader in known]
     names = f"{', '.join(most)} or {last}" if most else last
     return Problem(f"contains no readable output of {names}{PROSE if most else ''}", file=place)
@@ -202,7 +209,7 @@ def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming
 def _of_night(
     files: Sequence[KeptFile], outputs: Sequence[Sequence[ImportedOutput]], naming: Naming
 ) -> KeptRun:
-    """Return the run of files that are its hosts."""
+    """Return one run in which each file is a host."""
     hosts = naming.of(files)
     if len(files) == 1:
         return KeptRun("", side_by_side(hosts[0], outputs[0]), files)
@@ -210,7 +217,10 @@ def _of_night(
 
 
 def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[ImportedOutput]:
-    """Return outputs whose host the user names. Raises UsageError if they are of several hosts."""
+    """Return outputs with the host names removed, for a host named by the user.
+
+    Raises UsageError if they are from several hosts.
+    """
     if len(names := {each.host for each in outputs}) > 1:
         raise UsageError(
             Problem(
@@ -222,7 +232,9 @@ def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[Imported
 
 
 def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of one file by measurement: concurrent ones are of several hosts."""
+    """Return the outputs of one file by measurement and host: concurrent ones are from several
+    hosts.
+    """
     parts = list(_parts(name, outputs))
     apart = [
         msgspec.structs.replace(part, stem=f"{name}#{number}")
@@ -235,10 +247,11 @@ def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str,
 
 
 def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files by measurement, each by host.
+    """Return the outputs of several files by measurement and host.
 
-    Several files are several hosts of one run; `files` are by the host's name if the output has
-    none. Raises UsageError."""
+    The files are hosts of one run; their keys are the host names for outputs without one. Raises
+    UsageError.
+    """
     counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -257,8 +270,7 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
 
 
 def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> Iterator[KeptRun]:
-    """Yield the runs of a directory: by the tool's layout, otherwise one for each directory with
-    outputs."""
+    """Yield the runs in a directory: by a tool's layout, else one per directory with outputs."""
     place = str(source.path)
     for reader in reversed(known):
         try:
@@ -289,14 +301,14 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
 
 
 def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
-    """Return a run with a note on what was left out."""
+    """Return the run with a note on each problem that left something out."""
     return msgspec.structs.replace(
         run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)]
     )
 
 
 def _broken(source: ImportSource) -> dict[str, list[Problem]]:
-    """Return the reasons why files could not be read, by directory."""
+    """Return problems of unreadable files, by directory."""
     found: dict[str, list[Problem]] = {}
     for name, problem in source.left_out:
         found.setdefault(_folder_of(name), []).append(problem)
@@ -304,7 +316,7 @@ def _broken(source: ImportSource) -> dict[str, list[Problem]]:
 
 
 def _told(run: KeptRun, reader: Format) -> KeptRun:
-    """Return a run whose outputs name their hosts."""
+    """Return the run with the reader's name as tool of outputs that name none."""
     parts = [
         {
             host: msgspec.structs.replace(each, tool=each.tool or reader.name)
@@ -330,8 +342,7 @@ def _folder_of(name: str) -> str:
 def _of_folder(
     files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem], naming: Naming
 ) -> tuple[list[KeptRun], list[Problem]]:
-    """Return the runs of the files of one directory, and what could not be read, with `broken`
-    files."""
+    """Return the runs in one directory, and problems of unreadable files including `broken`."""
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
     logs, problems = _logs(files, known)
     problems = [*broken, *problems]
@@ -358,7 +369,9 @@ def _of_folder(
 def _nights(
     found: Sequence[tuple[KeptFile, list[ImportedOutput]]], naming: Naming
 ) -> list[list[tuple[KeptFile, list[ImportedOutput]]]]:
-    """Return the outputs of a directory by night; together if they are of different loads."""
+    """Group the outputs of a directory by night; all in one group if they are from different
+    loads.
+    """
     if len({str(_load(outputs[0])) for _, outputs in found}) > 1:
         return [list(found)]
     return [[found[at] for at in night] for night in naming.nights([file for file, _ in found])]
@@ -367,7 +380,7 @@ def _nights(
 def _logs(
     files: Sequence[KeptFile], known: Sequence[Format]
 ) -> tuple[list[KeptLog], list[Problem]]:
-    """Return the content of logs among files, of any tool."""
+    """Return the results of log files, of any tool, and problems of unreadable ones."""
     logs: list[KeptLog] = []
     problems: list[Problem] = []
     for reader in known:
@@ -388,7 +401,7 @@ def _logs(
 
 
 def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutput]]]) -> bool:
-    """Add the seconds of a log to the output it belongs to; return False if none fits."""
+    """Add the seconds of a log to the output it belongs to; return whether there is one."""
     stems = [PurePosixPath(file.name).stem for file, _ in found]
     mine = [index for index, stem in enumerate(stems) if stem == log.stem] or list(
         range(len(found))
@@ -412,7 +425,7 @@ def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutpu
 
 
 def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
-    """Return samples with times of day, if the output says when it began."""
+    """Return samples with times of day, if the output contains its start time."""
     span = _Part("", {"": output}, alone=True).span
     begun_ms = (
         0
@@ -428,10 +441,11 @@ def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
 def grouped(
     found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]], naming: Naming
 ) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files in one directory by measurement.
+    """Return the outputs of files in one directory by measurement and host.
 
-    Outputs of the same load that ran concurrently, or at unknown times, are hosts of one
-    measurement; others are measurements in sequence, by start if known, otherwise by name."""
+    Outputs of the same load that ran at the same time, or at unknown times, are hosts of one
+    measurement. Others are consecutive measurements, by start time if known, else by name.
+    """
     stems = naming.of([file for file, _ in found])
     parts = [
         part
@@ -445,7 +459,7 @@ def grouped(
 
 
 def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Return parts with those that are other hosts of the same measurement."""
+    """Group the parts that are hosts of the same measurement."""
     groups: list[list[_Part]] = []
     for part in parts:
         home = next((group for group in groups if _fits(part, group)), None)
@@ -457,7 +471,7 @@ def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """One measurement of one file; `alone`: the file has no other."""
+    """One measurement in one file; `alone`: it is the file's only one."""
 
     stem: str
     hosts: Mapping[str, ImportedOutput]
@@ -469,7 +483,7 @@ class _Part(msgspec.Struct, frozen=True):
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """When it ran, by the clock of its host."""
+        """Start and end by the host's clock, in epoch seconds; None if unknown."""
         result = self.first.result
         if result.end_ms is None:
             return None
@@ -486,7 +500,7 @@ def _parts(stem: str, outputs: Sequence[ImportedOutput]) -> Iterator[_Part]:
 
 
 def _fits(part: _Part, group: Sequence[_Part]) -> bool:
-    """Tell whether a part is another host of a measurement."""
+    """Return whether a part is another host of this measurement."""
     first = group[0]
     if any(other.stem == part.stem or set(other.hosts) & set(part.hosts) - {""} for other in group):
         return False
@@ -500,8 +514,7 @@ def _fits(part: _Part, group: Sequence[_Part]) -> bool:
 
 
 def _load(output: ImportedOutput) -> object:
-    """Return a description of the load, as far as known: outputs that differ in it are different
-    loads."""
+    """Return a key of the load; outputs with different keys are from different loads."""
     loads = [
         (load.directions, load.random, load.workers, load.held, load.block_bytes)
         for load in output.loads
@@ -514,7 +527,8 @@ def _measurement(
 ) -> dict[str, ImportedOutput]:
     """Return the outputs of a measurement by host.
 
-    `own_name`: use the file's name for its only measurement."""
+    `own_name`: name it after its file, if that has only one measurement.
+    """
     found: dict[str, ImportedOutput] = {}
     for part in group:
         for host, output in part.hosts.items():

@@ -1,5 +1,6 @@
-"""Files to import: files, directories, archives, compressed or not; and impossible numbers in
-them."""
+"""Read files to import from files, directories and archives, compressed or not; find impossible
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ MOST_OF = {
 
 
 def impossible(output: ImportedOutput) -> str:
-    """Return key and value of the first impossible number of an output; empty: none."""
+    """Return key and value of the first impossible number in an output; empty if none."""
     parts: list[tuple[str, HostResult | MetadataResult | None]] = [
         ("", output.result),
         ("", output.metadata),
@@ -68,7 +69,7 @@ def _can_be(name: str, value: float) -> bool:
 
 
 def _numbers(value: object, key: str) -> Iterator[tuple[str, float]]:
-    """Yield the numbers below a value, each with its path."""
+    """Yield the numbers inside a value, each with its key path."""
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
@@ -93,7 +94,7 @@ ZIP_ENTRY = b"PK\x01\x02"  # signature of an entry in the directory of a zip arc
 # others take as much memory as they declare
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN_ZIP = (NotImplementedError, RuntimeError, LookupError, ArithmeticError, struct.error)
-"""Exceptions of zipfile: unknown compression, passwords, an unreadable directory."""
+"""Exceptions that zipfile raises for unknown compression, passwords, or an unreadable directory."""
 LOOKED_AT = 4096  # bytes read to tell whether a file is text
 
 LeftOut = list[tuple[str, Problem]]
@@ -103,9 +104,10 @@ Entry = tuple[str, str, Blocks]  # name, place, content
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """One given path: `files` are its content, `is_tree`: a directory or archive.
+    """One path to import: its `files`; `is_tree` if it is a directory or archive.
 
-    `left_out`: names in a tree that could not be read, with reasons."""
+    `left_out`: files in the tree that could not be read, with reasons.
+    """
 
     path: Path
     files: list[KeptFile]
@@ -114,15 +116,16 @@ class ImportSource:
 
 
 class Room:
-    """How much more text may be read, over all given paths."""
+    """Remaining limit on the amount of text read, over all paths."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = self._left = MOST_BYTES if most is None else most
 
     def read(self, blocks: Iterator[bytes], place: str, *, plain: bool) -> bytearray | None:
-        """Return the content of a file; None if `plain` text is wanted and it is not.
+        """Return the content of a file; None if `plain` text is required and the file is not text.
 
-        Raises TooMuchError."""
+        Raises TooMuchError.
+        """
         data, limits = bytearray(), budget()
         for block in blocks:
             looked_at = len(data) >= LOOKED_AT
@@ -142,7 +145,7 @@ class Room:
 
 
 def read_source(path: Path, room: Room | None = None) -> ImportSource:
-    """Return the content of a path. Raises UsageError if it is unreadable or too large."""
+    """Read the content of a path. Raises UsageError if it is unreadable or too large."""
     left_out: LeftOut = []
     room = room or Room()
     try:
@@ -180,7 +183,7 @@ def _of_file(path: Path) -> Iterator[bytes]:
 def _content(
     name: str, place: str, blocks: Blocks, room: Room, *, plain: bool
 ) -> tuple[str, bytearray | None]:
-    """Return name and content of a file, decompressed. Raises UsageError, and `BROKEN`."""
+    """Return name and content of a file, decompressed. Raises UsageError, `BROKEN`."""
     suffix = packed_as(name)
     if not suffix:
         return name, room.read(blocks(), place, plain=plain)
@@ -191,7 +194,7 @@ def _content(
 
 
 def _text(data: bytearray | None, place: str) -> str:
-    """Return the text of a file. Raises UsageError if it is not text."""
+    """Decode the text of a file. Raises UsageError if it is not text."""
     try:
         return budget().text(data or b"", place)
     except UnicodeDecodeError as error:
@@ -205,9 +208,10 @@ def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:
 
 
 def _below(path: Path, left_out: LeftOut) -> list[Path]:
-    """Return the files below a directory; unreadable ones are `left_out`.
+    """Return the files below a directory; unreadable ones are added to `left_out`.
 
-    Raises OSError for `path` itself."""
+    Raises OSError for `path` itself.
+    """
     failed: list[OSError] = []
     found: list[Path] = []
     for place, _, names in os.walk(path, onerror=failed.append):
@@ -245,7 +249,9 @@ def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> I
 
 
 def _check_zip(file: IO[bytes], path: Path) -> None:
-    """Raise UsageError for an archive with too many files: its directory is read as a whole."""
+    """Raise UsageError for an archive with too many files, because zipfile reads the whole
+    directory.
+    """
     count, tail = 0, b""
     for block in _blocks(file):
         count += (tail + block).count(ZIP_ENTRY)
@@ -268,7 +274,7 @@ def _zipped(packed: zipfile.ZipFile, path: Path) -> Iterator[Entry]:
 
 
 def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
-    """Yield the files of an archive, without links and devices."""
+    """Yield the regular files of an archive."""
     for count, member in enumerate(stream.members()):
         if count >= MOST_FILES:
             raise _too_many(str(path))
@@ -278,10 +284,11 @@ def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
 
 
 def _texts(entries: Iterator[Entry], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
-    """Yield the texts among files; others are ignored.
+    """Yield the text files; skip others.
 
-    A file that cannot be read or decompressed is `left_out`: it may be irrelevant. Raises
-    UsageError if there is too much."""
+    A file that cannot be read or decompressed is added to `left_out`, because it may be irrelevant.
+    Raises UsageError if there is too much text.
+    """
     for name, where, blocks in entries:
         try:
             plain, data = _content(name.removeprefix("./"), where, blocks, room, plain=True)

@@ -1,4 +1,4 @@
-"""Records of imported output, and the runs that contain its files."""
+"""Records of imported output, and run directories with the imported files."""
 
 from __future__ import annotations
 
@@ -68,9 +68,11 @@ def imported_record(
     remarks: Sequence[str] = (),
     how: ImportRecord | None = None,
 ) -> RunRecord:
-    """Return the record of measurements by host, with state "imported" and all possible findings.
+    """Return the record of imported measurements, with state "imported" and all findings that are
+    possible.
 
-    `how`: how its files were read."""
+    `how`: how the files were read.
+    """
     plan = _plan(found, note)
     begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
     state = RunState(for_record=True)
@@ -123,7 +125,7 @@ def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
 
 
 def _utc(seconds: float | None) -> str | None:
-    """Return a time of day; None if unknown, or if an impossible runtime makes it impossible."""
+    """Return a time in RFC 3339; None if unknown, or impossible because a runtime is."""
     return (
         format_utc(datetime.fromtimestamp(seconds, UTC))
         if seconds is not None and 0 <= seconds < YEAR_10000
@@ -140,7 +142,7 @@ def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
 def _messages(
     steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool
 ) -> list[MessageRecord]:
-    """Return notes on the figures: clocks, rounding, what was left out."""
+    """Return notes on the figures: clocks, rounding, omissions."""
     rounded = {
         name
         for step in steps
@@ -232,7 +234,7 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the headline: bandwidth for large blocks, otherwise IOPS; of operations the first."""
+    """Return the headline: bandwidth for large blocks, else IOPS; for operations, the first one."""
     first = next(iter(found.values()))
     if first.metadata is not None:
         if first.metadata.scores:
@@ -253,7 +255,7 @@ def _headline(found: Measured) -> Headline | None:
 
 
 def _kind(found: Measured) -> Literal["clat", "lat"]:
-    """Return the latency kind to show: other tools often report only the total one."""
+    """Return the latency kind to show; other tools often report only the total latency."""
     parts = [part for each in found.values() for part in each.result.dirs.values()]
     return (
         "lat"
@@ -266,7 +268,7 @@ def _kind(found: Measured) -> Literal["clat", "lat"]:
 
 
 def _spans(found: Measured) -> dict[str, HostSpan]:
-    """Return when each host measured, in seconds of its clock: its runtime until its stamp."""
+    """Return when each host measured, by its own clock: from the end stamp back by the runtime."""
     spans = {}
     for host, each in found.items():
         result = each.result
@@ -329,7 +331,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
 
 
 def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
-    """Return what an MPI program measured, in the form of benchtui's own runs."""
+    """Return the result of an MPI program, in the form of benchtui's own runs."""
     told = next((each.metadata for each in found.values() if each.metadata is not None), None)
     if told is None:
         return None
@@ -338,7 +340,7 @@ def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | 
 
 
 def _measurement(step: Step, found: Measured, begun: float) -> Measurement | None:
-    """Return the samples of logs; None without any."""
+    """Return the samples from logs as a measurement; None without samples."""
     samples = [
         (
             sample.host_time_ms / 1000 - begun,
@@ -379,13 +381,16 @@ def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRecord:
-    """A record of imported files that is not saved yet. `texts` are by path next to the record."""
+    """An imported record that is not saved yet.
+
+    `texts`: contents of the imported files, by path relative to the run directory.
+    """
 
     record: RunRecord
     texts: dict[str, bytes]
 
     def keep(self, runs: Path) -> Path:
-        """Save it among the runs; return its directory. Raises BenchtuiError."""
+        """Save the record as a run; return its directory. Raises BenchtuiError."""
         run_dir = runs / self.record.run_id
         try:
             for name, data in self.texts.items():
@@ -406,10 +411,10 @@ def records_of(
     note: str | None = None,
     hosts: Sequence[str] = (),
 ) -> list[ImportedRecord]:
-    """Return the records of files, directories and archives; `hosts` are those of the files, in
-    order.
+    """Return the records of files, directories and archives.
 
-    Raises UsageError naming what cannot be read."""
+    `hosts`: host names of the files, in order. Raises UsageError naming what cannot be read.
+    """
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
         raise UsageError(Problem("given twice; each file is a host", file=str(twice)))
@@ -448,7 +453,7 @@ def _records_of(
 
 
 def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
-    """Raise UsageError unless there is one host a file, and only files."""
+    """Raise UsageError unless all sources are files and there is one host per file."""
     if not hosts:
         return
     if tree := next((source for source in sources if source.is_tree), None):
@@ -465,10 +470,11 @@ def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
 
 
 def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
-    """Return how many outputs the files of an imported run contain, and their record.
+    """Return the number of outputs in an imported run's files, and the record rebuilt from them.
 
-    What was left out at import was not saved; notes about it come from the old record. Raises
-    UsageError if the files contain no run, or several; OSError."""
+    Files omitted at import were not saved; notes about them come from the old record. Raises
+    UsageError if the files contain no run or several, OSError.
+    """
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
         raise UsageError(f"{record.run_id}: its record does not say how its files were read")
@@ -498,7 +504,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
 
 
 def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:
-    """Return the files by unique paths next to the record, all inside its directory."""
+    """Return contents by unique relative paths, all inside the run directory."""
     found: dict[str, bytes] = {}
     for file in files:
         path = PurePosixPath(

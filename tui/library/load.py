@@ -1,4 +1,4 @@
-"""Load the record of a run: from run.json, or built from its plan and journal."""
+"""Load the record of a run from run.json, or build it from plan and journal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _judged_decoder = PlainDecoder(_Judged)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:
-    """Return the findings in run.json, without parsing the rest; None without a record."""
+    """Return the findings in run.json without parsing the rest; None if there is no record."""
     try:
         judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
         return [Finding.model_validate(each) for each in judged.findings]
@@ -35,10 +35,11 @@ def kept_findings(run_dir: Path) -> list[Finding] | None:
 
 
 def load_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run: run.json, or built from the journal.
+    """Return the record of a run, from run.json or built from the journal.
 
-    Of a running run it is what the journal contains by now, even if it has a run.json from before
-    it was resumed. Raises BenchtuiError."""
+    For a running run, it is always built from the journal, even if there is a run.json from before
+    the run was resumed. Raises BenchtuiError.
+    """
     path = run_dir / RECORD_FILE
     if is_running(run_dir):
         return record_so_far(run_dir)
@@ -59,9 +60,10 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as on disk, with keys of newer versions; otherwise the record as JSON.
+    """Return run.json as on disk, which keeps keys of newer versions; else the record as JSON.
 
-    A file with unprintable characters is not repeated. Raises BenchtuiError."""
+    A file with unprintable characters is not returned as it is. Raises BenchtuiError.
+    """
     with suppress(FileNotFoundError):
         text = read_file(run_dir / RECORD_FILE)
         if is_plain_json(text):
@@ -70,7 +72,7 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 
 def record_so_far(run_dir: Path) -> RunRecord:
-    """Return the record of the current journal. Raises BenchtuiError."""
+    """Build the record from the current journal. Raises BenchtuiError."""
     # half a second of CPU, saved if a record exists
     from tui.library.build import build_record
 

@@ -1,4 +1,4 @@
-"""Checksums of saved files, the manifest of a packed run, and SSH signatures."""
+"""Checksums of saved files, manifests of packed runs, SSH signatures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SummedFile(Protocol):
 
 
 def damaged(run_dir: Path, files: Iterable[SummedFile]) -> Iterator[str]:
-    """Yield each file that differs from its checksum, with the reason."""
+    """Yield each file that does not match its checksum, with the reason."""
     for file in files:
         if why := _why_damaged(run_dir, file):
             yield f"{file.path}: {why}"
@@ -55,7 +55,7 @@ def _why_damaged(run_dir: Path, file: SummedFile) -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Tell whether a relative path stays inside its directory."""
+    """Return whether a relative path stays inside its directory."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path
 
@@ -80,7 +80,7 @@ PLAIN = re.compile(r"[^\x00-\x1f\x7f\\]{1,400}")
 
 
 class PackedFile(Struct):
-    """A file of the run: path relative to the run's directory, size and SHA-256."""
+    """A file of a packed run: path relative to the run directory, size and SHA-256."""
 
     path: str
     bytes: int
@@ -88,7 +88,7 @@ class PackedFile(Struct):
 
 
 class Manifest(Struct):
-    """All files of a packed run. Its text is what is signed."""
+    """List of all files in a packed run; its text is what is signed."""
 
     schema: str
     run_id: str
@@ -98,7 +98,7 @@ class Manifest(Struct):
 
     @property
     def bytes(self) -> int:
-        """The unpacked size of the run."""
+        """Unpacked size of the run in bytes."""
         return sum(file.bytes for file in self.files)
 
 
@@ -106,7 +106,7 @@ _decoder = PlainDecoder(Manifest)
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Return the manifest of a packed run. Raises UsageError if it is invalid."""
+    """Parse the manifest of a packed run. Raises UsageError if it is invalid."""
     if text.count(b'"path"') > MOST_FILES:  # before there is an object of each
         raise UsageError(f"{MANIFEST_FILE}: lists more than {MOST_FILES} files")
     try:
@@ -147,8 +147,9 @@ KEY_KINDS = ("ssh-", "ecdsa-", "sk-")
 def sign(text: bytes, key: Path) -> bytes:
     """Return the signature of a text.
 
-    `key`: a private key, or a public one whose private key the agent has. ssh-keygen asks for the
-    passphrase on the terminal itself. Raises UsageError if signing fails."""
+    `key`: a private key, or a public key whose private key is in the agent. ssh-keygen asks for a
+    passphrase on the terminal. Raises UsageError if signing fails.
+    """
     if not key.is_file():
         raise UsageError(Problem("no such key", file=str(key)))
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
@@ -173,10 +174,11 @@ def _advice(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def check(text: bytes, signature: bytes, signer: Path) -> str:
-    """Return who signed a text.
+    """Verify the signature of a text, and return the signer.
 
     `signer`: a public key, or a file of allowed signers (ssh-keygen(1)). Raises BenchtuiError for
-    another signer or another text."""
+    another signer or another text.
+    """
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         allowed = _allowed_signers(signer, Path(folder))
         path = Path(folder, "signature")
@@ -198,7 +200,8 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
 def fingerprint(text: bytes, signature: bytes) -> str:
     """Return the fingerprint of the key that signed a text.
 
-    Raises BenchtuiError if the signature is not of this text."""
+    Raises BenchtuiError if the signature does not match the text.
+    """
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         path = Path(folder, "signature")
         path.write_bytes(signature)
@@ -209,7 +212,7 @@ def fingerprint(text: bytes, signature: bytes) -> str:
 
 
 def _allowed_signers(signer: Path, folder: Path) -> Path:
-    """Return a file of allowed signers: the given one, or one made of a public key."""
+    """Return a file of allowed signers: the given one, or one made from a public key."""
     try:
         lines = read_text(signer, MOST_SMALL_BYTES, pipes=True).splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -228,7 +231,7 @@ def _allowed_signers(signer: Path, folder: Path) -> Path:
 
 
 def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProcess[bytes]:
-    """Run ssh-keygen; without `stdin` it has the terminal, where it can ask."""
+    """Run ssh-keygen; without `stdin`, it uses the terminal, where it can ask for a passphrase."""
     environ = {**os.environ, "LC_ALL": "C"}
     try:
         if stdin is None:
@@ -243,7 +246,7 @@ def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProce
 
 
 def _reason(done: subprocess.CompletedProcess[bytes], folder: str) -> str:
-    """Return the last line of ssh-keygen, without names of temporary files."""
+    """Return the last line that ssh-keygen printed, without names of temporary files."""
     lines = (done.stderr + done.stdout).decode(errors="replace").splitlines()
     told = [line.strip().replace(f"{folder}/", "") for line in lines if line.strip()]
     return told[-1] if told else f"ssh-keygen: exit code {done.returncode}"

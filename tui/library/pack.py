@@ -1,4 +1,4 @@
-"""Pack a run into one file, and read one, checking every checksum."""
+"""Pack a run into one file; read packed runs and verify every checksum."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE, REPORT_FILE
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """A packed run: its manifest with the exact text, and the signature if there is one."""
+    """A packed run: its manifest, the manifest's exact text, and its signature if it has one."""
 
     manifest: Manifest
     text: bytes
@@ -50,9 +50,10 @@ class PackedRun:
 
 
 def read_pack(file: Path, into: Path | None = None) -> PackedRun:
-    """Return a packed run after checking every byte; its files are written `into` a new directory.
+    """Read a packed run and verify every byte; with `into`, write its files to that new directory.
 
-    Raises BenchtuiError naming the file that was changed."""
+    Raises BenchtuiError naming a file that was changed.
+    """
     place = MANIFEST_FILE
     try:
         with open_plain(file, pipes=True) as stored:
@@ -89,7 +90,7 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
 def _head(
     archive: TarStream, members: Iterator[tarfile.TarInfo]
 ) -> tuple[PackedRun, tarfile.TarInfo | None]:
-    """Return manifest and signature, which come first, and the next member."""
+    """Return manifest and signature, which come first in the archive, and the next member."""
     member = next(members, None)
     if member is None or member.name.partition("/")[2] != MANIFEST_FILE:
         raise UsageError("not a packed run: its first file is not a manifest")
@@ -119,7 +120,7 @@ def _check_room(manifest: Manifest, into: Path | None) -> None:
 
 
 def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFile:
-    """Return the manifest's entry of a member; each may occur once."""
+    """Return the manifest's entry for a member; each may occur only once."""
     wanted = waiting.pop(member.name, None)
     if wanted is None:
         raise UsageError(f"{member.name!r} is not in the manifest, or occurs twice")
@@ -133,7 +134,7 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
 def _take(
     archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None
 ) -> None:
-    """Check the checksum of a file, and write it."""
+    """Verify the checksum of a file while writing it to `into`."""
     digest = hashlib.sha256()
     with _new_file(into, wanted.path) as target:
         for block in archive.data(member):
@@ -156,7 +157,9 @@ def _new_file(into: Path | None, name: str) -> Iterator[IO[bytes] | None]:
 
 
 def _drain(archive: TarStream) -> None:
-    """Read to the end: the checksum is there, and only padding may follow."""
+    """Read to the end of the file, which has the checksum; only padding may follow the last
+    member.
+    """
     for block in archive.rest():
         if block.strip(b"\0"):
             raise BenchtuiError("data after the last file")
@@ -165,10 +168,10 @@ def _drain(archive: TarStream) -> None:
 def pack(
     run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None
 ) -> Manifest:
-    """Pack a finished run into a new file, with its report if there is one, signed if a key is
-    given.
+    """Pack a finished run into a new file, with a report if given; sign it if a key is given.
 
-    Raises BenchtuiError."""
+    Raises BenchtuiError.
+    """
     check_free(output)
     record = run_dir / RECORD_FILE
     if record.is_symlink() or (record.exists() and not record.is_file()):
@@ -197,15 +200,16 @@ def pack(
 
 
 def check_free(output: Path) -> None:
-    """Raise UsageError if the file exists: nothing is overwritten."""
+    """Raise UsageError if the file exists, because nothing is overwritten."""
     if output.exists():
         raise UsageError(Problem("exists already", file=str(output)))
 
 
 def _files_of(run_dir: Path) -> Iterator[PackedFile]:
-    """Yield the files to pack, regular files only, without those about this machine.
+    """Yield the files to pack: regular files, except those specific to this machine.
 
-    An existing report is skipped: a new one is made."""
+    Skips an existing report, because a new one is made.
+    """
     for folder, folders, names in os.walk(run_dir):
         folders.sort()
         for name in sorted(names):
@@ -256,9 +260,10 @@ def _write(
 
 
 def put_in_place(temporary: Path, output: Path) -> None:
-    """Rename a file, never overwriting one created meanwhile, with or without hard links.
+    """Rename a file without overwriting one created meanwhile; works without hard links, too.
 
-    Raises OSError, including FileExistsError."""
+    Raises OSError, including FileExistsError.
+    """
     try:
         os.link(temporary, output)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""The part of run.json that lists need: the rest is skipped unparsed."""
+"""Parts of run.json that lists need; the rest is skipped without parsing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _ProfileHead(Struct):
 
 
 class HeadlineHead(Struct):
-    """The headline and its source."""
+    """The headline and the step it comes from."""
 
     text: str = ""
     short: str = ""
@@ -101,7 +101,7 @@ class StepHead(Struct):
 
 
 class RecordHead(Struct):
-    """The part of run.json that a summary needs; the rest is skipped unparsed."""
+    """Parts of run.json that a summary needs; the rest is skipped without parsing."""
 
     run_id: str
     state: SummaryState
@@ -121,7 +121,7 @@ class RecordHead(Struct):
 
 
 class Figures(Struct):
-    """The other figures of the headline's step, in its direction."""
+    """Further figures of the headline's step, in the same direction."""
 
     bw_bytes_per_s: float | None = None
     p99_ns: int | None = None
@@ -132,7 +132,7 @@ class Figures(Struct):
 def figures_of(
     steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord
 ) -> Figures:
-    """Return the figures next to a headline."""
+    """Return the figures to show next to a headline."""
     found = Figures()
     step = next((each for each in steps if each.index == headline.step), None)
     figures = step.results.aggregate.get(headline.direction) if step is not None else None
@@ -161,7 +161,7 @@ def _sum_of(values: Sequence[float | None]) -> float | None:
 
 
 def _means(values: Sequence[float | None]) -> list[float | None]:
-    """Return the means of equal parts, at most `SERIES_VALUES`."""
+    """Return the means of equal parts of a series, at most `SERIES_VALUES`."""
     parts = min(SERIES_VALUES, len(values))
     edges = [part * len(values) // parts for part in range(parts + 1)] if parts else []
     found = [

@@ -1,4 +1,4 @@
-"""The runs on disk: find, list and index them; `last`; directories shared with others."""
+"""Runs on disk: find, list and index them; `last`; directories shared with others."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ SETTLED_S = 2.0  # a later change may be followed by another one with the same t
 NOT_JUDGED = -1
 
 Stamp = tuple[int, int, int]
-"""When the directory of a run changed (ns), when its record did (ns), and the record's size."""
+"""Modification times of run directory and record in ns, and the record's size."""
 
 
 class IndexEntry(Struct, array_like=True, gc=False):
-    """One run. `checks` is an index into the table: most runs have the same ones."""
+    """Index entry of one run.
+
+    `checks` is an index into a table of check lists, because most runs have the same one.
+    """
 
     stamp: Stamp
     checks: int
@@ -50,7 +53,7 @@ _index_decoder = msgspec.msgpack.Decoder(_Index)
 
 
 class Index:
-    """The index of one directory, in `file`."""
+    """Index of the runs in one directory, stored in `file`."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -61,7 +64,7 @@ class Index:
 
     @classmethod
     def read(cls, file: Path) -> Index:
-        """Return the content of the file; empty if it cannot be read."""
+        """Read an index; empty if the file cannot be read."""
         index = cls(file)
         with suppress(OSError, *NO_JSON):
             found = _index_decoder.decode(read_file(file))
@@ -73,7 +76,9 @@ class Index:
         return index
 
     def find(self, name: str, stamp: Stamp) -> RunSummary | None:
-        """Return the summary of a run that has not changed since it was indexed."""
+        """Return the summary of a run, if the run has not changed since it was indexed; else
+        None.
+        """
         entry = self.runs.get(name)
         if entry is None or entry.stamp != stamp:
             return None
@@ -101,7 +106,10 @@ class Index:
         self.changed = self.changed or bool(gone)
 
     def write(self) -> None:
-        """Write the file if anything changed. If that fails, the next list only takes longer."""
+        """Write the file if anything changed.
+
+        Ignores errors: without it, the next listing is only slower.
+        """
         if self.changed:
             for entry in self.runs.values():
                 entry.summary.checks = None
@@ -119,10 +127,10 @@ class Index:
 def list_directory(
     runs_dir: Path, names: Sequence[str], file: Path, *, keep: bool = True, limit: int | None = None
 ) -> list[RunSummary]:
-    """Return the summaries of these runs of a directory, or of the first `limit`.
+    """Return the summaries of these runs in a directory, or of the first `limit`.
 
-    `file`: its index. `keep`: runs that had to be read may store their summary next to their
-    record."""
+    `file`: the directory's index. `keep`: save a newly computed summary next to its record.
+    """
     index, base = Index.read(file), str(runs_dir)
     found: list[RunSummary] = []
     settled_ns = time.time_ns() - int(SETTLED_S * 1e9)
@@ -156,7 +164,7 @@ def _summary(run_dir: Path, *, keep: bool) -> RunSummary | None:
 
 
 def stamp_of(run_dir: str) -> Stamp | None:
-    """Return what changes when a run changes; None without a record."""
+    """Return a value that changes whenever the run does; None if there is no record."""
     try:
         record = os.stat(f"{run_dir}/{RECORD_FILE}")  # noqa: PTH116  (a Path costs as much as the call)
         return os.stat(run_dir).st_mtime_ns, record.st_mtime_ns, record.st_size  # noqa: PTH116
@@ -186,9 +194,11 @@ _steps_decoder = msgspec.json.Decoder(_RecordSteps)
 
 
 def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> Path:
-    """Return the latest run of `ids` (latest first), or the one `back` before it.
+    """Return the latest run of `ids` (sorted latest first), or the one `back` positions earlier.
 
-    `of_all`: include runs that were refused or stopped before they measured. Raises UsageError."""
+    `of_all`: include runs that were refused or stopped before they measured anything. Raises
+    UsageError.
+    """
     every = (runs_dir / run_id for run_id in ids if is_run_dir(runs_dir / run_id))
     found = every if of_all else (run_dir for run_dir in every if may_have_measured(run_dir))
     if (run_dir := next(islice(found, back, None), None)) is not None:
@@ -203,7 +213,7 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
 
 
 def may_have_measured(run_dir: Path) -> bool:
-    """Tell whether a run has figures; assumed for running, interrupted and unreadable ones."""
+    """Return whether a run has figures; True for running, interrupted and unreadable ones."""
     if is_running(run_dir):
         return True
     try:
@@ -229,9 +239,11 @@ def shared_directories(
     named: Sequence[Path] = (),
     settings: Sequence[Path] = (),
 ) -> list[Path]:
-    """Return the directories from option, environment (colons), settings and the user's list.
+    """Return shared directories from option, environment (colon-separated), settings and the user's
+    list.
 
-    Raises UsageError for an unreadable file."""
+    Raises UsageError for an unreadable file.
+    """
     from_environ = [Path(part) for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
     found = (*named, *from_environ, *settings, *_in_file(paths.shared_runs))
     return list(dict.fromkeys(Path(os.path.abspath(from_home(each))) for each in found))  # noqa: PTH100
@@ -251,7 +263,7 @@ def _in_file(path: Path) -> list[Path]:
 
 
 def index_name(directory: Path) -> str:
-    """Return the name of the index of a shared directory among our own runs."""
+    """Return the name, in the user's own runs directory, of the index of a shared directory."""
     import hashlib
 
     return f".index-{hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]}.msgpack"
@@ -277,25 +289,27 @@ TAG = "tag:"
 
 
 class Listing(Struct, frozen=True):
-    """All runs, latest first, and why shared directories could not be listed."""
+    """All runs, latest first, and why some shared directories could not be listed."""
 
     runs: list[RunSummary]
     problems: list[Problem] = field(default_factory=list)
 
 
 class RunStore:
-    """All runs of a user, and of `shared` directories.
+    """All runs of a user, and those in `shared` directories.
 
-    Nothing is cached: every call reads the disk."""
+    Nothing is cached: every call reads the disk.
+    """
 
     def __init__(self, runs_dir: Path, shared: Sequence[Path] = ()) -> None:
         self.runs_dir = runs_dir
         self.shared = [each for each in dict.fromkeys(shared) if each != runs_dir]
 
     def ids(self) -> list[str]:
-        """Return the IDs of all own runs, latest first.
+        """Return the ids of all own runs, latest first.
 
-        Raises UsageError for an unreadable directory."""
+        Raises UsageError for an unreadable directory.
+        """
         try:
             return names_in(self.runs_dir)
         except OSError as error:
@@ -310,10 +324,11 @@ class RunStore:
         return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
 
     def everything(self) -> Listing:
-        """Return the summaries of own and shared runs; of equal IDs the own one, or the first
+        """Return the summaries of own and shared runs; for equal ids, the own run or the first
         directory's.
 
-        Raises UsageError if the own ones cannot be read."""
+        Raises UsageError if the own runs cannot be read.
+        """
         runs, problems = self.list(), []
         seen = {run.run_id for run in runs}
         for directory in self.shared:
@@ -342,11 +357,12 @@ class RunStore:
         return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
     def resolve(self, ref: str, *, last_of_all: bool = False) -> Path:
-        """Return the directory of a run: by ID, unique prefix, path, ``last``, ``last~1``, title.
+        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1``, title.
 
         ``last`` is the latest run that measured something, ``last:any`` the latest of all; with
-        `last_of_all` both are, for verbs about leftovers. ``tag:NAME`` and ``tag:NAME=VALUE`` are
-        the latest run with that tag. Own runs come first. Raises UsageError."""
+        `last_of_all` both are the latest of all, for verbs about leftovers. ``tag:NAME`` and
+        ``tag:NAME=VALUE`` are the latest run with that tag. Own runs come first. Raises UsageError.
+        """
         if back := LAST.fullmatch(ref):
             of_all = last_of_all or bool(back["any"])
             return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=of_all)
@@ -366,7 +382,9 @@ class RunStore:
         )
 
     def _called(self, ref: str) -> Path | None:
-        """Return the run with a title or tag. Raises UsageError if several have the title."""
+        """Return the run with this title or tag; None if there is none. Raises UsageError if
+        several runs have the title.
+        """
         tag, equals, value = ref.removeprefix(TAG).partition("=")
         for runs in (self.list(), self.everything().runs if self.shared else []):
             if ref.startswith(TAG):
@@ -387,9 +405,7 @@ class RunStore:
         return None
 
     def _places(self) -> dict[str, Path]:
-        """Return the directories of all runs by ID, own ones first.
-
-        An own run hides a shared one of its name."""
+        """Return the directories of all runs by id; own runs hide shared ones with the same id."""
         places = {run_id: self.runs_dir / run_id for run_id in self.ids()}
         for directory in self.shared:
             try:
@@ -399,7 +415,7 @@ class RunStore:
         return places
 
     def check_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run of another user: it can be read, not changed."""
+        """Raise UsageError for a run of another user, which can be read but not changed."""
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "another user"
             raise UsageError(
@@ -407,8 +423,9 @@ class RunStore:
             )
 
     def check_hosts_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run whose plan must not run on hosts: another user's, or
-        unpacked."""
+        """Raise UsageError for a run whose plan must not run on hosts: another user's, or an
+        unpacked one.
+        """
         self.check_ours(run_dir)
         if (run_dir / ORIGIN_FILE).exists():
             raise UsageError(
@@ -416,7 +433,7 @@ class RunStore:
             )
 
     def is_of_others(self, run_dir: Path) -> bool:
-        """Tell whether a run is in a shared directory, or owned by another user."""
+        """Return whether a run is in a shared directory or owned by another user."""
         place = run_dir.resolve()
         if place.parent == self.runs_dir.resolve():
             return False
@@ -441,9 +458,9 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
 
 
 def _may_be_run(name: str) -> bool:
-    """Return whether a directory may be listed.
+    """Return whether a directory may be listed as a run.
 
-    Unprintable names are not runs and cannot be typed.
+    Excludes unprintable names, which could not be typed.
     """
     return not name.startswith(".") and name.isprintable()
 

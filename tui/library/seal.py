@@ -1,9 +1,9 @@
-"""The seal of a run: checksums of its files when the engine ended, signed with a key of the
-machine.
+"""Seal of a run: checksums of its files at the end of the engine, signed with this machine's key.
 
 It covers the plan, the raw output and the journal up to that moment, so later notes leave it
-intact. Of the record it has the verdict and the names of the findings; `runs verify` derives the
-rest again."""
+intact. Of the record, it covers the verdict and the names of the findings; `runs verify` rebuilds
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ MOST_SEAL_BYTES = 32 << 20  # a line for each file of raw output
 
 
 class Seal(Struct):
-    """What was signed, and by which key.
+    """Signed checksums of a run, and the key.
 
-    `key` is a line of an OpenSSH public key file, `signature` is base64."""
+    `key` is a line of an OpenSSH public key file, `signature` is base64.
+    """
 
     run_id: str
     journal_bytes: int
@@ -49,7 +50,7 @@ class Seal(Struct):
 
     @property
     def text(self) -> bytes:
-        """The text that is signed."""
+        """Text that is signed."""
         return msgspec.json.encode(msgspec.structs.replace(self, signature=""), order="sorted")
 
 
@@ -89,9 +90,11 @@ def seal(run_dir: Path, key_file: Path) -> None:
 
 
 def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
-    """Return who sealed a run, and what has changed since; both empty for a run without a seal.
+    """Return the signer of a run's seal, and what has changed since; both empty if there is no
+    seal.
 
-    `own_key`: the key of this machine. Raises OSError."""
+    `own_key`: the key of this machine. Raises OSError.
+    """
     path = run_dir / SEAL_FILE
     if not path.exists():
         return "", []
@@ -117,7 +120,7 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
     """Return whether verdict or findings of a record differ from the sealed ones.
 
-    Does not check the signature, because every screen calls this; `runs verify` does.
+    Does not verify the signature, because every screen calls this; `runs verify` does.
     """
     try:
         sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
@@ -133,7 +136,7 @@ def _sum_of_judged(record: bytes) -> str:
 
 
 def _changed(run_dir: Path, found: Seal) -> Iterator[str]:
-    """Yield files that are missing, changed or new since the seal."""
+    """Yield files that are missing, changed or new since the run was sealed."""
     now = dict(_sums(run_dir))
     yield from sorted(
         name for name in found.files.keys() | now.keys() if found.files.get(name) != now.get(name)
@@ -148,7 +151,7 @@ def _changed(run_dir: Path, found: Seal) -> Iterator[str]:
 
 
 def _sums(run_dir: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and SHA-256 of the plan and of each file of raw output."""
+    """Yield path and SHA-256 of the plan and of each raw output file."""
     raw = run_dir / RAW_DIR
     for path in [run_dir / PLAN_FILE, *(sorted(raw.rglob("*")) if raw.is_dir() else [])]:
         if path.is_file() and not path.is_symlink():
@@ -165,8 +168,7 @@ def _sha256_of_begin(path: Path, size: int) -> str:
 
 
 def _signer(found: Seal) -> str:
-    """Return the fingerprint of the key that made a seal; empty if the signature is of something
-    else."""
+    """Return the fingerprint of the key that made a seal; empty if the signature does not match."""
     import asyncssh
 
     try:
@@ -185,9 +187,10 @@ def _is_own(found: Seal, key_file: Path) -> bool:
 
 
 def _own_key(path: Path) -> SSHKey:
-    """Return the key of this machine's user, created if missing, readable only by the user.
+    """Return this user's key on this machine; created, readable only by the user, if missing.
 
-    Raises OSError."""
+    Raises OSError.
+    """
     import asyncssh
 
     if not path.exists():

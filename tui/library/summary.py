@@ -1,4 +1,4 @@
-"""The line of a run in lists, its marks (star, title, tags), and the order of lists."""
+"""Summary of a run for lists, its marks (star, title, tags), and sort orders."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ LONGEST_TAG = 100
 
 
 class Marks(Struct, omit_defaults=True):
-    """The file. `tags` are all tags of the run, None: those given at launch."""
+    """Content of the marks file. `tags` are all tags of the run; None means those given at
+    launch.
+    """
 
     starred: bool = False
     title: str = ""
@@ -58,7 +60,7 @@ _decoder = PlainDecoder(Marks)
 
 
 def read_marks(run_dir: Path) -> Marks:
-    """Return the marks of a run; none if the file cannot be read."""
+    """Return the marks of a run; defaults if the file cannot be read."""
     try:
         # a Path slows lists down
         return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))
@@ -67,7 +69,7 @@ def read_marks(run_dir: Path) -> Marks:
 
 
 def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
-    """Return a record with the current tags of its run."""
+    """Return the record with the run's current tags."""
     return record if marks.tags is None else record.model_copy(update={"tags": marks.tags})
 
 
@@ -86,9 +88,10 @@ def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
 
 
 def _kept_marks(path: Path) -> Marks:
-    """Return the marks of a run.
+    """Read the marks of a run in order to change them.
 
-    Raises OSError, BenchtuiError for a file that a change would destroy."""
+    Raises OSError, and BenchtuiError for a file that a change would destroy.
+    """
     try:
         return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
     except FileNotFoundError:
@@ -100,7 +103,7 @@ def _kept_marks(path: Path) -> Marks:
 
 @contextmanager
 def _in_turn(run_dir: Path) -> Iterator[None]:
-    """Serialise changes of the same run, if the file system can lock directories."""
+    """Serialise changes to a run, if the file system can lock directories."""
     descriptor = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # NFS has none
@@ -120,7 +123,7 @@ def star(run_dir: Path, *, starred: bool) -> None:
 
 
 def rename(run_dir: Path, title: str) -> None:
-    """Give a run a title; an empty one removes it. Raises UsageError."""
+    """Set the title of a run; an empty title removes it. Raises UsageError."""
     clean = " ".join(title.split())
     if len(clean) > LONGEST_TITLE or not clean.isprintable():
         raise UsageError(f"a title is a line of at most {LONGEST_TITLE} characters")
@@ -141,7 +144,7 @@ def retag(run_dir: Path, tags: Mapping[str, str]) -> None:
 
 
 def parse_tags(words: Sequence[str]) -> dict[str, str]:
-    """Return ``NAME`` and ``NAME=VALUE`` as tags. Raises UsageError."""
+    """Parse ``NAME`` and ``NAME=VALUE`` words to tags. Raises UsageError."""
     tags = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -175,11 +178,12 @@ MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 
 
 class RunSummary(Struct, gc=False):  # no cycles, and lists are long
-    """One line of a list of runs.
+    """One line in a list of runs.
 
-    `duration_s` of a running one counts until now. `checks` are the IDs of the checks that ran;
-    None: not judged, or written by a version that did not say. `directory` and `owner` are of
-    another user's run, empty for our own; `problem` is why a run cannot be read."""
+    `duration_s` of a running run is the time until now. `checks` are the names of the checks that
+    ran; None if not judged, or written by a version that did not store them. `directory` and
+    `owner` are set for another user's run; `problem` is why a run cannot be read.
+    """
 
     run_id: str
     utc: str | None
@@ -213,9 +217,9 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
 
     @property
     def judged(self) -> str:
-        """The verdict and its reason: ``valid``, ``! straggler``, ``INVALID host-loss +1``.
-
-        Empty: not judged."""
+        """Verdict and reason: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty if not
+        judged.
+        """
         said = (
             f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
         )
@@ -223,7 +227,9 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
 
     @property
     def weakened_by(self) -> str:
-        """The checks that weaken it, errors first: ``host-loss, straggler +1``; notes do not."""
+        """Checks with errors or warnings, errors first: ``host-loss, straggler +1``; notes do not
+        count.
+        """
         ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
         ids += dict.fromkeys(
             each.id for each in self.findings if each.severity == "warning" and each.id not in ids
@@ -233,7 +239,9 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
 
 
 class _CachedSummary(Struct):
-    """summary.json: the summary, its format, and the run.json and seal it was made from."""
+    """Content of summary.json: the summary, its format, and stamps of the run.json and seal it was
+    made from.
+    """
 
     record_bytes: int
     record_mtime_ns: int
@@ -249,7 +257,8 @@ _head_decoder = PlainDecoder(RecordHead)
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
     """Return the summary of a run directory; None if it contains no run.
 
-    `keep`: save a summary that had to be computed from the record."""
+    `keep`: save a summary that had to be computed from the record.
+    """
     summary = _derived(run_dir, keep=keep)
     if summary is not None:
         marks = read_marks(run_dir)
@@ -332,7 +341,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
 
 
 def unreadable(run_dir: Path, why: str) -> RunSummary:
-    """Return the line of a run that cannot be read."""
+    """Return the summary of a run that cannot be read."""
     return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable", problem=why)
 
 
@@ -366,20 +375,20 @@ def summary_of(record: RunRecord) -> RunSummary:
 
 
 def add_figures(summary: RunSummary, figures: Figures) -> None:
-    """Add the figures next to the headline."""
+    """Add the figures to show next to the headline."""
     summary.bw_bytes_per_s, summary.p99_ns = figures.bw_bytes_per_s, figures.p99_ns
     summary.iops_over_time = figures.iops_over_time
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
-    """Save the summary of the current run.json, so that lists need not read that."""
+    """Save the summary of the current run.json, so that lists need not read the record."""
     stat = (run_dir / RECORD_FILE).stat()
     cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT, _sealed_at(run_dir))
     write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
 
 
 def is_starting(run_dir: Path) -> bool:
-    """Tell whether a run is so new that its engine may not have reported yet."""
+    """Return whether a run is so new that its engine may not have reported yet."""
     begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
     age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
     return not begun and 0 <= age_s < STARTING_S
@@ -425,19 +434,19 @@ LESS_IS_BETTER = ("ns",)  # units of headlines
 
 
 class Order(Struct, frozen=True):
-    """A sort key; `falling`: the largest comes first."""
+    """A sort order; with `falling`, the largest comes first."""
 
     key: Callable[[RunSummary], Any]
     falling: bool = False
 
 
 def by_name(of: Callable[[RunSummary], str]) -> Order:
-    """Return an order by a text; runs without one come last."""
+    """Return an order by text; runs with an empty text come last."""
     return Order(lambda run: (not of(run), of(run).lower()))
 
 
 def most_first(of: Callable[[RunSummary], float | None]) -> Order:
-    """Return an order by a figure, the largest first; runs without one come last."""
+    """Return an order by figure, the largest first; runs without the figure come last."""
     return Order(lambda run: (of(run) is None, -(of(run) or 0.0)))
 
 
@@ -471,6 +480,8 @@ ORDERS: dict[str, Order] = {
 
 
 def ordered(runs: Sequence[RunSummary], name: str, *, reverse: bool = False) -> list[RunSummary]:
-    """Return runs in an order of `ORDERS`; equal ones stay latest first. Raises KeyError."""
+    """Return runs in the order of this name in `ORDERS`; equal ones stay latest first. Raises
+    KeyError.
+    """
     order = ORDERS[name]
     return sorted(runs, key=order.key, reverse=order.falling != reverse)

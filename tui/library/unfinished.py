@@ -1,4 +1,4 @@
-"""Runs whose engine died, runs without a record, and removing runs."""
+"""Runs whose engine died, runs without a record, and removal of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _ProvenanceClosed(Struct):
 
 
 class _ClosedHead(Struct):
-    """The part of run.json that says whether its journal had ended."""
+    """Part of run.json that shows whether its journal had ended."""
 
     provenance: _ProvenanceClosed = field(default_factory=_ProvenanceClosed)
 
@@ -37,7 +37,7 @@ _heads = json.Decoder(_ClosedHead)
 
 
 def is_unfinished(run_dir: Path) -> bool:
-    """Tell whether a run began, has no last event, and has no engine that could write one."""
+    """Return whether a run began and has neither an end event nor a living engine to write one."""
     if is_running(run_dir) or not is_run_dir(run_dir) or (run_dir / ORIGIN_FILE).exists():
         return False
     try:
@@ -66,12 +66,12 @@ def _was_closed(run_dir: Path) -> bool:
 
 
 def unfinished_runs(runs: Path) -> list[Path]:
-    """Return the directories of all such runs, oldest first."""
+    """Return the directories of all unfinished runs, oldest first."""
     return sorted(path for path in runs.iterdir() if is_unfinished(path)) if runs.is_dir() else []
 
 
 def lacks_record(run_dir: Path) -> bool:
-    """Tell whether a run has ended by its journal, but has no record."""
+    """Return whether a run's journal has ended but the run has no record."""
     return (
         is_run_dir(run_dir)
         and not (run_dir / RECORD_FILE).exists()
@@ -81,9 +81,10 @@ def lacks_record(run_dir: Path) -> bool:
 
 
 def write_missing(runs: Path) -> list[str]:
-    """Write missing records, without contacting hosts; return the runs.
+    """Write missing records without contacting hosts; return the ids of the runs.
 
-    Unreadable ones are skipped."""
+    Unreadable runs are skipped.
+    """
     from tui.library.build import write_record
 
     written = []
@@ -107,7 +108,7 @@ class _HostLeftovers(Struct):
 
 
 class _Hosts(Struct):
-    """The part of run.json that says what is left on the hosts."""
+    """Part of run.json that lists files left on hosts."""
 
     hosts: list[_HostLeftovers] = field(default_factory=list)
 
@@ -116,7 +117,7 @@ _hosts = PlainDecoder(_Hosts)
 
 
 def check_removable(run_dir: Path) -> None:
-    """Raise UsageError while a run is running, or may be running elsewhere."""
+    """Raise UsageError if a run is running, or may be running on another machine."""
     summary = summarize(run_dir)
     if summary is not None and summary.state == "running":
         raise UsageError(
@@ -128,10 +129,11 @@ def check_removable(run_dir: Path) -> None:
 
 
 def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
-    """Return the run's files on hosts that would be forgotten, and what to do first; may be
-    empty.
+    """Return a warning about data on hosts that removing the run would make unreachable; empty if
+    none.
 
-    `recover` and `clean` replace the command lines in the text."""
+    `recover` and `clean` replace the command lines in the text.
+    """
     if is_unfinished(run_dir):
         return (
             f"{run_dir.name} was interrupted: its hosts may still hold measurements; to collect"
@@ -157,7 +159,9 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
 
 
 def remove_run(run_dir: Path) -> None:
-    """Remove a run's directory, renamed first to leave every list at once. Raises BenchtuiError."""
+    """Remove a run's directory; it is renamed first, so that it leaves all lists at once. Raises
+    BenchtuiError.
+    """
     doomed = run_dir.with_name(f".removed-{run_dir.name}")
     try:
         run_dir.rename(doomed)

@@ -1,6 +1,6 @@
-"""Verify a run, saved or packed: files, journal against raw output, record against journal.
-
-Unpack it."""
+"""Verify a run, saved or packed: files, journal against raw output, record against journal. Unpack
+runs.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ SHOWN = 60
 def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
     """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that differs.
 
-    Values that only the derived record has are from a newer version."""
+    Ignores values that only the derived record has, because a newer version added them.
+    """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
             key = name if name in derived else printable(name)
@@ -85,8 +86,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_as(kept: Any, derived: Any) -> bool:
-    """Tell whether a text saved with control characters by an older version shows as the derived
-    one."""
+    """Return whether a text that an older version saved with control characters displays as the
+    derived one.
+    """
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
 
 
@@ -96,7 +98,7 @@ def _shown(value: Any) -> str:
 
 
 def leaves(document: Any) -> int:
-    """Return how many values a document contains."""
+    """Return the number of values in a document."""
     if isinstance(document, dict):
         return sum(map(leaves, document.values()))
     return sum(map(leaves, document)) if isinstance(document, list) else 1
@@ -107,7 +109,7 @@ SHOWN_SAMPLES = 3
 
 @dataclass(slots=True)
 class JournaledHost:
-    """The journal's data of one host in the last attempt of a step."""
+    """Journal data of one host in the last attempt of a step."""
 
     attempt: int = 1
     samples: list[Sample] = field(default_factory=list)
@@ -117,14 +119,14 @@ class JournaledHost:
 
 @dataclass(slots=True)
 class Journalled:
-    """The journal's data of all measurements, by step and host."""
+    """Journal data of all measurements, by step and host."""
 
     told: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
     operations: dict[int, MetadataResult] = field(default_factory=dict)
 
     @classmethod
     def read(cls, journal: Path) -> Journalled:
-        """Read a journal; damaged lines are left out, and missing then. Raises OSError."""
+        """Read a journal; damaged lines are skipped, so their data is missing. Raises OSError."""
         found, attempts = cls(), dict[int, int]()
         for event in read_events(journal):
             if isinstance(event, StepStarted):
@@ -151,15 +153,17 @@ class Journalled:
 
 
 def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
-    """Return the path of a measurement's output."""
+    """Return the path of a command's raw output."""
     again = f".{attempt}" if attempt > 1 else ""
     return run_dir / RAW_DIR / f"{step}.measure{again}.{host}.{kind}.gz"
 
 
 def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
-    """Return how many results and samples of the journal were recomputed, and which differ.
+    """Recompute results and samples from raw output; return their number, and differences from the
+    journal.
 
-    Raises OSError for an unreadable journal."""
+    Raises OSError for an unreadable journal.
+    """
     journalled = Journalled.read(run_dir / JOURNAL_FILE)
     count, found = 0, list[str]()
     for step in plan.steps:
@@ -219,7 +223,9 @@ def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator
 
 
 def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
-    """Compare a result; how the command ended is known by the engine only."""
+    """Yield differences between two results, except how the command ended, which only the engine
+    knows.
+    """
     if again is None:
         yield f"{where}: the raw output has no result, the journal has one"
         return
@@ -234,7 +240,9 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
 
 
 def _has_shortest(result: HostResult) -> bool:
-    """Tell whether a result has the time of its shortest job; those before 2026-11-26 do not."""
+    """Return whether a result contains the runtime of its shortest job; those before 2026-11-26 do
+    not.
+    """
     return any(
         part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values()
     )
@@ -277,9 +285,10 @@ JUDGEMENTS = ("findings", "checks", "checks_not_made", "verdict")
 
 @dataclass
 class Verified:
-    """What was checked and what differs.
+    """Result of a verification: counts and differences.
 
-    `underived`: why nothing could be recomputed, empty if it was."""
+    `underived`: why nothing could be recomputed; empty if it was.
+    """
 
     run_id: str
     differs: list[str] = field(default_factory=list)
@@ -292,14 +301,15 @@ class Verified:
 
     @property
     def exit_code(self) -> int:
-        """0: authentic; 1: something differs; 3: cannot be recomputed."""
+        """0 if authentic, 1 if anything differs, 3 if it cannot be recomputed."""
         return 1 if self.differs else 3 if self.underived else 0
 
 
 def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
-    """Compare the record of a finished run with everything it was made of.
+    """Compare the record of a finished run with all data it was built from.
 
-    `own_key`: the key that seals runs on this machine. Raises BenchtuiError."""
+    `own_key`: key that seals runs on this machine. Raises BenchtuiError.
+    """
     record = load_record(run_dir)
     found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
@@ -327,7 +337,7 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
 
 
 def _as_run(run_dir: Path, plan: Plan) -> Plan:
-    """Return a plan as executed, with the points of a search from the journal."""
+    """Return the plan as executed, including the points of a search from the journal."""
     if plan.search is None:
         return plan
     return plan_as_run(
@@ -365,7 +375,8 @@ def _of_another_run(
 ) -> Iterator[str]:
     """Yield parts of a run directory that belong to another run: record, journal, plan.
 
-    The name of a directory that a user renamed does not count."""
+    A renamed directory does not count.
+    """
     if recorded != name and begun_utc(name) is not None:
         yield f"run_id: {recorded} in {RECORD_FILE}, but the directory is that of {name}"
     if started is None:
@@ -384,7 +395,7 @@ def _of_another_run(
 
 
 def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
-    """Read the files of an imported run as at import; changed files are not used."""
+    """Read the files of an imported run as at import; changed files are skipped."""
     from tui.library.imported import read_again
 
     if found.differs:
@@ -411,7 +422,7 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 
 
 def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
-    """Compare every saved value with the derived one."""
+    """Compare every saved value with the derived one, and add the differences to `found`."""
     again = _decoded(derived.to_json())
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
@@ -421,9 +432,10 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
-    """Compare the verdict only: another version judged it, or checks were removed.
+    """Compare only the verdict, if the run was judged by other checks.
 
-    It must not be better than that of this version."""
+    It must not be better than this version's verdict.
+    """
     said = kept.get("verdict")
     found.remarks.append(
         "judged with other checks than this version's: figures are compared, findings are not"
@@ -437,9 +449,10 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
 
 
 def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
-    """Return who signed a packed run; empty: nobody.
+    """Return the signer of a packed run; empty if it is not signed.
 
-    Raises BenchtuiError for a signer other than `signer`."""
+    Raises BenchtuiError for a signer other than `signer`.
+    """
     try:
         if packed.signature is None:
             if signer is not None:
@@ -455,7 +468,7 @@ def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
 
 
 def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path, str]:
-    """Unpack a run into the store; return its directory and who signed it. Raises BenchtuiError."""
+    """Unpack a run into the store; return its directory and signer. Raises BenchtuiError."""
     try:
         runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=runs_dir) as folder:
@@ -489,7 +502,7 @@ def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
 def verify_pack(
     file: Path, signer: Path | None = None, own_key: Path | None = None
 ) -> tuple[Verified, str]:
-    """Return the result for the run in a file, and who signed it. Raises BenchtuiError."""
+    """Verify the run in a packed file; return the result and the signer. Raises BenchtuiError."""
     with _scratch() as folder:
         made = folder / "run"
         made.mkdir()
