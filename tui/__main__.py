@@ -1,4 +1,4 @@
-"""`python -m tui` is `benchtui`."""
+"""Entry point of `python -m tui`, which runs `benchtui`."""
 
 from __future__ import annotations
 

@@ -219,8 +219,8 @@ class MetadataView(Struct):
         return (told.bytes_per_op if told is not None else ended) or usual
 
     def line(self, now_t: float) -> str:
-        """Return the current state as one line: "iteration 2 of 3: stat for 12 s. Create 41.2k, ~
-        1.1M ops/s".
+        """Return the current state as one line: "iteration 2 of 3: stat, 0:12; create 41.2k, ~1.1M
+        ops/s".
         """
         if not self.phase:
             return "ranks are starting"

@@ -1,6 +1,6 @@
 """Latency histograms in fio's buckets, rate series, units and their text forms.
 
-Imports only the model.
+Imports only `tui.model`.
 """
 
 from __future__ import annotations

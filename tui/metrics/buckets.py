@@ -1,7 +1,7 @@
-"""fio's latency buckets: the bucket of a value, and the rank of a percentile.
+"""fio's latency buckets: bucket of a value, rank of a percentile.
 
 Buckets are numbered as in fio (stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a
-bucket holds one value; above, its width is at most 1/64 of its low edge, so its middle is within
+bucket has a single value; above, its width is at most 1/64 of its low edge, so its middle is within
 0.78 % of any value in it.
 """
 
@@ -19,14 +19,14 @@ PERCENTILES: tuple[float, ...] = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 
 
 
 def label(percentile: float) -> str:
-    """Return the name of a percentile in records and tables: 99.5 -> "99.5", 99.0 -> "99"."""
+    """Return the name of a percentile in records and tables: "99.5" for 99.5, "99" for 99.0."""
     return f"{percentile:.6f}".rstrip("0").rstrip(".")
 
 
 def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
     """Return the bucket of a latency (fio stat.c, plat_val_to_idx).
 
-    Larger values go into `top`.
+    Values beyond the last bucket go into `top`.
     """
     msb = value_ns.bit_length() - 1
     if msb <= PLAT_BITS:
@@ -45,7 +45,7 @@ def index_to_value(index: int) -> int:
 
 
 def bucket_edges(index: int) -> tuple[int, int]:
-    """Return the lowest and highest latency in ns of a bucket.
+    """Return the lowest and highest latency of a bucket in ns.
 
     The top bucket has no upper limit.
     """
@@ -59,7 +59,7 @@ def bucket_edges(index: int) -> tuple[int, int]:
 def key_to_index(key_ns: int) -> int:
     """Return the bucket of a json+ key.
 
-    Builds of fio with more groups have keys beyond 1855; the formula is the same.
+    fio builds with more groups have keys beyond bucket 1855; the formula is the same.
     """
     index = KEYS.get(key_ns)
     return value_to_index(key_ns, top=1 << 30) if index is None else index
@@ -77,7 +77,7 @@ def rank(percentile: float, total: int) -> int:
     """Return the least cumulative count that reaches a percentile of `total` samples: ceil(p *
     total / 100).
 
-    `percentile` counts as the double it is: 99.9 of 1000 samples needs all 1000. fio compares long
+    `percentile` is used as the exact double: 99.9 of 1000 samples needs all 1000. fio compares long
     doubles and is built with -ffast-math (stat.c, calc_clat_percentiles); exact rationals give the
     same ranks.
     """

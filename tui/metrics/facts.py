@@ -1,4 +1,4 @@
-"""Host facts for people: common values, and hosts that differ."""
+"""Host facts compared: common values, and hosts that differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of,
 
 
 def fact_text(facts: Mapping[str, Fact], name: str) -> str:
-    """Return a fact as text, empty if unknown."""
+    """Return a fact as text; empty if unknown."""
     known = HOST_FACTS.get(name)  # load generators add facts of their own
     if known is not None and known.kind == "bytes":
         size = number_of(facts, name)
@@ -24,19 +24,19 @@ def fact_text(facts: Mapping[str, Fact], name: str) -> str:
 
 Value = str | int | float | bool | None
 Leaf = Value | tuple[str, ...]
-"""One comparable value; each word of a list is a value of its own."""
+"""One comparable value; each word of a list is a separate value."""
 
 USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # report if below this
 NONE = "none"
 WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
-"""Columns that mean "none" when they are missing; other missing columns are unknown."""
+"""Columns that mean "none" if missing; other missing columns are unknown."""
 NAMED_HOSTS = 4
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
 
 class FactGroup(Struct, frozen=True):
-    """Hosts with the same value; None: hosts with an unknown value."""
+    """Hosts with the same value; value None means unknown."""
 
     value: Value
     hosts: tuple[str, ...]
@@ -61,16 +61,16 @@ class FactDifference(Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether hosts are known to differ, rather than just unknown."""
+        """Whether hosts are known to differ, rather than some values being unknown."""
         return len(self.known) > 1
 
     def of(self, host: str) -> FactGroup | None:
-        """Return the group of a host."""
+        """Return the group of a host; None if it is in none."""
         return next((group for group in self.groups if host in group.hosts), None)
 
     @property
     def text(self) -> str:
-        """Return it for people: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
+        """Return the difference as text: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
         said = (
             f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}"
             for group in self.groups
@@ -79,7 +79,7 @@ class FactDifference(Struct, frozen=True):
 
 
 class FactsTogether(Struct, frozen=True):
-    """Facts that all hosts have in common, and facts that differ.
+    """Facts that all hosts share, and facts that differ.
 
     Facts that are unique by nature, such as names, are in neither.
     """
@@ -89,7 +89,9 @@ class FactsTogether(Struct, frozen=True):
     differing: tuple[FactDifference, ...]
 
     def odd_of(self, host: str) -> list[FactDifference]:
-        """Return the facts in which a host differs from at least as many hosts as it matches."""
+        """Return the differences in which a host is in the minority: it differs from at least as
+        many hosts as it matches.
+        """
         return [each for each in self.differing if _is_odd(each, host)]
 
 
@@ -100,9 +102,9 @@ def _is_odd(difference: FactDifference, host: str) -> bool:
 
 
 def compare(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsTogether:
-    """Return what hosts have in common and how they differ.
+    """Return the facts that hosts share and those that differ.
 
-    Hosts without any known fact are left out.
+    Hosts without any known fact are ignored.
     """
     known = {host: facts for host, facts in hosts.items() if facts}
     leaves = {host: dict(leaves_of(facts)) for host, facts in known.items()}
@@ -133,7 +135,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _order(name: str) -> tuple[int, str, int]:
-    """Return a sort key in the registry's order; of a tool, the version comes first."""
+    """Return a sort key in the registry's order; for a load generator, the version comes first."""
     fact, part = _split(name)
     if fact in _PLACES:
         return _PLACES[fact], part, 0
@@ -159,7 +161,7 @@ def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
 
 
 def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[str, Leaf]]:
-    """Yield the distinct values of each column, and the number of rows once."""
+    """Yield the distinct values of each column, and once the number of rows."""
     for column in known.columns:
         values = [
             row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None
@@ -172,7 +174,7 @@ def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[
 
 
 def _one(name: str, values: Sequence[Any], tolerance: float) -> Value:
-    """Return the only value, or several as one text."""
+    """Return the only value; several values are joined to one text."""
     groups = grouped({str(index): _scalar(value) for index, value in enumerate(values)}, tolerance)
     found = [_plain(value) for value, _ in groups]
     return (
@@ -187,10 +189,7 @@ def _scalar(value: Any) -> Value:
 
 
 def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
-    """Return the meaning of a leaf that a host does not have but others do.
-
-    None if it is just unknown.
-    """
+    """Return the value that a leaf missing on a host stands for; None if it is unknown."""
     fact, part = _split(name)
     known = spec_of(name)
     if fact in USABLE and USABLE[fact] in facts:
@@ -245,7 +244,7 @@ def _plain(value: Leaf) -> Value:
 
 
 def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> FactDifference:
-    """Return a difference; for lists, the words that not all hosts have."""
+    """Return the difference of these groups; for lists, only the words that not all hosts have."""
     listed = [set(value) for value, _ in groups if isinstance(value, tuple)]
     shared = set.intersection(*listed) if listed else set()
     found = []
@@ -264,7 +263,7 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
 
 
 def leaf_title(name: str) -> str:
-    """Return a leaf's title: ``links: mtu``."""
+    """Return the title of a leaf: ``links: mtu``."""
     fact, part = _split(name)
     if not part:
         return spec_of(name).title
@@ -304,15 +303,12 @@ class OneBoot(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """What they are: one machine, or containers on one kernel."""
+        """Kind as text: one machine, or containers on one kernel."""
         return "machine" if self.machine else "kernel"
 
 
 def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
-    """Return the hosts that share a boot id, in groups of two or more.
-
-    Unknown boot ids match nothing.
-    """
+    """Return hosts that share a boot id, in groups of two or more; unknown ids match nothing."""
     found: dict[str, list[str]] = {}
     for host, facts in hosts.items():
         if boot := boot_of(facts):

@@ -1,4 +1,4 @@
-"""Figures of a measurement, from results of journal or record, and the spread of hosts around the
+"""Figures of a measurement from journal or record results, and the spread of hosts around their
 median.
 """
 
@@ -24,7 +24,7 @@ OPERATIONS_AS = "read"
 
 
 class Latency(Protocol):
-    """One latency kind, of the journal or of a record."""
+    """One latency kind, in a journal or a record."""
 
     @property
     def n(self) -> int: ...  # noqa: D102
@@ -45,7 +45,7 @@ class Latency(Protocol):
 
 
 class Result(Protocol):
-    """One direction, of the journal or of a record."""
+    """One direction, in a journal or a record."""
 
     @property
     def iops(self) -> float | None: ...  # noqa: D102
@@ -60,7 +60,7 @@ class Result(Protocol):
 
 
 def kind_of(name: str, kind: str) -> str:
-    """Return the latency kind to show for a direction; `kind` is the one of its step."""
+    """Return the latency kind to show for a direction; `kind` is that of its step."""
     return direction(name).latency or kind
 
 
@@ -80,7 +80,7 @@ def enough_behind(count: int, percentile: float) -> bool:
 
 
 def marked(value: int | None, count: int, percentile: float) -> int | None:
-    """Return a percentile of `count` samples, marked if too few are beyond it."""
+    """Return a percentile of `count` samples, marked as `Few` if too few samples are beyond it."""
     return (
         value
         if value is None or percentile >= 100 or enough_behind(count, percentile)
@@ -89,7 +89,7 @@ def marked(value: int | None, count: int, percentile: float) -> int | None:
 
 
 def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
-    """Return a percentile for people: ``n<10`` if too few samples are beyond it."""
+    """Return a percentile for display, marked as `Few` if too few samples are beyond it."""
     return (
         None
         if latency is None
@@ -98,9 +98,8 @@ def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
 
 
 def percentile_of(latency: Latency, percentile: float) -> int | None:
-    """Return any percentile in ns, from the buckets if it was not computed before.
-
-    Never above the exact maximum.
+    """Return any percentile in ns, computed from buckets if it is not stored; limited to the exact
+    maximum.
     """
     known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
     if known is not None or latency.buckets is None:
@@ -119,9 +118,10 @@ def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -
 
 
 def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float | None:
-    """Return the headline figure of results by direction; None if it was not measured.
+    """Return the headline figure from results by direction; None if not measured.
 
-    `kind` is the step's latency kind. A single I/O direction also counts as the mixed one.
+    `kind` is the step's latency kind. If there is a single I/O direction, it also counts as the
+    mixed one.
     """
     wanted = found_in(headline, dirs)
     result = dirs.get(wanted)
@@ -140,7 +140,7 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 
 
 def found_in(headline: Headline, dirs: Iterable[str]) -> str:
-    """Return the direction that holds a headline's figure."""
+    """Return the direction that contains a headline's figure."""
     names = list(dirs)
     wanted = headline.direction
     if headline.metric == "ops" and wanted not in names:
@@ -154,7 +154,7 @@ def found_in(headline: Headline, dirs: Iterable[str]) -> str:
 
 
 def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, DirectionResult]:
-    """Return the directions that all of these hosts have, each over all hosts, plus `mixed`."""
+    """Return the directions that all of these hosts have, merged over the hosts, plus `mixed`."""
     whole = [with_mixed(dirs) for dirs in hosts]
     names = [name for name in (whole[0] if whole else ()) if all(name in dirs for dirs in whole)]
     return {name: combine_directions([dirs[name] for dirs in whole]) for name in names}
@@ -171,9 +171,7 @@ def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Add `mixed` (reads plus writes) to the directions, unless it is there or one of them is
-    missing.
-    """
+    """Add `mixed` (reads plus writes), unless it exists already or reads or writes are missing."""
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
@@ -188,7 +186,7 @@ SIGMAS, SIGMA_OF_MAD = 3.0, 1.4826  # of a normal distribution
 class HostSpread(Struct, frozen=True):
     """Deviations of hosts from their median.
 
-    `shares` by host: -0.75 is 25 % of the median, None is unknown. Hosts within `band` are
+    `shares` by host: -0.75 means 25 % of the median, None is unknown. Hosts within `band` are
     unremarkable; hosts below `lag` (a share of the median) are stragglers.
     """
 
@@ -216,7 +214,7 @@ class HostSpread(Struct, frozen=True):
         )
 
     def widest(self, hosts: list[str]) -> float:
-        """Return the largest deviation of some hosts from the median."""
+        """Return the largest deviation of these hosts from the median."""
         return max(
             (abs(share) for host in hosts if (share := self.shares.get(host)) is not None),
             default=0.0,
@@ -226,7 +224,7 @@ class HostSpread(Struct, frozen=True):
 def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSpread:
     """Return the spread of hosts around their median.
 
-    The band is three robust standard deviations, at most the straggler limit.
+    The band is three robust standard deviations, at most up to the straggler limit.
     """
     known = [value for value in values.values() if value is not None]
     middle = median(known) if len(known) > 1 else None
@@ -244,10 +242,10 @@ def share_text(share: float | None) -> str:
 
 
 def behind_text(share: float) -> str:
-    """Return a straggler's rate: ``25 % of median``."""
+    """Return a straggler's rate as text: ``25 % of median``."""
     return f"{units.share(max(0.0, 1 + share))} of median"
 
 
 def within_text(widest: float) -> str:
-    """Return the spread of hosts: ``within ±3 %``."""
+    """Return the spread of hosts as text: ``within ±3 %``."""
     return f"within ±{max(1, -(-round(widest * 1000) // 10))} %"

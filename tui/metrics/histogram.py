@@ -1,5 +1,5 @@
-"""Latency histograms that merge exactly, percentiles by fio's rule, and results of several hosts
-merged.
+"""Latency histograms that merge exactly, percentiles by fio's rule, merged results of several
+hosts.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ GROUP = 256  # packed numbers start at a multiple of this: most start alike and 
 
 
 class PackedBuckets:
-    """Journal buckets to add to several histograms, as one number with 32 bits per bucket.
+    """Journal buckets packed into one number, 32 bits per bucket, for adding to several histograms.
 
-    C code then adds all at once. `plain` keeps the buckets as they are when their counts are too
-    large, when they have edges of their own, or when they are not in order (a damaged journal).
+    C code then adds all buckets at once. `plain` keeps buckets unpacked whose counts are too large,
+    that have edges of their own, or that are not in order (a damaged journal).
     """
 
     __slots__ = ("begin", "number", "plain", "total")
@@ -72,7 +72,7 @@ class PackedBuckets:
 
     @property
     def buckets(self) -> Buckets:
-        """The same as lists: indices ascending, no zeros."""
+        """The buckets as lists: indices ascending, no zeros."""
         if self.plain is not None:
             return Histogram.from_buckets(self.plain).buckets
         pairs = [*unpacked(self.begin, self.number)]
@@ -80,7 +80,7 @@ class PackedBuckets:
 
 
 def unpacked(begin: int, number: int) -> Iterator[tuple[int, int]]:
-    """Return index and count of the non-empty buckets of a packed number."""
+    """Yield index and count of the non-empty buckets in a packed number."""
     counts = array("I")
     counts.frombytes(number.to_bytes(-(-number.bit_length() // BITS) * (BITS // 8), "little"))
     counts = _little(counts)
@@ -95,7 +95,7 @@ def _little(counts: array[int]) -> array[int]:
 
 
 class Counted(Protocol):
-    """Buckets of the journal or of a record."""
+    """Buckets in a journal or a record."""
 
     @property
     def idx(self) -> list[int]: ...
@@ -106,9 +106,9 @@ class Counted(Protocol):
 
 
 class Histogram:
-    """A sparse, growing histogram: counts by bucket index.
+    """A sparse histogram that grows: counts by bucket index.
 
-    Packed additions are collected in one number and unpacked on first use.
+    Packed additions are collected in one number and unpacked at first use.
     """
 
     __slots__ = ("_begin", "_held", "_upper", "_waiting", "_waiting_total")
@@ -135,12 +135,12 @@ class Histogram:
 
     @classmethod
     def from_buckets(cls, buckets: Counted) -> Histogram:
-        """Return the histogram of a journal's or record's buckets."""
+        """Return the histogram of buckets in a journal or record."""
         return cls(dict(zip(buckets.idx, buckets.n, strict=True)), _edges(buckets))
 
     @classmethod
     def from_bins(cls, bins: Mapping[int, int]) -> Histogram:
-        """Return the histogram of a json+ ``bins`` object: counts by the bucket's middle in ns."""
+        """Return the histogram of a json+ ``bins`` object: counts by middle of the bucket in ns."""
         keys = KEYS
         histogram = cls()
         counts = histogram._counts
@@ -181,12 +181,12 @@ class Histogram:
             self._waiting, self._begin = waiting + packed.number, packed.begin
 
     def _widen(self, edges: Mapping[int, int]) -> None:
-        """Merge the edges of other buckets; if two tools differ, the larger edge wins."""
+        """Merge the upper edges of other buckets; if two tools differ, the larger edge wins."""
         for index, edge in edges.items():
             self._upper[index] = max(edge, self._upper.get(index, 0))
 
     def merge(self, other: Histogram) -> None:
-        """Add the counts of another histogram. Exact: no re-binning."""
+        """Add the counts of another histogram; exact, without re-binning."""
         counts = self._counts
         for index, count in other._counts.items():
             counts[index] = counts.get(index, 0) + count
@@ -239,10 +239,10 @@ class Histogram:
     def percentiles(
         self, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None
     ) -> dict[str, int]:
-        """Return percentiles in ns by label, as fio computes them; empty without samples.
+        """Return percentiles in ns by label, computed as in fio; empty without samples.
 
         `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
-        `at_most` is the exact maximum and caps the values: fio prints bucket middles, which may
+        `at_most` is the exact maximum and limits the values: fio prints bucket middles, which may
         exceed it.
         """
         return percentiles_of(self.buckets, wanted, at_most)
@@ -283,10 +283,10 @@ def percentiles_of(
 
 
 class Bins:
-    """One state of a json+ ``bins`` object, kept to compute the next second's increase.
+    """One state of a json+ ``bins`` object, kept to compute the increase until the next.
 
-    Most states have the same keys as the last: then C code compares them, and bucket indices are
-    reused. Arrays take a quarter of the memory of lists.
+    Most states have the same keys as the previous one: then C code compares them, and bucket
+    indices are reused. Arrays take a quarter of the memory of lists.
     """
 
     __slots__ = ("_counts", "_idx", "_keys")
@@ -301,7 +301,7 @@ class Bins:
     def since(self, earlier: Bins) -> Buckets:
         """Return the increase since an earlier state.
 
-        fio's live counts may be inconsistent, so decreases count as 0.
+        fio's live counts may be inconsistent, so a decrease counts as 0.
         """
         if self._keys == earlier._keys:
             self._keys, self._idx = earlier._keys, earlier._idx  # share one copy
@@ -321,7 +321,7 @@ class Bins:
 
 
 def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
-    """Return all buckets merged; None if a part has samples but no buckets."""
+    """Return the merged buckets of all parts; None if a part has samples but no buckets."""
     merged = Histogram()
     for part in parts:
         if part.buckets is None:
@@ -331,10 +331,10 @@ def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
 
 
 def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
-    """Merge the latency of all parts.
+    """Merge the latencies of all parts.
 
-    N, min, max, mean and standard deviation are exact (n - 1, as in fio). Percentiles are
-    recomputed from the merged buckets, never averaged, and missing if a part with samples has no
+    Count, min, max, mean and standard deviation are exact (n - 1, as in fio). Percentiles are
+    recomputed from merged buckets, never averaged; they are missing if a part with samples has no
     buckets.
     """
     filled = [part for part in parts if part.n > 0]
@@ -366,7 +366,7 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
 
 
 def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
-    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in closed
+    """Return mean and sample standard deviation over all parts (fio stat.c, sum_stat, in closed
     form).
 
     The deviation is None if that of a part is unknown.
@@ -393,7 +393,7 @@ def _latency(
 
 
 def _shortest_s(parts: Sequence[DirectionResult]) -> float:
-    """Return the shortest runtime of the parts; 0 if all are equal."""
+    """Return the shortest runtime of the parts; 0 if all runtimes are equal."""
     spans = [part.shortest_s or part.runtime_s for part in parts if part.ios]
     return min(spans) if spans and min(spans) < max(part.runtime_s for part in parts) else 0.0
 
@@ -401,8 +401,8 @@ def _shortest_s(parts: Sequence[DirectionResult]) -> float:
 def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
     """Merge one direction of parts that ran at the same time.
 
-    I/Os, bytes, IOPS and bandwidth are summed, the runtime is the longest. A latency kind is None
-    if a part does not have it. Empty `parts` give zeros.
+    I/Os, bytes, IOPS and bandwidth are summed; the runtime is the longest. A latency kind is None
+    if a part that did I/O does not have it. Empty `parts` give zeros.
     """
     return DirectionResult(
         ios=sum(part.ios for part in parts),

@@ -1,4 +1,4 @@
-"""All metrics and directions, and how their figures are printed."""
+"""Registry of all metrics and directions, and how their figures are printed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ BOTH = "both"
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a
-    bandwidth.
+    """A kind of request. `in_total`: counts in sums over directions; `moves_data`: has a bandwidth.
 
-    `latency` is its only latency kind; None: it has the step's latency kinds. `of`: the direction
-    of the I/Os that each of its operations consists of.
+    `latency`: its only latency kind, or None if it has those of the step. `of`: direction of the
+    I/Os that each of its operations consists of.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Direction:
 
 
 def _whole(name: str, counted: str, of: str) -> Direction:
-    """Return the direction of whole files or objects beside the I/Os on them."""
+    """Return the direction of whole files or objects, counted in addition to their I/Os."""
     return Direction(name, counted, in_total=False, moves_data=False, latency="lat", of=of)
 
 
@@ -78,14 +77,15 @@ DIRECTIONS = {
 
 
 def direction(name: str) -> Direction:
-    """Return a direction's properties; unknown ones get the defaults."""
+    """Return the properties of a direction; unknown ones get defaults."""
     return DIRECTIONS.get(name) or Direction(name)
 
 
 def each_io_once(names: Iterable[str]) -> list[str]:
-    """Return the directions that cover each I/O once: `mixed` if measured, else read and write.
+    """Return directions that together count each I/O once: `mixed` if measured, else read and
+    write.
 
-    A tool with one histogram has no latencies for reads and writes alone.
+    A tool with a single histogram has no separate latencies for reads and writes.
     """
     known = list(names)
     if MIXED in known:
@@ -108,7 +108,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: its unit in records, what it counts, and how a value is printed."""
+    """A metric: its unit in records, what it counts, how its values are printed."""
 
     name: MetricName
     title: str
@@ -131,7 +131,7 @@ class Metric:
         )
 
     def split(self, value: float | None) -> Parts:
-        """Return number and unit: (``390``, ``k IOPS``)."""
+        """Return number and unit as text: (``390``, ``k IOPS``)."""
         number, unit = self.parts(value)
         return number, f"{unit} {self.counted}".strip() if value is not None else ""
 
@@ -142,16 +142,14 @@ class Metric:
         return ("" if self.counted else " ").join((number, unit)).rstrip()
 
     def scale(self, highest: float) -> tuple[float, str]:
-        """Return the unit for values up to `highest` on one axis: its size, and its text after a
-        number.
-        """
+        """Return the unit for values up to `highest` on one axis, as its size and its text."""
         size, unit = 1.0, self.parts(1.0)[1]
         while highest >= size * self.base and (larger := self.parts(size * self.base)[1]) != unit:
             size, unit = size * self.base, larger
         return size, unit if self.counted else f" {unit}"
 
     def best(self, values: Iterable[T]) -> T:
-        """Return the best of the values, or of tuples that begin with one."""
+        """Return the best of these values, or of tuples that begin with a value."""
         return max(values) if self.better == "higher" else min(values)
 
 
@@ -180,7 +178,7 @@ def rate_of_operation(rate: float | None, bytes_per_op: int) -> float | None:
 
 
 class NamesHeadline(Protocol):
-    """The headline of a profile, a plan or a record."""
+    """The headline in a profile, plan or record."""
 
     @property
     def metric(self) -> MetricName: ...  # noqa: D102
@@ -191,7 +189,7 @@ class NamesHeadline(Protocol):
 
 
 def meaning(headline: NamesHeadline) -> str:
-    """Return a headline's meaning in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
+    """Return a headline in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
     if headline.metric == "score":
@@ -201,7 +199,7 @@ def meaning(headline: NamesHeadline) -> str:
 
 
 def _ranked(percentile: float | None) -> str:
-    """Return the statistic of a latency: ``mean``, ``p99.9``, ``max``."""
+    """Return the statistic of a latency as text: ``mean``, ``p99.9``, ``max``."""
     if percentile is None:
         return "mean"
     return "max" if percentile >= 100 else f"p{label(percentile)}"

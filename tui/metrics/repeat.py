@@ -1,4 +1,6 @@
-"""Repetitions: confidence interval of the mean, and the number that a rank test needs."""
+"""Repetitions: confidence interval of the mean, and number of repetitions that a rank test
+needs.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,8 @@ LEAST_REPETITIONS = 3  # of two values, Student's interval is 13 standard errors
 
 
 def t_975(degrees: int) -> float:
-    """Return the 0.975 quantile of Student's t.
-
-    Beyond the table by the Cornish-Fisher expansion.
+    """Return the 0.975 quantile of Student's t; beyond the table, by the Cornish-Fisher
+    expansion.
     """
     if degrees <= len(T_975):
         return T_975[degrees - 1]
@@ -31,7 +32,7 @@ def t_975(degrees: int) -> float:
 def relative_ci(values: Sequence[float]) -> float | None:
     """Return half the width of the mean's 95 % confidence interval, relative to the mean.
 
-    None with too few values, or a mean of 0.
+    None for too few values, or a mean of 0.
     """
     if len(values) < 2:
         return None
@@ -40,7 +41,9 @@ def relative_ci(values: Sequence[float]) -> float | None:
 
 
 def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
-    """Return whether to print mean ± half width: three values or more, zero excluded."""
+    """Return whether to print mean ± half width: three or more values, and the interval excludes
+    zero.
+    """
     return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0
 
 
@@ -50,19 +53,23 @@ HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01
 
 
 def least_p(a: int, b: int) -> float:
-    """Return the smallest p that a Mann-Whitney test can give for these numbers of repetitions."""
+    """Return the smallest p value that a Mann-Whitney test can give for these numbers of
+    repetitions.
+    """
     return min(1.0, 2 / comb(a + b, a))
 
 
 def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
-    """Return whether a Holm-corrected test of so many figures can call one of them different."""
+    """Return whether a Holm-corrected test of this many figures can find a significant
+    difference.
+    """
     return min(a, b) >= LEAST_RANKED_REPETITIONS and least_p(a, b) * figures <= alpha
 
 
 def repetitions_needed(figures: int, alpha: float = HEADLINE_ALPHA) -> int:
-    """Return the repetitions needed on both sides to test so many figures.
+    """Return the number of repetitions needed on both sides to test this many figures.
 
-    A point has one headline.
+    A point has one headline figure.
     """
     return next(
         times

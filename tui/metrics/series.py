@@ -17,21 +17,21 @@ from tui.model.event import Buckets
 
 CHUNK = 64
 Parts = list[tuple[int, int, float, float]]
-"""For each second that an interval touches: chunk, place in the chunk, seconds covered,
-and the length of the interval.
+"""Seconds touched by an interval: chunk, position in the chunk, seconds covered, length of the
+interval.
 """
 
 
 @cache
 def gaps(kinds: int) -> array[float]:
-    """Return a chunk of as many kinds without any amount."""
+    """Return an empty chunk for this many kinds of amounts."""
     return array("d", [nan]) * (kinds * CHUNK)
 
 
 def parts_of(t0: float, t1: float) -> Parts:
     """Return the seconds that (t0, t1] covers.
 
-    An interval without length counts for the second that contains it.
+    An interval of length 0 counts for the second that contains it.
     """
     if t1 <= t0:
         return [(*divmod(floor(t1), CHUNK), 1.0, 1.0)]
@@ -43,11 +43,11 @@ def parts_of(t0: float, t1: float) -> Parts:
 
 
 class RateSeries:
-    """Amounts of irregular intervals, spread evenly over the seconds that they cover.
+    """Amounts of irregular intervals, spread evenly over the seconds they cover.
 
     Times are seconds on one clock. A second without an interval is a gap: None, not 0. Values are
     kept in chunks of 64, so measured seconds take eight bytes each and long gaps nothing. A chunk
-    holds the amounts of all `kinds`, one kind after the other.
+    has the amounts of all `kinds`, one kind after the other.
     """
 
     __slots__ = ("_chunks", "_gaps")
@@ -59,12 +59,12 @@ class RateSeries:
     def add(self, t0: float, t1: float, *amounts: float) -> None:
         """Add the amounts of (t0, t1], one of each kind.
 
-        An interval without length counts for the second that contains it.
+        An interval of length 0 counts for the second that contains it.
         """
         self.put(parts_of(t0, t1), *amounts)
 
     def put(self, parts: Parts, *amounts: float) -> None:
-        """Add the amounts of an interval given as parts, which several series can share."""
+        """Add amounts to seconds from `parts_of`, which several series can share."""
         for number, place, covered, length in parts:
             chunk = self._chunks.get(number)
             if chunk is None:
@@ -75,7 +75,9 @@ class RateSeries:
                 chunk[column] = more if before != before else before + more
 
     def rates(self, start_s: float, end_s: float, kind: int = 0) -> list[float | None]:
-        """Return amount per second for every second from `start_s` to `end_s`; None is a gap."""
+        """Return the amount per second for each second from `start_s` to `end_s`; None for a
+        gap.
+        """
         first, end = floor(start_s), max(floor(start_s), ceil(end_s))
         wanted = array("d")
         while first < end:
@@ -96,16 +98,16 @@ SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)
 SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
 MOST_COLUMNS = 400
 Items = Sequence[tuple[int, int]]
-"""Bucket index and count, indices ascending, counts above 0."""
+"""Bucket indices and counts: indices ascending, counts above 0."""
 
 
 def weight_of(share: float) -> int:
-    """Return the weight of a share of a column's I/Os, from 0 to ``len(SHARES) - 1``."""
+    """Return the class of a share of a column's I/Os, from 0 to ``len(SHARES) - 1``."""
     return bisect_right(SHARES, share) - 1
 
 
 def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
-    """Return the weight of each non-empty row.
+    """Return the class (see `weight_of`) of each non-empty row.
 
     Row `r` covers `step` buckets from ``low + r * step``.
     """
@@ -119,9 +121,8 @@ def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
 
 
 def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
-    """Return percentiles of a column in ns, by fio's rule.
-
-    None if too few samples are beyond one.
+    """Return percentiles of a column in ns, by fio's rule; None where too few samples are beyond
+    one.
     """
     total = sum(count for _, count in items)
     found: dict[float, float | None] = dict.fromkeys(wanted)
@@ -136,7 +137,9 @@ def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, flo
 
 
 def bucket_edge(index: int) -> float:
-    """Return the lowest value of a bucket in ns (fio stat.c, plat_idx_to_val without the half)."""
+    """Return the lowest value of a bucket in ns (fio stat.c, plat_idx_to_val without the half
+    bucket).
+    """
     if index < 128:
         return float(max(index, 1))
     bits = (index >> 6) - 1
@@ -144,8 +147,8 @@ def bucket_edge(index: int) -> float:
 
 
 class HeatBins:
-    """Latencies of one direction over time; column `k` is `width_s` seconds from ``start_s + k *
-    width_s``.
+    """Latencies of one direction over time; column `k` covers `width_s` seconds from ``start_s + k
+    * width_s``.
 
     Beyond `most` columns, pairs of columns are merged exactly, so memory stays constant.
     """
@@ -189,14 +192,16 @@ class HeatBins:
         self._stamps = dict.fromkeys(self.columns, self.version)
 
     def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
-        """Return a column's counts; empty if nothing was counted."""
+        """Return the counts of a column; empty if it has none."""
         items = self._items.get(place)
         if items is None and place in self.columns:
             items = self._items[place] = tuple(self.columns[place].items())
         return items or ()
 
     def _places(self, start_s: int, end_s: int) -> range:
-        """Return the columns that begin in these seconds, else the one that contains them."""
+        """Return the columns that begin in these seconds; if there are none, the one that contains
+        them.
+        """
         first, end = (
             -(-(start_s - self.start_s) // self.width_s),
             -(-(end_s - self.start_s) // self.width_s),
@@ -205,8 +210,8 @@ class HeatBins:
         return range(first, end) if end > first else range(within, within + 1)
 
     def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
-        """Return the counts of the columns that begin in these seconds, else of the one that
-        contains them.
+        """Return the counts of the columns that begin in these seconds; if there are none, of the
+        one that contains them.
         """
         places = self._places(start_s, end_s)
         return (
@@ -216,14 +221,14 @@ class HeatBins:
         )
 
     def stamp(self, start_s: int, end_s: int) -> int:
-        """Return a number that changes whenever `between` does."""
+        """Return a number that changes whenever the result of `between` does."""
         return max(
             (self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0
         )
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The lowest and highest non-empty bucket; None if there is none."""
+        """Return the lowest and highest non-empty bucket; None if all are empty."""
         edges = [
             (items[0][0], items[-1][0])
             for place in list(self.columns)
@@ -233,7 +238,7 @@ class HeatBins:
 
 
 def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
-    """Return the sum of counts."""
+    """Return the summed counts of all parts."""
     filled = [part for part in parts if part]
     if len(filled) == 1:
         return tuple(filled[0])
@@ -245,12 +250,12 @@ def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
 
 
 def dense_items(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return counts by bucket, most of them 0, as items."""
+    """Return the non-zero counts of a list indexed by bucket."""
     return [(index, count) for index, count in enumerate(counts) if count]
 
 
 class ClusterSecond(Struct, frozen=True):
-    """Completions of all hosts in one second: I/Os by direction, latencies of the judged kind."""
+    """One second over all hosts: completed I/Os by direction, and latencies of the judged kind."""
 
     ios: dict[str, int]
     lat: dict[str, Buckets] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Steady state by SNIA's rule: rounds of one load with limited range and slope, over all hosts.
+"""Steady state by SNIA's rule: limited range and slope over rounds of one load, over all hosts.
 Pure.
 
 SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line
@@ -25,14 +25,16 @@ ROUND_S = 5  # minimum seconds of a round within one load
 
 
 class SteadyWindow(Struct, frozen=True):
-    """Means of rounds of equal length, and their range and slope relative to the mean of all."""
+    """Mean figures of equally long rounds, and their range and slope relative to the overall
+    mean.
+    """
 
     means: tuple[float, ...]
     range: float
     slope: float
 
     def within(self, most_range: float, most_slope: float) -> bool:
-        """Return whether both are within these limits."""
+        """Return whether range and slope are within these limits."""
         return self.range <= most_range and self.slope <= most_slope
 
 
@@ -54,10 +56,7 @@ def window_of(means: Sequence[float]) -> SteadyWindow | None:
 
 
 def window_across(values: Sequence[float]) -> SteadyWindow | None:
-    """Return the window of a per-second series, cut into equal rounds.
-
-    None if it is too short.
-    """
+    """Return the window of a per-second series, cut into equal rounds; None if it is too short."""
     length = len(values) // ROUNDS
     if length < ROUND_S:
         return None
@@ -65,17 +64,14 @@ def window_across(values: Sequence[float]) -> SteadyWindow | None:
 
 
 class Round(Struct, frozen=True):
-    """The headline figure of one round over the hosts that completed it.
-
-    None if no host measured it.
-    """
+    """Headline figure of one round over the hosts that completed it; None if none did."""
 
     value: float | None
     hosts: tuple[str, ...] = ()
 
 
 def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -> Round:
-    """Return the round of a step, from the results of its complete hosts."""
+    """Return the figure of a round from the results of hosts that completed it."""
     whole = {
         host: each
         for host, each in results.items()
@@ -93,7 +89,7 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
 def _needed(
     headline: Headline, dirs: Mapping[str, DirectionResult], kind: str
 ) -> dict[str, DirectionResult]:
-    """Return results with only the latencies that a figure needs: merging all of many hosts is
+    """Return results with only those latencies that a figure needs, because merging many hosts' is
     slow.
     """
     if headline.metric != "latency":
@@ -113,8 +109,8 @@ def _needed(
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
     """Return the window of the last rounds; None if there are too few.
 
-    Rounds by other hosts than the last one's, and rounds before one without a figure, are not the
-    same load.
+    Rounds on other hosts than the last, and rounds before one without a figure, are a different
+    load and do not count.
     """
     values: list[float] = []
     for each in reversed(rounds):
@@ -125,19 +121,21 @@ def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | N
 
 
 def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
-    """Return whether the last rounds are steady by a profile's rule."""
+    """Return whether the last rounds are steady by the profile's rule."""
     window = window_over(rule, rounds)
     return window is not None and window.within(rule.range, rule.slope)
 
 
 def window_text(rule: Precondition, window: SteadyWindow) -> str:
-    """Return a window with its limits: ``range 31.0 % (max 20 %), slope 4.0 % (max 10 %)``."""
+    """Return a window and its limits as text: ``range 31.0 % (max 20 %), slope 4.0 % (max 10
+    %)``.
+    """
     spread = f"range {units.share(window.range, 1)} (max {units.share(rule.range)})"
     return f"{spread}, slope {units.share(window.slope, 1)} (max {units.share(rule.slope)})"
 
 
 def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:
-    """Return the rounds planned before a measurement, or before another of its rounds, in order."""
+    """Return the rounds planned before a measurement, or before a later round, in order."""
     found: list[Step] = []
     for other in reversed(steps[: step.index]):
         if other.cell != step.cell:

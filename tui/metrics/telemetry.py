@@ -1,8 +1,8 @@
-"""Telemetry columns of a host, each once, with unit, source and format.
+"""Registry of telemetry columns of a host, with unit, source and format.
 
-A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a
-group of processes; it may contain dots (``nic.eth0.100.rx``). Values are per interval of about a
-second; None is unknown, never 0.
+A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD. The subject is a NIC, device, port or
+process group and may contain dots (``nic.eth0.100.rx``). Values are per interval of about a second;
+None is unknown, never 0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
 class TelemetryMetric(Struct, frozen=True):
     """One kind of column.
 
-    Counts are summed over a window, all others are averaged over time.
+    Counts are summed over a window, all other values are averaged over time.
     """
 
     family: str
@@ -65,13 +65,13 @@ class TelemetryMetric(Struct, frozen=True):
     threshold: str = ""  # name under which a profile may change it
 
     def text(self, value: float | None) -> str:
-        """Return a value as text."""
+        """Return a value as text with its unit."""
         return FORMATTERS[self.unit](value)
 
     def is_full(self, value: float | None, thresholds: Mapping[str, float] | None = None) -> bool:
         """Return whether a value means saturation.
 
-        `thresholds`: those that a profile changed.
+        `thresholds`: thresholds changed by a profile.
         """
         full = (thresholds or {}).get(self.threshold, self.full)
         return full is not None and value is not None and value > full
@@ -207,11 +207,11 @@ _ALL = (
 TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {
     (each.family, each.field): each for each in _ALL
 }
-"""All columns, by family and field."""
+"""All kinds of columns, by family and field."""
 
 
 class ColumnName(Struct, frozen=True):
-    """Parts of a column's name; `subject` is empty if the family has only one."""
+    """Parts of a column's name; `subject` is empty if the family has only one subject."""
 
     family: str
     subject: str
@@ -227,7 +227,7 @@ def parse_column(name: str) -> ColumnName:
 
 @lru_cache(4096)
 def metric_of(name: str) -> TelemetryMetric:
-    """Return a column's metric; an unknown column is a plain number."""
+    """Return the metric of a column; an unknown column is a plain number."""
     parts = parse_column(name)
     known = TELEMETRY.get((parts.family, parts.field))
     return known or TelemetryMetric(

@@ -1,4 +1,4 @@
-"""Expected number of blocks that random I/O touches, by its distribution; no simulation."""
+"""Expected number of blocks that random I/O touches, by distribution, without simulation."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ TERMS = 12  # fio's normal distribution is the mean of this many uniform ones
 
 
 class Part(Struct, frozen=True):
-    """Equally likely blocks, and the share of I/Os that they get together."""
+    """A number of equally likely blocks, and their total share of the I/Os."""
 
     blocks: float
     share: float
 
 
 def even(blocks: float) -> list[Part]:
-    """Return a uniform distribution."""
+    """Return the parts of a uniform distribution."""
     return [Part(blocks, 1.0)]
 
 
 def zipf(blocks: float, theta: float) -> list[Part]:
-    """Return a Zipf distribution: block n is chosen n^-theta times as often as the first.
+    """Return the parts of a Zipf distribution: block n is chosen n^-theta times as often as the
+    first.
 
     Theta is positive.
     """
@@ -37,7 +38,9 @@ def zipf(blocks: float, theta: float) -> list[Part]:
 
 
 def pareto(blocks: float, h: float) -> list[Part]:
-    """Return a Pareto distribution: a share `h` of the blocks gets 1 - h of the I/Os; 0 < h < 1."""
+    """Return the parts of a Pareto distribution: a share `h` of the blocks gets 1 - h of the I/Os;
+    0 < h < 1.
+    """
     power, edges = log(1 - h) / log(h), _edges(blocks)
     masses = [
         (high / blocks) ** power - (low / blocks) ** power
@@ -47,7 +50,7 @@ def pareto(blocks: float, h: float) -> list[Part]:
 
 
 def bell(blocks: float, deviation: float) -> list[Part]:
-    """Return fio's `normal:deviation` (per cent): the mean of 12 uniform numbers."""
+    """Return the parts of fio's `normal:deviation` (per cent): the mean of 12 uniform numbers."""
     sigma, width = 1 / TERMS, min(deviation / 100, 0.5)
     middles = [(at + 0.5) / BANDS - 0.5 for at in range(BANDS)]
     if width > 1 / BANDS:
@@ -59,7 +62,9 @@ def bell(blocks: float, deviation: float) -> list[Part]:
 
 
 def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
-    """Return a distribution by zones: shares of I/Os to shares of blocks, each of any sum."""
+    """Return the parts of a distribution by zones: (share of I/Os, share of blocks), each with any
+    sum.
+    """
     shares, sizes = (
         sum(share for share, _ in given) or 1.0,
         max(sum(size for _, size in given), 1.0),
@@ -68,14 +73,14 @@ def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
 
 
 def distinct(parts: Sequence[Part], ios: float) -> float:
-    """Return the expected number of different blocks that so many independent I/Os touch."""
+    """Return the expected number of different blocks touched by this many independent I/Os."""
     return sum(
         -part.blocks * expm1(-ios * part.share / part.blocks) for part in parts if part.blocks > 0
     )
 
 
 def hottest(parts: Sequence[Part], share: float) -> float:
-    """Return the smallest number of blocks expected to get this share of the I/Os."""
+    """Return the smallest number of blocks that is expected to receive this share of the I/Os."""
     left, count = share, 0.0
     for part in sorted((part for part in parts if part.blocks > 0), key=_density, reverse=True):
         if part.share >= left:
@@ -89,7 +94,7 @@ def _density(part: Part) -> float:
 
 
 def _edges(blocks: float) -> list[float]:
-    """Return the boundaries of rank ranges: single ranks first, then ever longer ranges."""
+    """Return the boundaries of rank ranges: single ranks first, then increasingly longer ranges."""
     edges, at = [0.0], 0.0
     while at < blocks:
         at = min(blocks, max(at + 1.0, float(int(at * LONGER)) if at >= EXACT else 0.0))
@@ -98,9 +103,8 @@ def _edges(blocks: float) -> list[float]:
 
 
 def _power_sum(low: float, high: float, theta: float) -> float:
-    """Return the sum of k^-theta over low < k <= high.
-
-    Exact for one k, by the midpoint rule for more.
+    """Return the sum of k^-theta over low < k <= high; exact for a single k, else by the midpoint
+    rule.
     """
     if high - low <= 1.0:
         return float((low + 1.0) ** -theta)

@@ -1,4 +1,4 @@
-"""Figures for people: three significant digits, the usual units, a dash for unknown.
+"""Figures for display: three significant digits, the usual units, a dash for unknown.
 
 Every `*_parts` function returns (number, unit) for tables with a column of units.
 """
@@ -36,9 +36,7 @@ def three_digits(value: float) -> str:
 
 
 def _scale(value: float, units: Sequence[str], factor: float) -> tuple[float, int]:
-    """Return the value in the unit that keeps its rounded form below `factor`, and the unit's
-    index.
-    """
+    """Return a value in the unit in which it rounds to less than `factor`, and the unit's index."""
     place = 0
     # a damaged file may hold an integer of hundreds of digits
     if abs(value) > sys.float_info.max:
@@ -63,7 +61,7 @@ def iops_parts(value: float | None) -> Parts:
 
 
 def score_parts(value: float | None) -> Parts:
-    """Return a benchmark's score as (number, empty)."""
+    """Return a benchmark's score as (number, ""), because it has no unit."""
     return (UNKNOWN if value is None else f"{value:.6g}"), ""
 
 
@@ -74,9 +72,8 @@ def bandwidth_parts(bytes_per_s: float | None) -> Parts:
 
 
 def latency_parts(ns: float | None) -> Parts:
-    """Return nanoseconds as (number, ns/µs/ms/s).
-
-    A percentile with too few samples beyond it is ``n<10``.
+    """Return nanoseconds as (number, ns/µs/ms/s); a percentile with too few samples beyond it as
+    ``n<10``.
     """
     if isinstance(ns, Few):
         return TOO_FEW, ""
@@ -187,5 +184,5 @@ def latency_fixed(ns: float | None) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """Return a number of things: ``1 host``, ``2 hosts``."""
+    """Return a number with its noun: ``1 host``, ``2 hosts``."""
     return f"{count} {word}{'' if count == 1 else 's'}"

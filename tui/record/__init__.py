@@ -1,1 +1,1 @@
-"""Build the record of a run, run.json, from its plan and journal."""
+"""Build the record of a run (run.json) from its plan and journal."""

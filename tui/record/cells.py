@@ -1,4 +1,4 @@
-"""The cells of a matrix: what tables, charts and screens show of each point, for saved and running
+"""Cells of a matrix: the data of each point for tables, charts and screens, of saved and running
 runs.
 """
 
@@ -31,9 +31,9 @@ MADE = ("done", "failed", "cut")
 class Cell(Struct, frozen=True):
     """One point of a matrix.
 
-    `value` is the median of `values`; `made` of `planned` repetitions have ended. `texts` are the
-    swept values as people write them, `numbers` the numeric ones. `skipped` repetitions were not
-    needed. `mean_ns` and `p99_ns` are latencies of `step`, the repetition closest to the median.
+    `value` is the median of `values`; `made` of `planned` repetitions have ended, `skipped` ones
+    were not needed. `texts` are the swept values as people write them, `numbers` the numeric ones.
+    `mean_ns` and `p99_ns` are latencies of `step`, the repetition closest to the median.
     """
 
     key: str
@@ -60,12 +60,14 @@ class Cell(Struct, frozen=True):
 
     @property
     def fit(self) -> bool:
-        """Whether the figure is valid and complete, so that it may be the best point or a knee."""
+        """Whether the figure is valid and complete, so that the point may be called the best or a
+        knee.
+        """
         return not self.invalid and not self.short
 
     @property
     def name(self) -> str:
-        """Swept values as one text, ``bs=4k numjobs=2``; the profile's name if nothing is swept."""
+        """Swept values as text, ``bs=4k numjobs=2``; the profile's name if nothing is swept."""
         return (
             " ".join(f"{name}={text}" for name, text in self.texts.items())
             or self.profile
@@ -74,12 +76,12 @@ class Cell(Struct, frozen=True):
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether a larger value is better: yes for throughput, no for latency."""
+        """Whether a larger value is better: True for throughput, False for latency."""
         return BY_UNIT[self.unit].better == "higher"
 
 
 class CellRepetition(Struct, frozen=True):
-    """One step of a point: its state and its headline figure."""
+    """One step of a point, with its state and headline figure."""
 
     index: int
     state: str
@@ -155,7 +157,7 @@ def cell_of(
 def cells_of_record(
     record: RunRecord, shown: Headline | None = None, *, running: bool = False
 ) -> list[Cell]:
-    """Return the cells of a run, showing the headline or the figure `shown`.
+    """Return the cells of a run with its headline figure, or with the figure `shown`.
 
     A step recorded as running counts as interrupted, unless the run itself is `running`.
     """
@@ -173,8 +175,8 @@ def cells_of_record(
 
 
 def invalid_steps(record: RunRecord) -> set[int]:
-    """Return the steps with invalid figures: those with an error of their own, or all if the run
-    has one.
+    """Return the indexes of steps with invalid figures: those with an error finding, or all if the
+    run has one.
     """
     wrong = steps_in_error(record.findings)
     whole = any(
@@ -185,7 +187,7 @@ def invalid_steps(record: RunRecord) -> set[int]:
 
 
 def steps_in_error(findings: Iterable[Finding]) -> set[int]:
-    """Return the steps that have an error finding of their own."""
+    """Return the indexes of steps that an error finding names."""
     wrong: set[int] = set()
     for finding in findings:
         if finding.severity == "error":
@@ -220,7 +222,9 @@ def _recorded(
 
 
 def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
-    """Return a cell with the bytes its step moved in a direction (all directions if empty)."""
+    """Return the cell with the bytes that its step moved in a direction; in all directions if
+    `name` is empty.
+    """
     every = step.results.aggregate
     rows = (
         [every[name]]
@@ -244,7 +248,7 @@ def _headline_of(cell: CellRecord) -> Headline | None:
 def step_figure(
     record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
 ) -> float | None:
-    """Return a step's headline figure, or the figure `shown`.
+    """Return a step's headline figure, or the figure `shown`; None if it was not measured.
 
     A percentile with too few samples beyond it is marked.
     """
@@ -264,9 +268,8 @@ def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
 
 
 def shortest(steps: Sequence[StepRecord]) -> str:
-    """Return the measured time of the shortest repetition that ended early.
-
-    Empty if none did.
+    """Return the measured time of the shortest repetition that ended early, as text; empty if none
+    did.
     """
     from tui.record.headline import is_short
 
@@ -275,7 +278,9 @@ def shortest(steps: Sequence[StepRecord]) -> str:
 
 
 def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:
-    """Return a step's latency over all hosts in a direction, or in the only direction there is."""
+    """Return a step's latency over all hosts in a direction, or in its only direction; None if not
+    measured.
+    """
     aggregate = step.results.aggregate
     result = aggregate.get(direction) or (
         next(iter(aggregate.values())) if len(aggregate) == 1 else None
@@ -286,7 +291,7 @@ def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.L
 
 
 def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
-    """Return a point's swept values as the cell's key writes them: 4k, not 4096.
+    """Return a point's swept values as spelled in the cell's key: 4k, not 4096.
 
     The profile's parameter types define the spelling.
     """

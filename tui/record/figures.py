@@ -1,4 +1,4 @@
-"""A step's results for the record: per host, per job, over all hosts, and over time."""
+"""Results of a step for the record: per host, per job, over all hosts, and over time."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ WHOLE_S = 0.9  # a second with less coverage than this is unknown
 
 
 def series_record(measurement: Measurement) -> SeriesRecord | None:
-    """Return a measurement's time series, cluster first; None without samples.
+    """Return the time series of a measurement, cluster first; None without samples.
 
-    A second that is only partly covered is unknown, because load ramps up and down at the edges.
+    Seconds that are only partly covered are unknown, because load ramps up and down at the edges.
     """
     span = _span(
         [leaf.over_time for leaves in measurement.hosts.values() for leaf in leaves.values()]
@@ -57,9 +57,9 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
 def _printed(
     measurement: Measurement, column: SeriesColumns, start: int, end: int
 ) -> dict[str, list[int | None]]:
-    """Return the percentiles that the tool printed for one host.
+    """Return the percentiles that the tool printed for one host, per second.
 
-    There are none for all hosts together: percentiles cannot be averaged.
+    Empty for all hosts together, because percentiles cannot be averaged.
     """
     if column.host is None:
         return {}
@@ -81,7 +81,7 @@ def _span(parts: Sequence[SeriesSet]) -> tuple[int, int] | None:
 
 
 def _trimmed(record: SeriesRecord) -> SeriesRecord | None:
-    """Return the record without leading and trailing seconds that have no data."""
+    """Remove seconds without data at both ends; None if nothing is left."""
     known = [
         second
         for second, row in enumerate(zip(*(c.iops for c in record.columns), strict=True))
@@ -124,10 +124,10 @@ def series_column(
 
 
 def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
-    """Return the divisor for each second's amounts; None if a host covered only part of that
+    """Return the divisor for the amounts of each second; None if a host covered only part of the
     second.
 
-    A measurement shorter than one whole second is used as it is.
+    A measurement shorter than one complete second is used as it is.
     """
     seen = [value for column in covered for value in column if value]
     enough = min(WHOLE_S, max(seen, default=WHOLE_S))
@@ -137,13 +137,15 @@ def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
 
 
 def _divisor(row: Sequence[float], enough: float) -> float | None:
-    """Return the mean coverage of a second, or None if a host is below `enough`."""
+    """Return the mean coverage of a second over all hosts; None if one of them is below
+    `enough`.
+    """
     return min(1.0, sum(row) / len(row)) if row and min(row) >= enough else None
 
 
 def _kept(values: Values, known: Sequence[float | None]) -> Values:
-    """Return values per second covered, to six significant digits: more is noise and doubles the
-    file.
+    """Return values per covered second, to six significant digits; more would be noise and double
+    the file size.
     """
     return [
         float(f"{value / divisor:.6g}") if value is not None and divisor is not None else None
@@ -156,8 +158,8 @@ def window_rates(
 ) -> tuple[float, float]:
     """Return IOPS and bytes per second of several hosts between two times, from their samples.
 
-    Each series comes with the time its load ended; I/O counted later is attributed to before that
-    time.
+    Each series comes with the time at which its load ended; I/O counted later is attributed to that
+    load.
     """
     start, end = floor(start_t), ceil(end_t)
     ios = amount = 0.0
@@ -176,7 +178,7 @@ def window_rates(
 
 
 def _share(seen: float, second: int, start_t: float, end_t: float, load_end_t: float) -> float:
-    """Return the share of a second's count that falls into the window."""
+    """Return the share of a second's count that belongs to the window."""
     busy = min(seen, max(load_end_t - second, 0.0))
     overlap = min(end_t, second + 1) - max(start_t, second)
     return min(1.0, max(0.0, overlap) / busy) if busy > 0 else 0.0
@@ -186,7 +188,7 @@ HostDirections = dict[str, DirectionResult]
 
 
 class StepFigures:
-    """Figures of one step: the tool's own results if it gave any, else rebuilt from samples."""
+    """Figures of one step: the tool's own results, else figures rebuilt from samples."""
 
     def __init__(
         self,
@@ -224,7 +226,7 @@ class StepFigures:
         }
 
     def _jobs_of_hosts(self) -> dict[str, dict[str, HostDirections]]:
-        """Return each job's results by host and job, if there is more than one job."""
+        """Return results by host and job, for hosts with several jobs."""
         found = {
             host: {job: used_directions(dirs) for job, dirs in result.jobs.items()}
             for host, result in self.results.items()
@@ -239,7 +241,7 @@ class StepFigures:
         return found
 
     def record(self) -> ResultsRecord:
-        """Return the step's results for the record."""
+        """Return the results of the step for the record."""
         names = dict.fromkeys(
             name for directions in self.directions.values() for name in directions
         )
@@ -265,7 +267,7 @@ class StepFigures:
         return per_host or None
 
     def _jobs(self) -> dict[str, dict[str, AggregateRecord]] | None:
-        """Return each job's results over all hosts that ran it."""
+        """Return results by job, over all hosts that ran it; None if there is only one job."""
         found: dict[str, dict[str, HostDirections]] = {}  # job, direction, host
         for host, jobs in self.jobs.items():
             for job, dirs in jobs.items():
@@ -277,7 +279,7 @@ class StepFigures:
         } or None
 
     def _over(self, parts: Mapping[str, DirectionResult]) -> AggregateRecord:
-        """Return one direction over these hosts."""
+        """Return the results of one direction over these hosts."""
         whole = direction_record(
             combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts)
         )
@@ -292,9 +294,8 @@ class StepFigures:
         return record
 
     def _add_window(self, record: AggregateRecord, direction: str) -> None:
-        """Add the hosts' common window and the rates in it.
-
-        Adds nothing if there was no common window or it is unknown.
+        """Add the common window of the hosts, and the rates in it; nothing if there was none or it
+        is unknown.
         """
         if self.measurement is None or any(host not in self.spans for host in record.hosts):
             return
@@ -318,9 +319,8 @@ def _did_io(dirs: HostDirections) -> bool:
 
 
 def used_directions(dirs: HostDirections) -> HostDirections:
-    """Return the directions that did any I/O; tools print the unused ones too.
-
-    Some imports have rates only.
+    """Return the directions that did I/O; tools also print unused ones, and some imports have only
+    rates.
     """
     return {
         name: result
@@ -373,7 +373,7 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
 
 
 def direction_record(result: DirectionResult, from_samples: bool = False) -> DirectionRecord:
-    """Return a direction's record."""
+    """Return the record of one direction."""
     untold = "iops" in result.rounded and result.bytes > 0  # no I/O means no bytes
     return DirectionRecord(
         ios=result.ios,
@@ -394,7 +394,7 @@ def direction_record(result: DirectionResult, from_samples: bool = False) -> Dir
 
 
 def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
-    """Return the record of a latency kind; one without samples is unknown, not 0."""
+    """Return the record of one latency kind; None, not 0, without samples."""
     if result is None or (result.n == 0 and not result.mean_ns):
         return None
     return LatencyRecord(
@@ -415,9 +415,8 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 
 
 def _percentiles(result: LatencyResult) -> dict[str, int]:
-    """Return the record's standard percentiles and the extra ones the tool printed.
-
-    Computed from buckets if there are any.
+    """Return the standard percentiles and those that the tool printed in addition, computed from
+    buckets if possible.
     """
     if result.buckets is None or not result.buckets.idx:
         return {name: min(value, result.max_ns) for name, value in result.percentiles_ns.items()}

@@ -1,4 +1,4 @@
-"""Headlines of steps and runs, measured durations, and the operations of MPI benchmarks."""
+"""Headlines of steps and runs, measured durations, operations of MPI benchmarks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ SHORT_S = 1.0  # anything shorter is no measurement, whatever was requested
 
 
 def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
-    """Return whether a step ran shorter than requested; False if either duration is unknown."""
+    """Return whether a step ran for less time than requested; False if either duration is
+    unknown.
+    """
     return measured_s is not None and runtime_s is not None and measured_s < SHORT_SHARE * runtime_s
 
 
 def is_short(step: StepRecord) -> bool:
-    """Return whether a step ran shorter than requested, or too briefly to count."""
+    """Return whether a step ran for less time than requested, or too short to count."""
     seconds = step.measured_s
     return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
 
 
 def shortest_phase_s(step: StepRecord) -> float | None:
-    """Return the seconds of the shortest phase of an MPI program that moves bytes.
-
-    None if it has no such phase.
+    """Return the duration of the shortest data phase of an MPI program, in seconds; None if it
+    moves no data.
     """
     moving = [
         each
@@ -47,9 +48,8 @@ def shortest_phase_s(step: StepRecord) -> float | None:
 
 
 def length_text(measured_s: float | None, runtime_s: float | None) -> str:
-    """Return the measured time: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``.
-
-    Empty if unknown.
+    """Return the measured time as text: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty
+    if unknown.
     """
     if measured_s is None:
         return ""
@@ -67,7 +67,7 @@ RANK_0 = (
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
-    """Return what was measured so far; None if nothing was."""
+    """Return the results of an MPI benchmark so far; None if there are none."""
     from tui.model.step_record import (
         MetadataRecord,
     )  # only MPI runs need it
@@ -109,9 +109,8 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
 
 
 def _operation(result: OperationResult, step: Step) -> OperationRecord:
-    """Return one operation.
-
-    If the tool printed no summary, it is computed from the iterations that ended.
+    """Return the record of one operation; without a summary from the tool, from the finished
+    iterations.
     """
     from tui.model.step_record import OperationRecord
 
@@ -140,7 +139,9 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
 
 
 def iteration_values(operation: OperationRecord | None, metric: str) -> list[float]:
-    """Return an operation's iterations in the unit of a metric: rates, or bandwidths."""
+    """Return the values of an operation's iterations in the unit of a metric: rates or
+    bandwidths.
+    """
     times = operation.bytes_per_op if operation is not None and metric == "bandwidth" else 1
     return [rate * times for rate in operation.iterations] if operation is not None else []
 
@@ -148,7 +149,7 @@ def iteration_values(operation: OperationRecord | None, metric: str) -> list[flo
 def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
     """Return the seconds of each host's slowest rank.
 
-    Ranks are assigned in blocks, in host order.
+    Ranks are placed in blocks, in host order.
     """
     each = step.mpi.ranks_per_host if step.mpi is not None else 0
     if not each or len(rank_seconds) != each * len(step.hosts):
@@ -162,9 +163,8 @@ def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
 def operation_value(
     operation: OperationRecord | OperationResult | None, metric: str
 ) -> float | None:
-    """Return an operation's headline: its mean rate, or the bandwidth of that rate.
-
-    None if it has none.
+    """Return an operation's mean rate, or the bandwidth at that rate, depending on the metric; None
+    if unknown.
     """
     if operation is None or metric == "latency" or (metric != "ops" and not operation.bytes_per_op):
         return None
@@ -176,22 +176,22 @@ def operation_value(
 
 
 def name_width(metadata: MetadataRecord) -> int:
-    """Return the width of the column with the names of operations."""
+    """Return the width of the column of operation names, in characters."""
     return max(NAME_WIDTH, *(len(name) + 2 for name in metadata.operations), 0)
 
 
 def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
-    """Return the tables of operations as lines."""
+    """Return the tables of operations as text lines."""
     return [line for table in metadata_tables(metadata, width) for line in table]
 
 
 def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]]:
-    """Return the tables of operations, each with its titles first: the figures, then the
+    """Return the tables of operations, each beginning with its titles: the summary, then the
     iterations.
 
-    Two tables, because the tool's summary is of the slowest rank and its iterations are of rank 0:
-    rank 0's rate times the ranks may exceed the maximum. The second table has as many iterations as
-    fit; the last title says how many there are. A single iteration is not repeated.
+    Two tables, because the tool's summary covers the slowest rank and its iterations rank 0: rank
+    0's rate times the number of ranks may exceed the maximum. The second table has as many
+    iterations as fit; the last title says how many there are. A single iteration is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
     moving = {bool(each.bytes_per_op) for each in metadata.operations.values()}
@@ -215,15 +215,14 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 
 
 def iterations_title(metadata: MetadataRecord) -> str:
-    """Return which ranks the iterations' rates are of."""
+    """Return which ranks the rates of the iterations cover, as a table title."""
     made = any(each.from_iterations for each in metadata.operations.values())
     return "iterations" if made else (rank_0_text(metadata) or "iterations")
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return how an iteration's rate is computed: rank 0's rate times the number of ranks.
-
-    Empty if it is the rate of all ranks.
+    """Return the note that an iteration's rate is rank 0's rate times the number of ranks; empty if
+    it covers all ranks.
     """
     if metadata.iterations_of != "rank 0":
         return ""
@@ -238,7 +237,7 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
 
 
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
-    """Return the notes needed to read the table correctly."""
+    """Return the notes that are needed to read the tables."""
     version = (
         f"{metadata.tool} {metadata.version}"
         if metadata.version
@@ -263,7 +262,7 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
 
 
 def _details(name: str, each: OperationRecord) -> Iterator[str]:
-    """Yield an operation's details by rank: latency, the slowest and the fastest rank and host."""
+    """Yield details of an operation by rank: latency, slowest and fastest rank and host."""
     parts = [each.printed] if each.printed else []
     if each.latency_s:
         texts = (units.latency(value and value * 1e9) for value in each.latency_s[:5])
@@ -281,7 +280,7 @@ def _details(name: str, each: OperationRecord) -> Iterator[str]:
 
 
 def _items(metadata: MetadataRecord) -> str:
-    """Return what each rank does: files, or I/Os with their size."""
+    """Return the work of each rank as text: number of files, or I/Os with their size."""
     moved = max((each.bytes_per_op for each in metadata.operations.values()), default=0)
     if not metadata.files or not metadata.items_per_rank:
         return f"I/Os of {units.size(moved)}" if moved else "files unknown"
@@ -346,7 +345,7 @@ def run_headline(
 def put_figure(
     record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str
 ) -> None:
-    """Put a figure into a headline, and for a percentile the number of samples beyond it."""
+    """Set the figure of a headline; for a percentile, also the number of samples beyond it."""
     record.value, record.step = float(value), step.index
     record.behind = figures.headline_behind(
         headline, step.results.aggregate, step.latency_kind or kind
@@ -370,7 +369,7 @@ def blank(headline: Headline) -> HeadlineRecord:
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
-    """Return (figure, step index) of the steps with a figure, grouped by measurement."""
+    """Return the steps with a figure as (figure, step index), grouped by point."""
     repeated = any(step.repetition > 1 for step in steps)
     groups: dict[object, list[tuple[float, int]]] = {}
     for step in steps:
@@ -386,6 +385,6 @@ def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
 
 
 def middle(group: list[tuple[float, int]]) -> tuple[float, int]:
-    """Return the median figure and the step closest to it."""
+    """Return the median figure of a group, and the step closest to it."""
     value = median(figure for figure, _ in group)
     return value, min(group, key=lambda each: abs(each[0] - value))[1]

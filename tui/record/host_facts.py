@@ -1,4 +1,4 @@
-"""Host facts, compared across hosts: written to the record and read from it."""
+"""Host facts compared across hosts, written to and read from the record."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _difference(found: FactDifference) -> FactDifferenceRecord:
 
 
 def facts_together(record: RunRecord) -> FactsTogether:
-    """Return what the hosts of a run have in common and how they differ.
+    """Return the common and differing facts of a run's hosts.
 
-    For older records this is computed from the facts of each host.
+    For older records, computed from the facts of each host.
     """
     facts = record.facts
     if facts is None:
@@ -44,9 +44,8 @@ def facts_together(record: RunRecord) -> FactsTogether:
 
 
 def _found(each: FactDifferenceRecord) -> FactDifference:
-    """Return a difference by its groups that have hosts.
-
-    Fewer than two groups are no difference.
+    """Return a difference with its non-empty groups only; with fewer than two groups it is no
+    difference.
     """
     groups = tuple(
         FactGroup(group.value, tuple(group.hosts)) for group in each.groups if group.hosts

@@ -1,5 +1,5 @@
-"""A matrix as tables: rows, columns, knees, scaling over hosts, and which points differ by more
-than noise.
+"""Tables of a matrix: rows, columns, knees, scaling over hosts, points that differ by more than
+noise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ Point = tuple[float, float]
 
 
 class MatrixKnee(Struct, frozen=True):
-    """A knee: `place` is the index of its point, `gain` the relative increase to the next point."""
+    """A knee: `place` is the index of its point, `gain` the relative increase from it to the next
+    point.
+    """
 
     place: int
     gain: float
@@ -43,7 +45,7 @@ def knee(points: Sequence[Point]) -> MatrixKnee | None:
 
 
 def doublings(first: Point, second: Point) -> float:
-    """Return by how many doublings y grows per doubling of x: 1 is proportional, 0 is flat."""
+    """Return the number of doublings of y per doubling of x: 1 is proportional, 0 is flat."""
     return (log2(second[1]) - log2(first[1])) / (log2(second[0]) - log2(first[0]))
 
 
@@ -67,7 +69,9 @@ APART = default("repetitions.spread")  # assumed noise of a point measured once
 
 
 def span(cell: Cell) -> tuple[float, float]:
-    """Return the range of a point's figure."""
+    """Return the lowest and highest value of a point; for a single value, the range of assumed
+    noise around it.
+    """
     if len(cell.values) > 1:
         return min(cell.values), max(cell.values)
     value = cell.value or 0.0
@@ -75,7 +79,7 @@ def span(cell: Cell) -> tuple[float, float]:
 
 
 def same(one: Cell, other: Cell) -> bool:
-    """Return whether the difference of two points is within noise."""
+    """Return whether two points differ by no more than noise."""
     (low, high), (from_, to) = span(one), span(other)
     return low <= to and from_ <= high
 
@@ -91,7 +95,7 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
 
 
 def known_by(cells: Sequence[Cell]) -> str:
-    """Return the noise that differences of these points are compared with."""
+    """Return how the noise of these points is known, as text."""
     once = all(len(cell.values) < 2 for cell in cells)
     return (
         f"{units.share(APART)}, assumed because each was measured once"
@@ -101,14 +105,15 @@ def known_by(cells: Sequence[Cell]) -> str:
 
 
 class TableRow(Struct, frozen=True):
-    """One row: the values of the row axes, and a cell per column; None if there is no point."""
+    """One row: values of the row axes, and one cell per column; None where there is no point."""
 
     labels: tuple[str, ...]
     cells: tuple[Cell | None, ...]
 
 
 class KneeAt(Struct, frozen=True):
-    """A knee: its cell, its axis, the values of the other axes, and the gain of the next point.
+    """A knee: its cell, its axis, the values of the other axes, and the relative gain of the next
+    point.
 
     `equal`: the next point is within noise of it.
     """
@@ -123,7 +128,7 @@ class KneeAt(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """One table. `across` names the column axis; if empty, the only column is the figure."""
+    """One table. `across` is the column axis; if empty, the only column is the figure."""
 
     profile: str
     down: tuple[str, ...]
@@ -137,7 +142,7 @@ class MatrixTable:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """All cells, row by row."""
+        """All cells in row order."""
         return [cell for row in self.rows for cell in row.cells if cell is not None]
 
     @property
@@ -147,7 +152,7 @@ class MatrixTable:
 
     @cached_property
     def repeated(self) -> bool:
-        """Whether a point was measured more than once."""
+        """Whether any point was measured more than once."""
         return any(len(cell.values) > 1 for cell in self.cells)
 
     @cached_property
@@ -157,7 +162,7 @@ class MatrixTable:
 
 
 def tables_of(cells: Sequence[Cell], *, compact: bool = False) -> list[MatrixTable]:
-    """Return the tables of a matrix in order: one per swept profile, one for members without a
+    """Return the tables of a matrix in order: one per swept profile, and one for members without a
     sweep.
 
     `compact` saves lines: one axis becomes the columns, and two axes become a grid even if some
@@ -190,7 +195,7 @@ def _table(cells: Sequence[Cell], compact: bool) -> MatrixTable:
 
 
 def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
-    """Return whether each combination of values exists exactly once."""
+    """Return whether every combination of values exists exactly once."""
     points = {tuple(cell.texts[axis] for axis in axes) for cell in cells}
     combinations = 1
     for axis in axes:
@@ -199,9 +204,8 @@ def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
 
 
 def _values(cells: Sequence[Cell], axis: str) -> list[str]:
-    """Return the values of an axis in plan order.
-
-    Numbers are sorted if points were listed one by one.
+    """Return the values of an axis in plan order; numbers are sorted if the points were listed
+    individually.
     """
     return list(dict.fromkeys(cell.texts[axis] for cell in cells))
 
@@ -234,7 +238,9 @@ def _sorted_values(cells: Sequence[Cell], axis: str) -> list[str]:
 
 
 def main_axis(cells: Sequence[Cell], axes: Sequence[str]) -> str | None:
-    """Return the axis to chart along: the numeric one with the most values, the last in a tie."""
+    """Return the axis for charts: the numeric one with the most values, the last one in a tie; None
+    if there is none.
+    """
     numeric = [
         axis
         for axis in axes
@@ -247,9 +253,8 @@ Others = tuple[tuple[str, str], ...]
 
 
 def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[Others, list[Cell]]:
-    """Return the cells with a figure that differ in one axis only, by the values of the other axes.
-
-    Ascending along the axis.
+    """Return the cells with a figure in ascending order along one axis, grouped by the values of
+    the other axes.
     """
     series: dict[Others, list[Cell]] = {}
     for cell in cells:
@@ -263,9 +268,9 @@ def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[O
 
 
 def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterator[KneeAt]:
-    """Yield the knees along an axis; only for figures where larger is better.
+    """Yield the knees along an axis; nothing if a smaller figure is better.
 
-    Invalid and shortened points are left out. A point within noise of the previous one is no knee.
+    Skips invalid and shortened points. A point within noise of the previous one is no knee.
     """
     for others, series in series_over(cells, axes, axis).items():
         found = [cell for cell in series if cell.fit]
@@ -279,8 +284,8 @@ def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterato
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
-    """Return the scaling efficiency of each cell: its figure divided by n times that of one (or the
-    fewest) hosts.
+    """Return the scaling efficiency of each cell: its figure relative to linear growth from the
+    fewest hosts.
     """
     found: dict[str, float] = {}
     if HOSTS_AXIS not in axes:
@@ -310,10 +315,10 @@ def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
-    """Return the group a step's point is the best of: ``best of 6``, ``best of 3 with 4 KiB
+    """Return the group in which a step's point is the best: ``best of 6``, ``best of 3 with 4 KiB
     blocks``.
 
-    `unit` is that of the figure it is the best by.
+    `unit` is the unit of the compared figure.
     """
     groups = by_block(cells) if unit in BY_NATURE else []
     own = next((group for group in groups if any(step in cell.steps for cell in group)), cells)
@@ -328,7 +333,7 @@ def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
 
 
 def compared(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the points to compare with each other: those of one block size, if size decides the
+    """Return groups of points to compare with each other: by block size, if it determines the
     figure.
     """
     alike = {cell.unit for cell in cells} if cells else set()
@@ -336,9 +341,9 @@ def compared(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def block_texts(cells: Sequence[Cell]) -> list[str]:
-    """Return the best point of each block size, and the point with the most bandwidth.
+    """Return the best point of each block size, and the point with the most bandwidth, as text.
 
-    Empty if all sizes are equal.
+    Empty if all block sizes are equal.
     """
     groups = compared(cells)
     if len(groups) < 2:
@@ -360,7 +365,7 @@ def _best_text(group: Sequence[Cell]) -> str:
 
 
 def _in_lines(bests: Sequence[str]) -> list[str]:
-    """Return the points on separate lines, each readable on its own."""
+    """Return the points as separate lines, each readable on its own."""
     lines = [f"best of each block size: {bests[0]}"]
     for text in bests[1:]:
         if len(lines[-1]) + len(text) + 2 > LINE:

@@ -1,4 +1,4 @@
-"""Progress of a running run: preconditioning rounds, matrix cells, time left, and whether it can be
+"""Progress of a running run: preconditioning rounds, matrix cells, time left; whether it can be
 judged.
 """
 
@@ -36,8 +36,8 @@ MADE = ("done", "failed", "cut", "running")
 
 
 class Rounds(Struct, frozen=True):
-    """The preconditioning rounds before one point: up to `planned`, with the `steps` and `rounds`
-    run so far.
+    """Preconditioning rounds of one point: up to `planned`; `steps` and `rounds` are those run so
+    far.
     """
 
     rule: Precondition
@@ -48,24 +48,24 @@ class Rounds(Struct, frozen=True):
 
     @property
     def cell(self) -> str:
-        """The point these rounds belong to."""
+        """Key of the point that these rounds belong to."""
         return self.planned[0].cell_key
 
     @property
     def window(self) -> SteadyWindow | None:
-        """The last rounds; None while there are too few."""
+        """Window of the last rounds; None while there are too few."""
         return window_over(self.rule, self.rounds)
 
     @property
     def attained(self) -> bool | None:
-        """Whether the last window was steady; None if there is no full window."""
+        """Whether the last window was steady; None if no window is complete."""
         if is_steady(self.rule, self.rounds):
             return True
         return False if len(self.steps) == len(self.planned) and not self.stopped else None
 
     @property
     def text(self) -> str:
-        """The outcome with its figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
+        """Outcome with its figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
         made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
         words = {
             True: f"steady after {made}",
@@ -81,14 +81,16 @@ class Rounds(Struct, frozen=True):
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
-    """Return the fill steps, and whether each host filled all its files."""
+    """Return the fill steps, each with whether all hosts filled all of their files."""
     fills = [step for step in plan.steps if step.is_fill]
     hosts = [_round(plan, state, step).hosts for step in fills]
     return [(step, set(whole) == set(step.hosts)) for step, whole in zip(fills, hosts, strict=True)]
 
 
 def rounds_of(plan: Plan, state: RunState) -> list[Rounds]:
-    """Return the preconditioning rounds of each point that has any, in order."""
+    """Return the preconditioning rounds of each point, in order; points without rounds are
+    omitted.
+    """
     return [_rounds(plan, state, block) for block in _blocks(plan)]
 
 
@@ -99,7 +101,7 @@ def rounds_of_step(plan: Plan, state: RunState, step: Step) -> Rounds | None:
 
 
 def _blocks(plan: Plan) -> Iterator[list[Step]]:
-    """Yield the rounds of each point; a new group begins with round 1."""
+    """Yield the rounds grouped by point; each group begins with round 1."""
     block: list[Step] = []
     for step in plan.steps:
         if step.precondition is None or not step.is_round:
@@ -169,9 +171,8 @@ def _fill_text(step: Step, state: RunState) -> str:
 
 
 def allocation_left_s(state: RunState, now_t: float) -> float | None:
-    """Return the seconds until the first allocation ends, as its transport reported.
-
-    None if there is no limit, or it has passed.
+    """Return the seconds until the first allocation ends; None if there is no limit or it has
+    passed.
     """
     ends = [str(fact) for host in state.hosts.values() if (fact := host.facts.get(ALLOCATION_ENDS))]
     # RFC 3339 in one format sorts as text
@@ -186,7 +187,7 @@ LOADED = ("layout", "measure")
 
 
 def can_be_judged(state: RunState, now_t: float) -> bool:
-    """Return whether a load has run long enough to be judged."""
+    """Return whether the load has run long enough to be judged."""
     return state.phase in LOADED and not state.ended and now_t - state.phase_started_t >= FIRST_S
 
 
@@ -198,7 +199,7 @@ class MatrixProgress(Struct, frozen=True):
     """Progress of a matrix. `number` is the current step, from 1 (0: none yet).
 
     `over` and `cells_over` count finished steps and points. `remaining_s` is None if a later step
-    has no time limit; `at_most`: some of the repetitions are optional.
+    has no time limit; with `at_most`, it is an upper limit, because repetitions may be skipped.
     """
 
     number: int
@@ -213,14 +214,13 @@ class MatrixProgress(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """``step 7/36``."""
+        """Position as text: ``step 7/36``."""
         return f"step {self.number}/{self.steps}"
 
 
 def live_state(state: RunState, step: Step) -> str:
-    """Return the current state of a step.
-
-    A step that has not begun is missing, and no step is running once the run has ended.
+    """Return the state of a step: missing before it begins, never running after the run has
+    ended.
     """
     view = state.steps.get(step.index)
     if view is None:
@@ -261,7 +261,7 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
 
 
 def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
-    """Return the share that is done: of the time if it is limited, else of the steps."""
+    """Return the completed share, by time if all steps have a time limit, else by steps."""
     if rest_s is None or spent_s + rest_s <= 0:
         return of_steps
     return min(1.0, spent_s / (spent_s + rest_s))
@@ -276,14 +276,14 @@ def step_name(step: Step) -> str:
 
 
 def kind_text(step: Step) -> str:
-    """Return the kind of a step that is not measured: ``warm-up``, ``fill``, ``round 4``."""
+    """Return the kind of a step that is not a measurement: ``warm-up``, ``fill``, ``round 4``."""
     if step.precondition is None:
         return "warm-up"
     return "fill" if step.is_fill else f"round {step.precondition.number}"
 
 
 def _began(state: RunState, step: Step) -> float:
-    """Return when a step, or the pause before it, began."""
+    """Return the run time at which a step, or the pause before it, began."""
     view = state.steps.get(step.index)
     return view.started_t if view is not None else state.phase_started_t
 
@@ -304,7 +304,7 @@ def _spent_in_all(state: RunState, over: list[Step]) -> float:
 def _rest(
     state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float
 ) -> float | None:
-    """Return the seconds left: as planned, plus the overhead around loads as measured so far."""
+    """Return the remaining seconds: planned time plus the overhead around loads measured so far."""
     measured = [step for step in over if state.steps[step.index].state == "done"]
     around = [
         _spent(state, step) - step.expected_s for step in measured if step.expected_s is not None
@@ -335,17 +335,14 @@ def is_matrix(plan: Plan) -> bool:
 
 
 class LiveMatrix:
-    """Matrix progress of one run. Empty if `plan` is None or has a single measurement."""
+    """Matrix progress of one run; empty if `plan` is None or has a single measurement."""
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan if plan is not None and is_matrix(plan) else None
         self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
 
     def cells(self, state: RunState) -> list[Cell]:
-        """Return the current cells.
-
-        Running ones show the current rate until they have a result.
-        """
+        """Return the current cells; running ones show the current rate until they have a result."""
         plan = self.plan
         if plan is None:
             return []
@@ -381,7 +378,7 @@ class LiveMatrix:
         return matrix_progress(self.plan, state, state.clock.now)
 
     def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:
-        """Return the figure of a finished step."""
+        """Return the headline figure of a finished step, cached."""
         view = state.steps.get(step.index)
         if view is None or view.ended_t is None:
             return None
@@ -409,7 +406,7 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
 
 
 def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
-    """Return an operation's mean rate as the MPI program printed it, or of its iterations."""
+    """Return an operation's mean rate, as printed by the MPI program or from its iterations."""
     view = state.at_step(index).metadata
     operations = (
         (view.result.operations if view.result is not None else view.operations)

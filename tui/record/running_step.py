@@ -1,4 +1,4 @@
-"""The record of a running step for live checks, built incrementally: nothing is read twice."""
+"""Record of a running step for live checks, built incrementally: nothing is read twice."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, t
 
 T = TypeVar("T")
 Sliced = Generator[None, None, T]
-"""Work in slices: each `next` does one; the last returns the result."""
+"""A generator that works in slices: each `next` does one slice, the end returns the result."""
 
 
 def at_once(work: Sliced[T]) -> T:
-    """Do all the work now."""
+    """Exhaust the generator and return its result."""
     while True:
         try:
             next(work)
@@ -52,7 +52,7 @@ Key = tuple[str | None, str]
 
 
 class RunningSeries:
-    """The newest five minutes of one measurement. Late samples are sorted in."""
+    """Last five minutes of one measurement, including late samples."""
 
     def __init__(self) -> None:
         self._restart(None)
@@ -65,12 +65,12 @@ class RunningSeries:
 
     @property
     def from_begin(self) -> bool:
-        """Whether the first second of the measurement is still kept."""
+        """Whether the first second of the measurement is still included."""
         return self._start == self._begin
 
     def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
         """Build the record up to the last second that all reporting hosts have sent; None if there
-        is none yet.
+        is none.
 
         The next call extends the lists in place.
         """
@@ -106,7 +106,7 @@ class RunningSeries:
         return [(host, name) for host, leaves in measurement.hosts.items() for name in leaves]
 
     def _changed_from(self, measurement: Measurement) -> int:
-        """Return the first second with new data, and mark the data as read."""
+        """Return the first second with new data, and mark all data as read."""
         first = self._end
         for host, name in self._leaves(measurement):
             last_t = measurement.hosts[host or ""][name].over_time.last_t
@@ -169,7 +169,7 @@ def _mean(column: SeriesColumns, seconds: int, kind: str) -> DirectionRecord | N
 
 @dataclass(slots=True)
 class ColumnSum:
-    """Sums of one column up to the newest value taken; each value counts once."""
+    """Sums of one telemetry column; each value counts once."""
 
     unit: TelemetryUnit
     until_t: float
@@ -180,7 +180,7 @@ class ColumnSum:
     same: float | None = None  # the value, while all are equal
 
     def take(self, values: Sequence[float], seconds: Sequence[float]) -> None:
-        """Add values, each with the seconds that it covers."""
+        """Add values, with the seconds that each covers."""
         weighted = sum(map(mul, values, seconds))
         if weighted != weighted:  # some are unknown
             known = [
@@ -198,9 +198,9 @@ class ColumnSum:
             self.highest = high if self.highest is None else max(self.highest, high)
 
     def column(self, name: str) -> TelemetryColumn:
-        """Return mean and maximum so far; for a count its sum.
+        """Return mean and maximum so far; for a count, its sum.
 
-        An id has neither, only its value if it never changed.
+        An id has neither; it has a value only if it never changed.
         """
         if self.unit == "id" or not self.weight:
             return TelemetryColumn(
@@ -215,7 +215,9 @@ Sums = dict[str, ColumnSum]
 
 @dataclass(slots=True)
 class TelemetryLook:
-    """One look at one host: its columns since `start_t`, and the sums carried between looks."""
+    """One reading of a host's telemetry: columns since `start_t`, and the sums carried from reading
+    to reading.
+    """
 
     seen: HostTelemetry
     start_t: float
@@ -225,7 +227,7 @@ class TelemetryLook:
     _new: dict[float, tuple[int, int, list[float]]] = field(default_factory=dict)
 
     def column(self, name: str) -> TelemetryColumn:
-        """Return a column of this look."""
+        """Return a column as of this reading."""
         made = self.made.get(name)
         if made is None:
             sums = self.sums.get(name)
@@ -239,8 +241,8 @@ class TelemetryLook:
         return made
 
     def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
-        """Return the rows that end after a time, and the seconds each covers, including the quiet
-        time before it.
+        """Return the rows that end after a time, and the seconds that each covers, including the
+        quiet time before the load.
         """
         found = self._new.get(until_t)
         if found is None:
@@ -255,15 +257,18 @@ class TelemetryLook:
 
 
 class RunningTelemetry(HostTelemetryRecord):
-    """Telemetry of one host so far. `values` of its columns are not filled; use `values_of`."""
+    """Telemetry of one host so far.
+
+    The `values` of its columns are empty; call `values_of`.
+    """
 
     _look: TelemetryLook = PrivateAttr()
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
-        """Return telemetry from `start_s` on; None if the host is not measuring.
+        """Return the telemetry from `start_s` on; None if the host is not measuring.
 
-        `sums` are those of the previous look and are extended.
+        `sums` come from the previous reading and are extended.
         """
         made = cls(
             host=seen.host,
@@ -288,13 +293,13 @@ class RunningTelemetry(HostTelemetryRecord):
         return look.column(name) if name in look.seen.columns and self.start_s is not None else None
 
     def values_of(self, name: str) -> list[float | None]:
-        """Return a column's values second by second, as far back as they are kept."""
+        """Return the values of a column over time, as far back as they are kept."""
         seen = self._look.seen
         return seen.values(name) if name in seen.columns else []
 
     @property
     def ends_s(self) -> Sequence[float]:
-        """Ends of the intervals that are kept."""
+        """Ends of the intervals that are kept, in seconds of run time."""
         return self._look.seen.end_t
 
 
@@ -303,7 +308,7 @@ P99_EVERY_S = 30.0
 
 
 class RunningStep:
-    """Follows one attempt of one step."""
+    """Builds the record of one attempt of one step while it runs."""
 
     def __init__(self, plan: Plan, step: Step) -> None:
         self.plan = plan
@@ -315,7 +320,7 @@ class RunningStep:
     def record(self, state: RunState) -> Sliced[StepRecord]:
         """Build the record so far.
 
-        `runtime_s` is the time that should have been measured by now, not in total.
+        Its `runtime_s` is the planned time up to now, not in total.
         """
         seen = state.at_step(self.step.index)
         measurement = seen.measurement
@@ -362,7 +367,7 @@ class RunningStep:
         )
 
     def lately(self, state: RunState, record: StepRecord) -> StepRecord:
-        """Return the same record with figures and telemetry of the last seconds only."""
+        """Return the record with figures and telemetry of the last seconds only."""
         start_s, results = state.clock.now - LATELY_S, ResultsRecord()
         if record.series is not None:
             results = results_of(record.series, LATELY_S, self.kind)
@@ -387,8 +392,9 @@ class RunningStep:
 
 
 class RunningResults:
-    """Figures so far. A host's p99 is updated only now and then, because it walks a whole
-    histogram.
+    """Figures of a step so far.
+
+    A host's p99 is updated only now and then, because it scans a whole histogram.
     """
 
     def __init__(self, kind: str) -> None:
@@ -397,7 +403,7 @@ class RunningResults:
         self._p99_t = float("-inf")
 
     def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
-        """Compute the figures by host and over all hosts; p99 of hosts only."""
+        """Compute the figures by host and over all hosts; as percentiles, only p99 by host."""
         per_host: dict[str, dict[str, DirectionRecord]] = {}
         anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
         if anew:

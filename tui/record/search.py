@@ -1,4 +1,4 @@
-"""A search for the record: its points, its answer, and its state while it runs."""
+"""A search in the record: points, answer, state while it runs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Results = Mapping[int, Mapping[str, Result]]  # by step and direction, over all 
 
 
 def results_of_record(steps: list[StepRecord]) -> Results:
-    """Return the results of a record's steps."""
+    """Return the results by step index, from a record."""
     return {step.index: step.results.aggregate for step in steps}
 
 
 def results_of_steps(steps: Mapping[int, StepState]) -> Results:
-    """Return the results of a journal's steps so far."""
+    """Return the results by step index so far, from a journal."""
     return {
         index: over_hosts([each.dirs for each in step.results.values()])
         for index, step in steps.items()
@@ -52,7 +52,7 @@ def results_of_steps(steps: Mapping[int, StepState]) -> Results:
 def point_records(
     plan: Plan, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> list[SearchPointRecord]:
-    """Return every decided point, oldest first."""
+    """Return all points that have a verdict, oldest first."""
     kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
     return [
         point_record(
@@ -68,7 +68,7 @@ def point_records(
 def point_record(
     point: SearchPoint, dirs: Mapping[str, Result], kind: str, bottlenecks: Mapping[int, str]
 ) -> SearchPointRecord:
-    """Return one point, with the percentiles that have enough samples."""
+    """Return the record of one point, with those percentiles that have enough samples."""
     offer = point.offer
     return SearchPointRecord(
         step=point.step,
@@ -111,7 +111,7 @@ DIGITS = 9  # decimals; rounding noise in the scaling law becomes 0
 
 
 def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchRecord | None:
-    """Return the result of a run's search; None if the run was no search."""
+    """Return the result of a run's search; None if the run is not a search."""
     if plan.search is None:
         return None
     known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
@@ -129,7 +129,7 @@ def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
 def points_alone(
     plan: Plan, search: Search, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> SearchRecord:
-    """Return the request and the measured points."""
+    """Return the search's parameters and measured points."""
     return SearchRecord(
         kind=search.kind,
         objective=search.objective,
@@ -147,7 +147,7 @@ def points_alone(
 def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]) -> SearchRecord:
     """Derive answer, scaling law and knee from a record's points.
 
-    Takes tens of ms, the first call more.
+    Takes tens of ms, the first call longer.
     """
     if points and search.kind == "capacity":
         record.answer = _answer(search, points, record)
@@ -188,7 +188,7 @@ def _interval_or_none(found: Estimate | None) -> ConfidenceInterval | None:
 
 
 def _maximum(search: Search, points: Sequence[SearchPoint]) -> ConfidenceInterval | None:
-    """Return the full-load result; None if not measured, or measured with different numbers of
+    """Return the result at full load; None if not measured, or measured with different numbers of
     hosts.
     """
     found = maximum_of(points) if search.kind != "scaling" else Estimate()
@@ -220,7 +220,7 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
 
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
-    """Return the bottleneck at the answer's point, or at full load if that point shows none."""
+    """Return the bottleneck at the answer's point, or at full load if that point has none."""
     if there is None or there.limiter:
         return there.limiter if there is not None else ""
     full = (
@@ -232,7 +232,7 @@ def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:
-    """Return the knee of the judged curve, or of p99; None without a curve."""
+    """Return the knee of the curve that a limit applies to, or of p99; None without a curve."""
     trace = main_trace(record)
     if trace is None:
         return None
@@ -269,7 +269,7 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
 
 
 def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
-    """Return the headline of a search: its answer with the interval, instead of a single point."""
+    """Return the headline of a search: its answer with the confidence interval."""
     unit = rate_unit(search)
     step, value = None, None
     if search.answer is not None:
@@ -300,10 +300,10 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """What Live shows of a search.
+    """State of a search as shown on Live.
 
-    `elapsed_s` is the measured time of `offer`, below 0 during its ramp; `left_s` the upper limit
-    of the time left. `behind`: conclusions do not include the newest points yet.
+    `elapsed_s` is the measured time of `offer`, negative during its ramp; `left_s` is an upper
+    limit. `behind`: conclusions do not include the newest points yet.
     """
 
     record: SearchRecord
@@ -316,7 +316,7 @@ class SearchView:
 
     @property
     def fraction(self) -> float:
-        """Share of the budget that is spent, in points or in time, whichever is larger."""
+        """Share of the budget already used, in points or in time, whichever is larger."""
         record = self.record
         by_points = len(record.points) / record.most_points if record.most_points else 0.0
         by_time = record.spent_s / record.within_s if record.within_s else 0.0
@@ -324,7 +324,9 @@ class SearchView:
 
 
 class LiveSearch:
-    """Caches a search's conclusions: each point is processed once, off the drawing thread."""
+    """Caches the conclusions of a search: each point is processed once, outside the drawing
+    thread.
+    """
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan
@@ -338,7 +340,7 @@ class LiveSearch:
         return self.plan is not None and self.plan.search is not None
 
     def take(self, state: RunState) -> bool:
-        """Read newly decided points; True if `conclude` has work to do."""
+        """Read points with a new verdict; return whether `conclude` has work to do."""
         points = state.search.points
         if (
             self.plan is None
@@ -357,7 +359,7 @@ class LiveSearch:
         return bool(points)
 
     def conclude(self) -> None:
-        """Derive the conclusions; may run in another thread."""
+        """Update the conclusions; may run in another thread."""
         record, points = self.record, self._points
         if record is not None and self.plan is not None and self.plan.search is not None:
             made = conclude(record.model_copy(), self.plan.search, points)
@@ -365,7 +367,7 @@ class LiveSearch:
                 self.record, self._concluded = made, points
 
     def view(self, state: RunState, now_t: float) -> SearchView:
-        """Return what to show."""
+        """Return the state to show."""
         record = self.record or SearchRecord(kind="capacity", most_points=0)
         opened = None if state.ended else state.search.open
         offer = opened.offer if opened is not None else None
@@ -381,10 +383,7 @@ class LiveSearch:
         return SearchView(record, offer, of_it, left_s, state.ended, behind, now)
 
     def _left_s(self, record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
-        """Return the upper limit of the seconds of load and pauses left.
-
-        None if unknown.
-        """
+        """Return the upper limit of the remaining seconds of load and pauses; None if unknown."""
         by_time = (
             record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None
         )

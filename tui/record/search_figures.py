@@ -1,4 +1,4 @@
-"""Figures of a search: its load curve, the point being measured, and all results."""
+"""Figures of a search: load curve, point being measured, all results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEAN = "mean"  # key of the mean, next to percentiles
 
 
 class CurvePoint(Struct, frozen=True):
-    """One point of a curve: the achieved rate, and a latency in ns."""
+    """One point of a curve: achieved rate, and latency in ns."""
 
     rate: float
     latency_ns: float
@@ -31,7 +31,8 @@ class CurvePoint(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """A percentile or the mean of one direction against the achieved rate, by ascending load.
+    """Percentile or mean latency of one direction over the achieved rate, in ascending order of
+    load.
 
     `most_ns` is its limit.
     """
@@ -44,12 +45,12 @@ class Trace(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """``p99.9``, or ``write p99.9`` if several directions are drawn."""
+        """Name: ``p99.9``, or ``write p99.9`` if several directions are drawn."""
         return f"{self.direction} {self.kind}" if self.named else self.kind
 
     @property
     def kind(self) -> str:
-        """``p99.9``, or ``mean``."""
+        """Statistic: ``p99.9`` or ``mean``."""
         return MEAN if self.percentile == MEAN else f"p{self.percentile}"
 
 
@@ -64,8 +65,9 @@ def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
 
 
 def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
-    """Return the points of one curve by ascending load: those with the answer's knobs, without void
-    points.
+    """Return the points of one curve in ascending order of load.
+
+    Only points with the answer's knobs; void points are excluded.
     """
     usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
     if not usable:
@@ -83,9 +85,7 @@ def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return the curves to draw: the percentile or mean of each limit, plus p50 and p99 of the
-    direction.
-    """
+    """Return the curves to draw: the statistic of each limit, plus p50 and p99 of the direction."""
     points = curve_points(search)
     names = in_order(
         {name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]}
@@ -109,7 +109,7 @@ def traces(search: SearchRecord) -> list[Trace]:
 
 
 def limits_of(search: SearchRecord, names: Sequence[str]) -> dict[tuple[str, str], float | None]:
-    """Return latency limits in ns by direction and percentile (or MEAN), the strictest of each.
+    """Return the strictest latency limit in ns, by direction and percentile (or MEAN).
 
     `names`: measured directions, to which limits without a direction apply.
     """
@@ -131,21 +131,20 @@ def _place(trace: Trace) -> tuple[str, float]:
 
 
 def main_trace(search: SearchRecord) -> Trace | None:
-    """Return the curve with a limit, else p99; None without a curve."""
+    """Return the curve that has a limit, else p99; None without a curve."""
     return main_of(traces(search))
 
 
 def main_of(found: Sequence[Trace]) -> Trace | None:
-    """Return the main one of these curves; None if there is none."""
+    """Return the most important of these curves; None if there is none."""
     judged = [trace for trace in found if trace.most_ns is not None]
     usual = [trace for trace in found if trace.percentile == "99"]
     return next(iter([*judged, *usual, *found]), None)
 
 
 def same_traces(a: SearchRecord, b: SearchRecord) -> tuple[Trace, Trace] | None:
-    """Return the main curve of one search and the same curve of another.
-
-    None if either has none.
+    """Return the main curve of one search, and the same curve of another; None if either has
+    none.
     """
     ours = main_trace(a)
     theirs = [] if ours is None else traces(b)
@@ -177,7 +176,7 @@ def _trace(
 def _latency(
     search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str
 ) -> float | None:
-    """Return a point's latency in ns; the mean is known only if a limit asks for it."""
+    """Return a point's latency in ns; a mean is known only if a limit uses it."""
     if percentile != MEAN:
         return point.percentiles_ns.get(direction, {}).get(percentile)
     means = {
@@ -191,7 +190,7 @@ USUAL_PERCENTILE = "99"  # if there is no limit
 
 
 class LatencyNow(Struct, frozen=True):
-    """A latency over all hosts so far, named like its curve; `most_ns` is its limit."""
+    """Latency over all hosts so far, named like its curve; `most_ns` is its limit."""
 
     name: str
     value_ns: float
@@ -199,7 +198,7 @@ class LatencyNow(Struct, frozen=True):
 
 
 class PointNow(Struct, frozen=True):
-    """The current point: the achieved load over all hosts and directions."""
+    """The point being measured: achieved load over all hosts and directions."""
 
     iops: float
     bw_bytes_per_s: float
@@ -207,10 +206,7 @@ class PointNow(Struct, frozen=True):
 
 
 def point_now(record: SearchRecord, measured: Measurement) -> PointNow | None:
-    """Return the current point, from the seconds that count.
-
-    None before the first I/O that counts.
-    """
+    """Return the point being measured, from seconds that count; None before the first such I/O."""
     known = [leaf for leaf in measured.total.leaves if leaf.runtime_s > 0]
     iops = sum(leaf.ios / leaf.runtime_s for leaf in known)
     bandwidth = sum(leaf.bytes / leaf.runtime_s for leaf in known)
@@ -229,7 +225,7 @@ def _latencies(record: SearchRecord, measured: Measurement) -> Iterator[LatencyN
 
 
 def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, str], float | None]:
-    """Return the limits by direction and percentile, or p99 of all I/O without a limit."""
+    """Return the limits by direction and percentile; without limits, p99 of all I/O."""
     names = in_order(measured.cluster)
     if not names:
         return {}
@@ -238,7 +234,7 @@ def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, s
 
 
 def _value(view: DirectionView, kind: str) -> float | None:
-    """Return a latency so far; None if too few samples are beyond it."""
+    """Return a percentile or mean latency so far; None if too few samples are beyond it."""
     if kind == MEAN:
         return view.so_far_mean_ns
     found, percentile = view.so_far, float(kind)
@@ -249,9 +245,10 @@ UNKNOWN = ConfidenceInterval(value=None, low=None, high=None)
 
 
 class SearchFigure(Struct, frozen=True):
-    """A figure with its interval. `unit`: iops, bytes_per_s, hosts, or empty for a plain number.
+    """A figure with its confidence interval. `unit`: iops, bytes_per_s, hosts, or empty for a plain
+    number.
 
-    `text` is the figure in words.
+    `text` replaces the figure if it has no number.
     """
 
     # capacity, full_load, knee; one_host, contention, coherence, best_hosts of the scaling law
@@ -262,14 +259,14 @@ class SearchFigure(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """Display name."""
         return self.name.replace("_", " ")
 
 
 def found_figures(search: SearchRecord) -> list[SearchFigure]:
-    """Return the known figures.
+    """Return all known figures.
 
-    An answer without a number has its bounds, or only words.
+    An answer without a number has bounds or only text.
     """
     return [each for each in _figures(search) if each.figure != UNKNOWN or each.text]
 

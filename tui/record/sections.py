@@ -1,4 +1,6 @@
-"""Sections of the record beside its steps: hosts, objects left, preconditioning, sweep points."""
+"""Sections of the record other than its steps: hosts, objects left, preconditioning, points of a
+sweep.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ NOT_RUN = ("missing", "skipped")
 
 
 def precondition_record(plan: Plan, state: RunState) -> PreconditionRecord | None:
-    """Return how the storage was preconditioned; None if the profile does not ask for it."""
+    """Return the preconditioning of the storage; None if the profile has none."""
     fills, rounds = fills_of(plan, state), rounds_of(plan, state)
     if not (fills or rounds or plan.no_precondition):
         return None
@@ -75,7 +77,7 @@ def _rounds(each: Rounds) -> RoundsRecord:
 
 
 def attestation_records(plan: Plan) -> list[AttestationRecord]:
-    """Return the questions that a person answered at launch, with the answers."""
+    """Return the conditions that a person attested at launch, with the answers."""
     return [
         AttestationRecord(
             id=each.id,
@@ -112,7 +114,7 @@ def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
 
 
 def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
-    """Return the storage nodes of a run: their facts and addresses."""
+    """Return the records of a run's storage nodes: facts and addresses."""
     return [
         HostRecord(
             name=server.name,
@@ -172,8 +174,8 @@ def _files_left(run: RunState, host: str) -> FilesLeft | None:
 
 
 def _cleaned(run: RunState, host: str) -> bool:
-    """Return whether a host's cleanup succeeded, for older journals that do not name what was
-    removed.
+    """Return whether a host was cleaned successfully; needed for older journals without removal
+    events.
     """
     span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
@@ -185,10 +187,7 @@ def _cleaned(run: RunState, host: str) -> bool:
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
-    """Return the matrix of a run.
-
-    None if it has a single step, or is a search.
-    """
+    """Return the matrix of a run; None if it has a single step or is a search."""
     if len(steps) < 2 or plan.search is not None:
         return None
     return MatrixRecord(
@@ -217,7 +216,7 @@ def _cell(plan: Plan, key: str, group: Sequence[StepRecord]) -> CellRecord:
 
 
 def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
-    """Return a cell's figure; None if it has none."""
+    """Return the figure of a cell; None if it has none."""
     headline = plan.headline_of(plan.steps[made[0].index])
     if headline is None:
         return None
@@ -231,9 +230,8 @@ def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
 
 
 def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
-    """Return the objects that were put and not all deleted.
-
-    An interrupted step may have put fewer.
+    """Return the objects that were put and not all deleted; after an interrupted step there may be
+    fewer.
     """
     return [
         ObjectsLeft(
@@ -244,9 +242,8 @@ def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
 
 
 def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
-    """Yield the objects that were put, read or deleted.
-
-    A DELETE counts only if it is known to be complete.
+    """Yield the objects that were put, read or deleted; a DELETE counts only if it is known to be
+    complete.
     """
     for step, record in zip(plan.steps, steps, strict=True):
         for task in step.tasks if record.state not in NOT_RUN else ():
@@ -256,13 +253,13 @@ def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
 
 
 def _put_none(task: HostTask, record: StepRecord) -> bool:
-    """Return whether a host is known to have put nothing because its first requests failed."""
+    """Return whether a host is known to have put no object, because its first requests failed."""
     found = record.results.per_host.get(task.host, {}).get("write")
     return found is not None and found.bytes == 0
 
 
 def _deleted_all(task: HostTask, record: StepRecord) -> bool:
-    """Return whether a host deleted as many objects as its task names, without an error."""
+    """Return whether a host deleted as many objects as its task says, without errors."""
     deleted = [each for each in task.objects if each.does == ("delete",)]
     name = "trim" if any(each.names for each in deleted) else "rmbuckets"
     found = record.results.per_host.get(task.host, {}).get(name)

@@ -1,4 +1,4 @@
-"""One step for the record: phases, commands, results, errors, telemetry."""
+"""One step in the record: phases, commands, results, errors, telemetry."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Window = tuple[float, float]
 def telemetry_records(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[HostTelemetryRecord]:
-    """Return the telemetry of each host: clients in plan order, then servers by name."""
+    """Return the telemetry of each host: clients in plan order, then storage nodes by name."""
     return [_host(each, window) for each, window in windows_of(seen, spans, clients)]
 
 
 def windows_of(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[tuple[HostTelemetry, Window | None]]:
-    """Return each host's telemetry with its measurement window, in the record's order."""
+    """Return each host's telemetry with the window in which it measured, in the record's order."""
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}
     hosts = sorted(
@@ -57,7 +57,7 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return the time when any host measured, the window of servers and MPI programs."""
+    """Return the time in which any host measured; the window for storage nodes and MPI programs."""
     if spans:
         return min(span.start_t for span in spans.values()), max(
             span.end_t for span in spans.values()
@@ -109,7 +109,7 @@ def _is_constant(values: Sequence[float | None]) -> bool:
 
 
 def _short(value: float | None) -> float | None:
-    """Round to six significant digits, the precision of the columns; this halves the file."""
+    """Round to six significant digits, the precision of the columns, which halves the file size."""
     return None if value is None else float(f"{value:.6g}") if abs(value) < 1e6 else round(value)
 
 
@@ -166,18 +166,12 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
 
 
 def _provider(step: Step) -> ProviderRecord | None:
-    """Return who provided the load generator.
-
-    None: benchtui itself, or the run is older than this field.
-    """
+    """Return the provider of the load generator; None if benchtui itself, or for an older run."""
     return None if step.provider is None else ProviderRecord(**asdict(step.provider))
 
 
 def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
-    """Return the measured seconds of the host that measured longest.
-
-    None if no host measured.
-    """
+    """Return the longest time that a host measured, in seconds; None if none did."""
     return max(
         (result.runtime_s for result in aggregate.values() if result.runtime_s is not None),
         default=None,
@@ -185,14 +179,14 @@ def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
 
 
 def step_state(state: RunState, seen: StepState) -> StepStateName:
-    """Return the state of a step; a run that has ended has no running step."""
+    """Return the state of a step; never running once the run has ended."""
     if seen.state == "missing" and seen.results:
         return "done"  # journals without begin and end of steps
     return "cut" if seen.state == "running" and state.end is not None else seen.state
 
 
 def phase_record(state: RunState, span: PhaseSpan, command: str | None = None) -> PhaseRecord:
-    """Return a phase with its times."""
+    """Return the record of a phase."""
     return PhaseRecord(
         name=span.name,
         command=command,
@@ -212,7 +206,7 @@ def _command(seen: StepState, span: PhaseSpan) -> str | None:
 def task_record(
     seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None
 ) -> TaskRecord:
-    """Return how one host's command ran."""
+    """Return the record of one host's command."""
     ended = seen.ended.get(("measure", task.host))
     record = TaskRecord(randseed=task.randseed)
     if span is not None:
@@ -227,7 +221,7 @@ def task_record(
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to milliseconds."""
+    """Round seconds to milliseconds."""
     return None if value is None else round(value, 3)
 
 

@@ -1,5 +1,5 @@
-"""A journal on one time line: when each host measured, how accurately that is known, concurrent
-hosts.
+"""Journal on one time line: when each host measured, how accurately this is known, which hosts ran
+together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord
 
 
 class JournalData(Struct):
-    """Contents of a journal. `clock_steps`: hosts with a clock that was set during the run."""
+    """Content of a journal. `clock_steps`: hosts whose clock was set during the run."""
 
     state: RunState
     clock_steps: dict[str, ClockStep] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class JournalData(Struct):
 
 
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
-    """Read a journal, up to where it is readable; a missing one is empty.
+    """Read a journal as far as it is readable; a missing one is empty.
 
-    `lease_s` is how long a load runs without contact, and so how far hosts may be apart.
+    `lease_s`: how long a load runs without contact, which limits how far apart hosts may be.
     """
     if not journal.exists():
         return JournalData(RunState(for_record=True))
@@ -67,9 +67,9 @@ SHORTEST_S = 1e-3  # a shorter common window counts as none
 
 
 class HostSpan(Struct, frozen=True):
-    """When one host measured, in run time.
+    """Time in which one host measured, in run time.
 
-    The error from the tool's output is separate from the clock's.
+    The error of the tool's times is separate from that of the clock.
     """
 
     start_t: float
@@ -83,7 +83,7 @@ class HostSpan(Struct, frozen=True):
 def host_spans(
     state: RunState, step: int, results: Mapping[str, HostResult]
 ) -> dict[str, HostSpan]:
-    """Return the spans of all hosts that measured in a step, in order of their first sample."""
+    """Return the spans of all hosts that measured in a step, in order of their first samples."""
     measurement = state.at_step(step).measurement
     windows = measurement.windows if measurement is not None else {}
     spans = {}
@@ -137,7 +137,7 @@ def _derived(
 def _not_before(
     measurement: Measurement, start_t: float, window: MeasuringWindow
 ) -> tuple[float, float]:
-    """Return a derived start, not before GO, and how late it may be."""
+    """Return a derived start, limited to GO, and by how much it may be late."""
     error_s = DERIVED_ERROR_S + window.lat_max_s
     start_t = max(start_t, measurement.started_t)
     return start_t, min(error_s, max(start_t - measurement.started_t, TOOL_ERROR_S))
@@ -155,7 +155,7 @@ def _was_set(state: RunState, host: str, window: MeasuringWindow) -> bool:
 def _agrees(window: MeasuringWindow, reading: ClockReading, result: HostResult) -> bool:
     """Return whether a tool's printed times match its samples.
 
-    They do not match if the clock was set unnoticed.
+    They do not if the clock was set unnoticed.
     """
     pairs = ((result.start_ms, window.start_t), (result.end_ms, window.end_t))
     return all(ms is None or abs(_on_run_time(ms, reading) - t) <= AGREES_S for ms, t in pairs)
@@ -170,9 +170,8 @@ def _on_run_time(host_ms: int, reading: ClockReading) -> float:
 
 
 def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
-    """Return begin and end of the time in which all hosts measured.
-
-    None if there was none, or it is unknown.
+    """Return start and end of the time in which all hosts measured; None if there was none or it is
+    unknown.
     """
     if not spans:
         return None
@@ -181,7 +180,7 @@ def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
 
 
 def timing_record(spans: Mapping[str, HostSpan]) -> TimingRecord | None:
-    """Return when a step's hosts measured; None if none did."""
+    """Return how well the hosts of a step were synchronised; None if none measured."""
     if not spans:
         return None
     starts = [(span.start_t, _error(span, span.start_error_s)) for span in spans.values()]
@@ -218,9 +217,8 @@ def _range(times: Iterable[tuple[float, float | None]]) -> float:
 
 
 def _pair_error(times: Iterable[tuple[float, float | None]]) -> float | None:
-    """Return the largest possible error of the difference of two of these times.
-
-    None if any is unknown.
+    """Return the largest possible error of the difference between two of these times; None if one
+    is unknown.
     """
     errors = [error for _, error in times]
     known = sorted((error for error in errors if error is not None), reverse=True)
@@ -268,7 +266,7 @@ def coverage(
 
 
 def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) -> bool:
-    """Return whether there is evidence that a host did not measure to the end."""
+    """Return whether there is evidence that a host stopped measuring before the end."""
     if result is not None and result.final and not result.errors:
         return False
     ended = state.at_step(step.index).ended.get(("measure", host))
@@ -288,7 +286,7 @@ def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) 
 def _slices(
     start_t: float, end_t: float, lost: Mapping[str, float], total: int
 ) -> list[CoverageRecord]:
-    """Return the spans between the losses.
+    """Return the time spans between losses.
 
     Hosts lost at about the same time are all missing from the first loss on.
     """
@@ -315,7 +313,7 @@ def _slice(start_t: float, end_t: float, missing: list[str], total: int) -> Cove
 
 
 def coverage_text(covered: list[CoverageRecord]) -> str:
-    """Return a step's losses as text, oldest first; empty if there are none."""
+    """Return the losses of a step as text, oldest first; empty if there are none."""
     return "; ".join(
         loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
         for part in covered
