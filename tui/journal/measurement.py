@@ -12,6 +12,7 @@ from tui.journal.views import (
     NOTHING,
     Amounts,
     Arrival,
+    Changes,
     Clock,
     DirectionView,
     Group,
@@ -169,7 +170,9 @@ class Measurement:
         self.tails: dict[tuple[str | None, str], PercentileBins] = {}
         # latencies over time of all hosts together, by direction; for screens
         self.heat: dict[str, HeatBins] = {}
-        self.total = Group(clock)
+        self._changes = Changes()
+        self._host_changes: dict[str, Changes] = {}
+        self.total = Group(clock, self._changes)
         self.cluster: dict[str, Group] = {}
         self.hosts: dict[str, dict[str, Leaf]] = {}
         self.host_totals: dict[str, Group] = {}
@@ -201,7 +204,13 @@ class Measurement:
 
     def total_of(self, host: str) -> Group:
         """Return the group of all directions of a host."""
-        return self.host_totals.setdefault(host, Group(self.clock))
+        total = self.host_totals.get(host)
+        if total is None:
+            total = self.host_totals[host] = Group(self.clock, self._changes_of(host))
+        return total
+
+    def _changes_of(self, host: str) -> Changes:
+        return self._host_changes.setdefault(host, Changes())
 
     def add(self, sample: Sample, t0: float, t1: float) -> None:
         """Add a sample that covers (t0, t1] in run time."""
@@ -212,6 +221,7 @@ class Measurement:
         for direction, part in sample.dirs.items():
             if part.ios and direction not in leaves:  # tools also list unused directions
                 leaves[direction] = self._new_leaf(sample.host, direction)
+        self._changed(sample.host)
         at = Arrival(sample.t, t0, t1, parts_of(t0, t1))
         own = at._replace(parts=[]) if self.for_record and sample.ramp else at
         did = {direction: Amounts.of(part) for direction, part in sample.dirs.items()}
@@ -222,12 +232,16 @@ class Measurement:
                 self._series[direction].add(t0, t1, amounts, at.parts)
         if sample.ramp:
             return
-        if any(leaf.ios for leaf in leaves.values()):
+        if sample.host in self.windows or any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
         if (
             self.tails_open_s is not None and self.phase != "layout"
         ):  # its writes are not the load's
             self._add_tails(sample, t0, t1, self.tails_open_s, did)
+
+    def _changed(self, host: str) -> None:
+        self._changes.count += 1
+        self._changes_of(host).count += 1
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
         if not sample.jobs or sample.host in self.has_result:  # its tool tells them
@@ -279,10 +293,10 @@ class Measurement:
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
         joint = self._joint.setdefault(direction, Histogram())
-        leaf = Leaf(joint, keeps_latencies=host not in self.has_result)
+        leaf = Leaf(joint, self._changes_of(host), keeps_latencies=host not in self.has_result)
         totals = [self.total, self.total_of(host)] if known_direction(direction).in_total else []
         if direction not in self.cluster:
-            self.cluster[direction] = Group(self.clock)
+            self.cluster[direction] = Group(self.clock, self._changes)
             self._series[direction] = SeriesSet()
             for group in (self.cluster[direction], *totals[:1]):
                 group.over_time.append(self._series[direction])
@@ -291,7 +305,7 @@ class Measurement:
             group.over_time.append(leaf.over_time)
             group.latencies.append(leaf.so_far)
         for group in (self.cluster[direction], *totals):
-            group.take(leaf)
+            group.leaves.append(leaf)
         if direction == BOTH:
             self._join(leaf, host, joint)
         return leaf
@@ -303,7 +317,7 @@ class Measurement:
         for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
             if not any(each is histogram for each in group.latencies):
                 group.latencies.append(histogram)
-            group.take_latencies(leaf)
+            group.joint.append(leaf)
 
     def _restart(self, host: str) -> None:
         self.windows.pop(host, None)
@@ -319,8 +333,10 @@ class Measurement:
             lat_max_ns = max((part.lat_max_ns for part in sample.dirs.values()), default=0)
             window = self.windows[sample.host] = MeasuringWindow(t0, t1, t0, t1, lat_max_ns / 1e9)
         window.end_t = max(window.end_t, t1)
-        if any(part.ios for part in sample.dirs.values()):
-            window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)
+        for part in sample.dirs.values():
+            if part.ios:
+                window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)
+                return
 
     def silence(self, host: str | None = None) -> None:
         """Mark the load of a host, or of all hosts, as over; no figures are current any more."""
@@ -328,5 +344,6 @@ class Measurement:
             if host is None or name == host:
                 for leaf in leaves.values():
                     leaf.silence()
+                self._changed(name)
         for job in self.jobs.values():
             job.silence(host)

@@ -83,11 +83,8 @@ class Interval(Struct):
     amounts: Amounts
 
 
-class Tally:
-    """Counts the changes of all leaves of a group.
-
-    Leaves refer to the tally rather than to the group, which avoids a reference cycle.
-    """
+class Changes:
+    """Counts the changes of one host's figures, or of all hosts' figures."""
 
     __slots__ = ("count",)
 
@@ -120,8 +117,10 @@ class SeriesSet:
         parts = parts_of(t0, t1) if parts is None else parts
         waited_ns = did.lat_sum_ns if did.timed else 0
         self._series.put(parts, did.ios, did.bytes, t1 - t0, waited_ns, did.timed)
-        self.first_t = t0 if self.first_t is None else min(self.first_t, t0)
-        self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
+        if self.first_t is None or t0 < self.first_t:
+            self.first_t = t0
+        if self.last_t is None or t1 > self.last_t:
+            self.last_t = t1
 
 
 def values_over_time(
@@ -164,7 +163,8 @@ class DirectionView(ABC):
     Rates are those of the last interval, totals those since the end of the ramp.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
         self._cache: dict[str, tuple[object, object]] = {}
 
     def _cached(self, name: str, version: object, compute: Callable[[], T]) -> T:
@@ -175,9 +175,9 @@ class DirectionView(ABC):
         return held[1]  # type: ignore[return-value]  # compute() put it there
 
     @property
-    @abstractmethod
     def version(self) -> int:
         """Number that increases when figures change, except when a host turns stale."""
+        return self._changes.count
 
     @property
     @abstractmethod
@@ -350,15 +350,19 @@ class Arrival(NamedTuple):
 
 
 class Leaf(DirectionView):
-    """View of one direction of one host. Keeps the last interval even if the host is stale."""
+    """View of one direction of one host. Keeps the last interval even if the host is stale.
 
-    version: int = 0
+    The caller counts the changes.
+    """
+
     ios: int = 0
     bytes: int = 0
     so_far_max: int | None = None
 
-    def __init__(self, joint: Histogram, *, keeps_latencies: bool = True) -> None:
-        super().__init__()
+    def __init__(
+        self, joint: Histogram, changes: Changes, *, keeps_latencies: bool = True
+    ) -> None:
+        super().__init__(changes)
         self._histogram = Histogram()
         # of all leaves of a direction: merged as samples come, not at each look
         self._joint = joint
@@ -367,13 +371,7 @@ class Leaf(DirectionView):
         # percentile as the tool printed it -> second of the run -> ns
         self.printed: dict[str, dict[int, int]] = {}
         self.last: Interval | None = None
-        self.tallies: list[Tally] = []  # of the groups that it belongs to
         self.restart()
-
-    def _changed(self) -> None:
-        self.version += 1
-        for tally in self.tallies:
-            tally.count += 1
 
     def restart(self) -> None:
         """Discard the totals, because the load before was not measured."""
@@ -382,7 +380,6 @@ class Leaf(DirectionView):
         self.runtime_s = 0.0
         self._joint.take_back(self._histogram)
         self._histogram.clear()
-        self._changed()
 
     def add(
         self,
@@ -402,7 +399,6 @@ class Leaf(DirectionView):
             self._print(t0, t1, did.printed_ns)
         if counts:
             self._count(interval_s, did)
-        self._changed()
 
     def _print(self, t0: float, t1: float, printed_ns: Mapping[str, int]) -> None:
         """Keep the percentiles printed by the tool for the seconds whose middle the interval
@@ -422,13 +418,12 @@ class Leaf(DirectionView):
         if self._keeps_latencies and did.lat.total:
             self._histogram.add(did.lat)
             self._joint.add(did.lat)
-        if did.lat_max_ns:
-            self.so_far_max = max(self.so_far_max or 0, did.lat_max_ns)
+        if did.lat_max_ns > (self.so_far_max or 0):
+            self.so_far_max = did.lat_max_ns
 
     def silence(self) -> None:
         """Mark the load as over; there is no current interval any more."""
         self.last = None
-        self._changed()
 
     @property
     def so_far(self) -> Histogram:
@@ -460,34 +455,14 @@ class Leaf(DirectionView):
 class Group(DirectionView):
     """View of several leaves, merged exactly; only fresh hosts count towards current figures."""
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
+    def __init__(self, clock: Clock, changes: Changes | None = None) -> None:
+        super().__init__(changes or Changes())
         self.clock = clock
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
         self.latencies: list[Histogram] = []  # the same
         # reads and writes with one histogram: its latencies are those of the group
         self.joint: list[Leaf] = []
-        self._tally = Tally()
-
-    def take(self, leaf: Leaf) -> None:
-        """Add a leaf to the group."""
-        self.leaves.append(leaf)
-        self._count_changes(leaf)
-
-    def take_latencies(self, leaf: Leaf) -> None:
-        """Add the latencies of a leaf whose I/Os other leaves count."""
-        self.joint.append(leaf)
-        self._count_changes(leaf)
-
-    def _count_changes(self, leaf: Leaf) -> None:
-        leaf.tallies.append(self._tally)
-        self._tally.count += leaf.version
-
-    @property
-    def version(self) -> int:
-        """Sum of the versions of all leaves."""
-        return self._tally.count
 
     @property
     def ios(self) -> int:

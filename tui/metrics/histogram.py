@@ -158,6 +158,13 @@ class Histogram:
     def add(self, buckets: Buckets | PackedBuckets) -> None:
         """Add the counts of journal buckets, packed if they are added to several histograms."""
         if isinstance(buckets, PackedBuckets):
+            if (total := self._waiting_total + buckets.total) <= MOST and (
+                buckets.begin == self._begin and buckets.plain is None
+            ):
+                # most additions end here
+                self._waiting_total = total
+                self._waiting += buckets.number
+                return
             if buckets.plain is None:
                 self._add_packed(buckets)
                 return

@@ -69,10 +69,11 @@ class RateSeries:
             chunk = self._chunks.get(number)
             if chunk is None:
                 chunk = self._chunks[number] = self._gaps[:]
-            for at, amount in enumerate(amounts):
-                column = at * CHUNK + place
+            column = place
+            for amount in amounts:
                 before, more = chunk[column], amount * covered / length
                 chunk[column] = more if before != before else before + more
+                column += CHUNK
 
     def rates(self, start_s: float, end_s: float, kind: int = 0) -> list[float | None]:
         """Return the amount per second for each second from `start_s` to `end_s`; None for a
