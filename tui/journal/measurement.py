@@ -84,25 +84,28 @@ class PercentileBins:
         for second in seconds or (floor(t1),):
             if second not in self._settled:
                 self._put(held, second, buckets)
-        if floor(t1) > self._newest:
+        if t1 >= self._newest + 1:
             self._newest = floor(t1)
-            for second in [
-                second for second in self._open() if second < self._newest - self._open_s
-            ]:
-                self._settled[second] = self._p99(second)
-                for each in (self._middle, self._short, self._known):
-                    each.pop(second, None)
+            self._settle(self._newest - self._open_s)
+
+    def _settle(self, before: int) -> None:
+        for second in [second for second in self._open() if second < before]:
+            self._settled[second] = self._p99(second)
+            for each in (self._middle, self._short, self._known):
+                each.pop(second, None)
 
     def _put(self, held: dict[int, Counts], second: int, buckets: Buckets | PackedBuckets) -> None:
-        self._known.pop(second, None)
-        before = held.setdefault(second, buckets)
-        if before is buckets:
-            return
-        if not isinstance(before, Histogram):
+        if self._known:
+            self._known.pop(second, None)
+        before = held.get(second)
+        if before is None:
+            held[second] = buckets
+        elif isinstance(before, Histogram):
+            before.add(buckets)
+        else:
             whole = held[second] = Histogram()
             whole.add(before)
-            before = whole
-        before.add(buckets)
+            whole.add(buckets)
 
     def _open(self) -> set[int]:
         return self._middle.keys() | self._short.keys()

@@ -92,9 +92,14 @@ def _is_sound(event: AnyEvent | SampleStamp) -> bool:
     if isinstance(event, SampleStamp):
         return abs(event.host_time_ms) < BEYOND
     if isinstance(event, Sample):
-        whole = 0 <= event.interval_s < LONGEST_S and abs(event.host_time_ms) < BEYOND
-        own = (part for dirs in event.jobs.values() for part in dirs.values() if part is not None)
-        return whole and all(_fits(part.lat) for part in (*event.dirs.values(), *own))
+        parts = [*event.dirs.values()]
+        for dirs in event.jobs.values():
+            parts += [part for part in dirs.values() if part is not None]
+        return (
+            0 <= event.interval_s < LONGEST_S
+            and abs(event.host_time_ms) < BEYOND
+            and all(len(part.lat.idx) == len(part.lat.n) for part in parts)
+        )
     if isinstance(event, TelemetrySample) and not 0 < event.interval_s < LONGEST_S:
         return False
     encode(event)  # refuses numbers that no journal can hold

@@ -161,7 +161,8 @@ def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
     Empty if there are none.
     """
     silent = sorted(
-        activities(hosts, now_t).get("silent", []), key=lambda host: -(host.stale_s(now_t) or 0.0)
+        (host for host in hosts if host.activity(now_t) == "silent"),
+        key=lambda host: -(host.stale_s(now_t) or 0.0),
     )
     if len(silent) > 1:
         return (

@@ -316,8 +316,7 @@ def _mean_of(intervals: Sequence[Interval]) -> float | None:
 def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
     """Return the merged latency buckets of these intervals."""
     histogram = Histogram()
-    for each in intervals:
-        histogram.add(each.amounts.lat)
+    histogram.add_all([each.amounts.lat for each in intervals])
     return histogram.buckets
 
 
@@ -359,9 +358,7 @@ class Leaf(DirectionView):
     bytes: int = 0
     so_far_max: int | None = None
 
-    def __init__(
-        self, joint: Histogram, changes: Changes, *, keeps_latencies: bool = True
-    ) -> None:
+    def __init__(self, joint: Histogram, changes: Changes, *, keeps_latencies: bool = True) -> None:
         super().__init__(changes)
         self._histogram = Histogram()
         # of all leaves of a direction: merged as samples come, not at each look

@@ -175,6 +175,22 @@ class Histogram:
         if buckets.upper_ns:
             self._widen(_edges(buckets))
 
+    def add_all(self, parts: Sequence[PackedBuckets]) -> None:
+        """Add many at once, which is faster than one by one."""
+        if parts and not self._waiting:
+            self._begin = parts[0].begin
+        waiting, total, begin = self._waiting, self._waiting_total, self._begin
+        others = []
+        for part in parts:
+            if part.begin == begin and part.plain is None and total + part.total <= MOST:
+                waiting += part.number
+                total += part.total
+            else:
+                others.append(part)
+        self._waiting, self._waiting_total = waiting, total
+        for part in others:
+            self.add(part)
+
     def _add_packed(self, packed: PackedBuckets) -> None:
         if self._waiting_total + packed.total > MOST:
             self._unpack()

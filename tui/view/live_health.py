@@ -76,9 +76,11 @@ def health(
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
         return []
-    first, counts = worst(found, state, hosts, planned_of(state, plan)), counts_of(found)
+    waiting = _waiting(state)
+    first = worst(found, state, hosts, planned_of(state, plan), waiting)
+    counts = counts_of(found)
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
-    if _waiting(state):  # the load of all hosts together is over
+    if waiting:  # the load of all hosts together is over
         steady = bottleneck = Said([], [])
     rest = _after(steady.whole, bottleneck.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
@@ -131,23 +133,26 @@ def planned_of(state: RunState, plan: Plan | None) -> float | None:
 
 
 def worst(
-    found: LiveFindings | None, state: RunState, hosts: HostSpread, planned_s: float | None = None
+    found: LiveFindings | None,
+    state: RunState,
+    hosts: HostSpread,
+    planned_s: float | None,
+    waiting: list[Run],
 ) -> list[Run]:
     """Return the worst current problem.
 
     In this order: lost hosts, errors, stragglers, silent hosts, warnings; otherwise that nothing
-    was found. At the end of a load, the hosts that it still waits for.
+    was found. `waiting`: the hosts that the end of the load still waits for.
     """
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]
-    waiting = _waiting(state)
-    first = waiting if silent_hosts_text(state.hosts.values(), state.clock.now) else []
+    silent = _silent(state)
     for said in (
-        first,
+        waiting if silent else [],
         _gone(state),
         _finding(errors),
         _lagging(now, hosts),
-        _silent(state),
+        silent,
         _finding(now),
         waiting,
     ):
@@ -181,7 +186,7 @@ def _lagging(now: list[LiveFinding], hosts: HostSpread) -> list[Run]:
         return []
     known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
     what = f"{slow[0]} {lag_text(hosts, slow[0])}"
-    others = f", {len(slow) - 1} more" if len(slow) > 1 else ""
+    others = f", {plural(len(slow) - 1, 'more straggler')}" if len(slow) > 1 else ""
     return [("▼ ", BAD), *((f"{each}  ", BAD) for each in known), (what + others, BRIGHT)]
 
 
