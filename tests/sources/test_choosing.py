@@ -160,6 +160,13 @@ def test_a_source_without_its_program_is_reported_in_one_line(
     assert refusal(fleet, spec).startswith(f"{spec}: {not_installed(program)}")
 
 
+@pytest.mark.parametrize("spec", ["slurm:@io,nodes", "nodes,slurm:@io", "@io,nodes"])
+def test_nothing_is_allocated_while_another_host_is_unknown(fleet: Fleet, spec: str) -> None:
+    fleet.context = fleet.context._replace(environ={"PATH": "/nonexistent"}, may_allocate=True)
+    fleet.sources = {"io": ["slurm:@io"]}
+    assert "unknown host 'nodes'" in refusal(fleet, spec)
+
+
 def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:
     assert refusal(fleet, "command:printf 'h\\033[31m1\\n'").isprintable()
     assert refusal(fleet, "command:printf '\\033[31mno\\n' >&2; exit 1").isprintable()

@@ -79,6 +79,13 @@ class HostSource:
         """
         raise NotImplementedError
 
+    def allocates(self, text: str) -> bool:
+        """Return whether `find` takes hosts from a scheduler.
+
+        If so, it is called after all other hosts of the command are known to exist.
+        """
+        return False
+
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
         """Return completions of the text after ``NAME:``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -72,12 +72,10 @@ class Chooser:
         found: dict[str, Chosen] = {}
         for part, before in zip(parts, ["", *parts], strict=False):
             self.check_form(part.removeprefix("!").strip(), before)
-        for part in parts:
-            if not part.startswith("!"):
-                for chosen in self.part(part, above):
-                    _add(found, chosen)
-                if len(found) > hostspec.MOST_KNOWN:
-                    raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
+        for chosen in self.named([part for part in parts if not part.startswith("!")], above):
+            _add(found, chosen)
+            if len(found) > hostspec.MOST_KNOWN:
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
         excluded = [part[1:].strip() for part in parts if part.startswith("!")]
         if excluded and len(excluded) == len(parts):
             raise UsageError(f"{parts[0]} leaves out hosts of a list; name some before it")
@@ -88,6 +86,26 @@ class Chooser:
                 f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all"
             )
         return found
+
+    def named(self, parts: Sequence[str], above: tuple[str, ...]) -> Iterator[Chosen]:
+        """Yield the hosts of parts, in order; nothing is allocated before the rest is known."""
+        at_once = {part: self.part(part, above) for part in parts if not self.allocates(part)}
+        if len(at_once) < len(set(parts)):
+            self.refuse_unknown(chosen for each in at_once.values() for chosen in each)
+        for part in parts:
+            yield from at_once[part] if part in at_once else self.part(part, above)
+
+    def allocates(self, part: str, above: tuple[str, ...] = ()) -> bool:
+        """Return whether a part takes hosts from a scheduler, itself or as a group."""
+        if part in above:  # a circle, which is an error elsewhere
+            return False
+        if part.startswith("@"):
+            inner = [
+                each for spec in self.sources.get(part[1:], ()) for each in hostspec.split(spec)
+            ]
+            return any(self.allocates(each.removeprefix("!"), (*above, part)) for each in inner)
+        source = self.source_in(part)
+        return source is not None and load_source(source[0]).allocates(source[1])
 
     def check_form(self, part: str, before: str) -> None:
         """Raise UsageError for a malformed part, before any source is queried."""

@@ -82,6 +82,10 @@ class SlurmSource(HostSource):
             raise UsageError(f"unknown option '{key[:60]}'{hint}; allowed: via=ssh")
         return self._of_job(job, context)
 
+    def allocates(self, text: str) -> bool:
+        """Return whether the text names a partition, not a job."""
+        return text.startswith("@")
+
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
         """Return the id of the job that this shell runs in."""
         job = context.environ.get("SLURM_JOB_ID", "")
