@@ -1,1 +1,1 @@
-"""The Textual application."""
+"""The screens: a Textual application."""

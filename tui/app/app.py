@@ -1,4 +1,4 @@
-"""The Textual app: which screen is shown, what is chosen, which run is active, how the app ends."""
+"""The Textual app: navigation, selection, the active run, signals and the end of the app."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CLASSES = {
     "runs": "tui.app.screens.runs:RunsScreen",
     "replay": "tui.app.screens.live:LiveScreen",
 }
-"""The class of each screen."""
+"""Module and class of each screen, by the screen's name."""
 FIND_RUNNING_AFTER_S = 0.1  # its imports would delay the first frame
 WARM_UP_AFTER_S = 0.5  # the first list is on the screen by then
 LEAST = Size(60, 16)  # a smaller terminal has no room for the screens
@@ -53,7 +53,7 @@ HANGUP_CHECK_S = 1.0
 
 
 class BenchtuiApp(AppShell):
-    """The app: screens, navigation, help, size check, crash handling."""
+    """The app: screens, navigation, help, minimum size, crash handling."""
 
     TITLE = "benchtui"
     CSS_PATH = "app.tcss"
@@ -81,11 +81,11 @@ class BenchtuiApp(AppShell):
     # -- starting
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the screen at the bottom of the stack."""
+        """Return the empty screen at the bottom of the stack."""
         return Bottom()
 
     def on_mount(self) -> None:
-        """Handle signals, open the screen the command line asks for, look for a running run."""
+        """Handle signals, open the screen named on the command line, look for a running run."""
         if not self.is_headless:
             take_signals(self)
         self.apply_options()
@@ -95,7 +95,7 @@ class BenchtuiApp(AppShell):
         )
 
     def apply_options(self) -> None:
-        """Choose what the command line names and open the screen it asks for."""
+        """Select what the command line names, and open the screen that it asks for."""
         options = self.options
         self.selection.ticked, self.selection.servers = list(options.hosts), list(options.servers)
         if options.profile:
@@ -108,14 +108,14 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens the running run, the newest result, and how many runs were cut off."""
+        """Find the running run, the newest result, and runs that were cut off."""
         for found in find_runs(self):
             self.post_message(found)
 
     def on_runs_found(self, found: RunsFound) -> None:
-        """Offer to watch a run and to finish others.
+        """Show notices that offer to watch the running run and to finish runs that were cut off.
 
-        Open the screen that had to wait until the runs were found.
+        Then open the screen that had to wait for the search, if any.
         """
         shown = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if found.running is not None:
@@ -142,7 +142,7 @@ class BenchtuiApp(AppShell):
             self.go(self.waits_for_runs)
 
     def forget_run(self, run_dir: Path) -> None:
-        """Drop a deleted run from all screens."""
+        """Remove a deleted run from all screens."""
         for name in [name for name, subject in self.subjects.items() if run_dir in subject]:
             del self.subjects[name]
             self.steps.drop(name)
@@ -150,7 +150,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the selected run, or all runs that were cut off, one after the other."""
+        """Ask, then finish the selected run, or all runs that were cut off."""
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
@@ -164,15 +164,16 @@ class BenchtuiApp(AppShell):
     # -- moving between screens
 
     def action_go(self, name: str) -> None:
-        """Jump to a step."""
+        """Show the screen of a step, on its key."""
         here = getattr(self.screen, "SCOPE", "")
         if name == "runs" and here != "runs":
             self.runs_from = here
         self.go(name)
 
     def go(self, name: str, at: str = "") -> None:
-        """Show a screen, with the cursor `at` something; say what is missing if it has nothing to
-        show.
+        """Show a screen with the cursor on `at`.
+
+        If the screen has nothing to show, say what is missing.
         """
         if name in ("hosts", "profiles"):
             self.again_from = ""
@@ -193,9 +194,9 @@ class BenchtuiApp(AppShell):
             self.steps.made[name].arrive(at)
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a new screen for a subject.
+        """Show a new screen for a subject, such as a run or a file.
 
-        A screen with unsaved changes is kept.
+        If the present screen of that name has unsaved changes, show that one instead.
         """
         before = self.steps.made.get(name)
         if before is None or not before.unsaved:
@@ -207,7 +208,7 @@ class BenchtuiApp(AppShell):
         self.show_step(name)
 
     def make_step(self, name: str, *subject: object) -> StepScreen:
-        """Return a step's screen for a subject."""
+        """Return a new screen for a subject, such as a run or a file."""
         screen: StepScreen = screen_class(name)(*subject)
         return screen
 
@@ -217,7 +218,7 @@ class BenchtuiApp(AppShell):
         self.call_after_refresh(self.check_size)
 
     def go_back(self) -> None:
-        """Go where Escape leads; to Hosts if that screen has nothing to show."""
+        """Show the screen that Escape leads to; Hosts if that one has nothing to show."""
         here = self.screen
         if isinstance(here, StepScreen) and here.back != here.SCOPE:
             back = here.back
@@ -226,7 +227,7 @@ class BenchtuiApp(AppShell):
             self.go(back if self.can_go(back) else "hosts")
 
     async def action_back(self) -> None:
-        """Handle Escape if no screen does."""
+        """Handle Escape if neither a widget nor a screen does."""
         self.go_back()
 
     def action_on_run(self, command: str) -> None:
@@ -239,13 +240,13 @@ class BenchtuiApp(AppShell):
     # -- help, palette, theme
 
     def action_help(self) -> None:
-        """Show every key."""
+        """Show the list of all keys."""
         from tui.app.dialogs.help import HelpScreen
 
         self.push_screen(HelpScreen(getattr(self.screen, "SCOPE", "app")))
 
     def action_command_palette(self) -> None:
-        """Open the palette, unless it is open."""
+        """Open the command palette, unless it is open."""
         opened_on = self.screen
         if not isinstance(opened_on, StepScreen):
             return
@@ -259,7 +260,7 @@ class BenchtuiApp(AppShell):
 
     @work(group="settings", exclusive=True)
     async def action_next_theme(self) -> None:
-        """Switch to the next theme and save it in the user's settings."""
+        """Switch to the next theme, and save it in the user's settings."""
         words = {theme.name: word for word, theme in THEMES.items()}
         names = [*words, next(iter(words))]
         self.theme = names[names.index(self.theme) + 1] if self.theme in names else names[0]
@@ -279,12 +280,12 @@ class BenchtuiApp(AppShell):
     def on_resize(self, event: events.Resize) -> None:
         """Cover everything while the terminal is too small.
 
-        The app itself learns its new size after this.
+        Textual updates the app's own size only after this handler.
         """
         self.check_size(event.size)
 
     def check_size(self, size: Size | None = None) -> None:
-        """Show or remove the notice."""
+        """Show or remove the notice that the terminal is too small."""
         width, height = size or self.size
         small = width < LEAST.width or height < LEAST.height
         covered = self.screen is self.too_small
@@ -299,7 +300,7 @@ class BenchtuiApp(AppShell):
     # -- leaving
 
     async def action_quit(self) -> None:
-        """Quit; ask first if something is unsaved or the run shown is still running."""
+        """Quit. Ask first if input is unsaved, or the run on the screen is still running."""
         from tui.app.dialogs.confirm import Confirm
 
         if isinstance(self.screen, Confirm):
@@ -314,7 +315,7 @@ class BenchtuiApp(AppShell):
     # -- crashing: Textual 8.2.8 prints local variables, which may hold passwords
 
     def _handle_exception(self, error: Exception) -> None:
-        """Keep the traceback in a private file, without locals, and end with code 1."""
+        """Write the traceback to a private file, without values of variables; end with code 1."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and (self._exit or not self.is_running or is_leaving()):
             # callbacks may outlive the widgets of what is being removed
@@ -327,7 +328,10 @@ class BenchtuiApp(AppShell):
         self._close_messages_no_wait()
 
     def _fatal_error(self) -> None:
-        """Textual's own way to print a traceback: ours instead."""
+        """Handle the current error.
+
+        Textual would print a traceback here.
+        """
         error = sys.exc_info()[1]
         self._handle_exception(
             error if isinstance(error, Exception) else RuntimeError("unknown error")
@@ -335,13 +339,13 @@ class BenchtuiApp(AppShell):
 
 
 def is_leaving() -> bool:
-    """Tell whether the widget whose turn it is, if any, is being removed."""
+    """Return whether the widget that handles the current message is being removed."""
     node = active_message_pump.get(None)
     return isinstance(node, Widget) and node._pruning
 
 
 def warm_up() -> None:
-    """Import what the next screens need, in the background."""
+    """Import the modules of the next screens in the background."""
     for module in WARM_UP:
         importlib.import_module(module)
 
@@ -354,7 +358,7 @@ def screen_class(name: str) -> type[StepScreen]:
 
 
 class RunsFound(Message):
-    """A result of the search for runs; `is_all`: the last one."""
+    """Sent when the search for runs has a result; `is_all`: it was the last one."""
 
     def __init__(
         self,
@@ -372,7 +376,10 @@ class RunsFound(Message):
 
 
 def find_runs(shell: AppShell) -> Iterator[RunsFound]:
-    """Yield results, slow ones last. For a thread: reads files."""
+    """Yield results of the search for runs, slow ones last.
+
+    Reads files, so call it in a thread.
+    """
     from tui.library.unfinished import unfinished_runs
 
     runs = recent_runs(shell)
@@ -402,7 +409,7 @@ def cut_off_text(count: int) -> str:
 
 
 async def leave(shell: AppShell) -> None:
-    """Leave; ask first when the run shown is still running."""
+    """Leave the app. Ask first if the run on the screen is still running."""
     run_dir = shell.live_run
     if run_dir is None or not await asyncio.to_thread(shell.run_is_alive, run_dir):
         shell.exit()
@@ -421,7 +428,7 @@ def _answered(shell: AppShell, run_dir: Path, answer: str | None) -> None:
 
 
 async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
-    """Ask the engine to stop and keep the results, then leave."""
+    """Ask the engine to stop the run and keep its results, then leave the app."""
     from tui.engine.control import request
 
     shell.farewell = (
@@ -435,7 +442,7 @@ async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
 
 
 def take_signals(shell: AppShell) -> None:
-    """Leave cleanly on SIGTERM, SIGHUP and a lost terminal, with the screen restored."""
+    """Handle SIGTERM, SIGHUP and a lost terminal: leave with the terminal restored."""
 
     def leave_if_hung_up() -> None:  # the terminal may be gone without a signal
         if hung_up():
@@ -447,7 +454,7 @@ def take_signals(shell: AppShell) -> None:
 
 
 def leave_on_signal(shell: AppShell, number: signal.Signals) -> None:
-    """Leave immediately: runs continue, and only the terminal must be restored."""
+    """Leave immediately, with the terminal restored. Runs continue."""
     if shell.live_run is not None and shell.run_is_alive(shell.live_run):
         shell.farewell = _still_running(shell.live_run)
     shell.exit(return_code=128 + number)

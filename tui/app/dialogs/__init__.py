@@ -1,1 +1,1 @@
-"""Questions and notices on top of a screen."""
+"""Dialogs and notices on top of a screen."""

@@ -1,4 +1,4 @@
-"""The base of all dialogs, and those that ask for a decision: confirm, leave the app, overwrite."""
+"""The base of all dialogs, and dialogs that ask for a decision: confirm, leave, overwrite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Returned = TypeVar("Returned")
 
 
 class Dialog(ModalScreen[Returned]):
-    """Derive, and put the content into a container of class `dialog`.
+    """The base of dialogs: derive, and put the content into a container of class `dialog`.
 
     The style sheet is loaded with the first dialog.
     """
@@ -29,12 +29,18 @@ class Dialog(ModalScreen[Returned]):
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow actions only while widgets exist: a key may come earlier or later."""
+        """Allow actions only while the dialog has its widgets.
+
+        A key may arrive before or after.
+        """
         is_whole = self.is_mounted and self.is_attached
         return super().check_action(action, parameters) if is_whole else action == "dismiss"
 
     def dismiss(self, result: Returned | None = None) -> AwaitComplete:
-        """Close with a result, once: a second Enter may come before the dialog is gone."""
+        """Close with a result, only once.
+
+        A second Enter may arrive before the dialog is gone.
+        """
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
@@ -44,7 +50,10 @@ WIDTH = 68
 
 
 class DialogChoice(Struct, frozen=True):
-    """One answer: its id is what the dialog returns, its key works without moving the focus."""
+    """One answer of a dialog.
+
+    The dialog returns its id; its key works wherever the focus is.
+    """
 
     id: str
     key: str
@@ -53,7 +62,7 @@ class DialogChoice(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The text of its button."""
+        """The label of its button."""
         return f"{self.label} ({self.key})"
 
 
@@ -61,9 +70,10 @@ YES_NO = (DialogChoice("no", "n", "No"), DialogChoice("yes", "y", "Yes", harmful
 
 
 class Confirm(Dialog[str | None]):
-    """A question. Returns the id of the answer, or None after Escape. The first answer is focused.
+    """A question with several answers.
 
-    A long text scrolls; the answers stay visible.
+    Returns the id of the answer, or None after Escape. The first answer has the focus. A long text
+    scrolls while the answers stay visible.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,7 +109,7 @@ class Confirm(Dialog[str | None]):
             self._bindings.bind(answer.key, f"answer('{answer.id}')", answer.label, show=False)
 
     def compose(self) -> ComposeResult:
-        """The question, what it means, the answers."""
+        """Yield the question, its explanation, and the answers."""
         with Vertical(classes="dialog -harmful" if self.warns else "dialog") as dialog:
             dialog.styles.width = self.width
             dialog.border_title = Content(self.question)
@@ -117,27 +127,27 @@ class Confirm(Dialog[str | None]):
 
     @property
     def stacked(self) -> bool:
-        """Whether the answers are stacked."""
+        """Whether the answers are stacked, because they do not fit side by side."""
         return sum(max(LEAST_BUTTON, len(answer.text) + 2) + 2 for answer in self.answers) > BESIDE
 
     @property
     def scroll(self) -> VerticalScroll:
-        """The scrolling text."""
+        """The container that scrolls the text."""
         return self.query_one(VerticalScroll)
 
     def on_mount(self) -> None:
-        """Focus the first answer, the harmless one."""
+        """Focus the first answer, which does no harm."""
         self.set_focus(self.query(Button).first())
         self.watch(self.scroll, "show_vertical_scrollbar", self.say_how)
 
     def say_how(self, scrolls: bool) -> None:
-        """Show the scroll keys if the text does not fit."""
+        """Show the keys for scrolling if the text does not fit."""
         self.query_one(".dialog", Vertical).border_subtitle = "PgDn PgUp scroll" if scrolls else ""
 
     def action_step(self, places: int) -> None:
-        """Focus the next answer if they are stacked or the text fits.
+        """Focus the next answer, or scroll.
 
-        Otherwise scroll.
+        Scrolls if the text does not fit and the answers are not stacked.
         """
         if self.scroll.show_vertical_scrollbar and not self.stacked:
             self.scroll.scroll_relative(y=places, animate=False)
@@ -147,19 +157,19 @@ class Confirm(Dialog[str | None]):
             self.focus_next()
 
     def action_page(self, places: int) -> None:
-        """Scroll by a page."""
+        """Scroll the text by pages."""
         self.scroll.scroll_relative(y=places * max(1, self.scroll.size.height - 1), animate=False)
 
     def action_to_end(self, places: int) -> None:
-        """Go to the first line, or to the last one."""
+        """Scroll to the first or to the last line."""
         (self.scroll.scroll_home if places < 0 else self.scroll.scroll_end)(animate=False)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take the pressed answer."""
+        """Close with the answer of the button."""
         self.dismiss(event.button.id)
 
     def action_answer(self, answer: str) -> None:
-        """Take the answer of a key."""
+        """Close with the answer of a key."""
         self.dismiss(answer)
 
 
@@ -171,15 +181,16 @@ LEAVE_CHOICES = (
 
 
 def leave_question(name: str) -> Confirm:
-    """Return the question: detach from the run, stop it, or cancel."""
+    """Return the question whether to detach from the run, stop it, or cancel."""
     body = "Detach leaves it running; it needs neither benchtui nor this terminal."
     return Confirm(f"Run {name} is still running", body, LEAVE_CHOICES, warns=True)
 
 
 class OverwriteDialog(Dialog[bool]):
-    """Shows findings.
+    """Shows what a run would overwrite, and asks to type the names.
 
-    Returns True once every name was typed, None after Escape. Refusals disable typing.
+    Returns True once every name was typed, None after Escape. If the run is refused, nothing can be
+    typed.
     """
 
     BINDINGS: ClassVar = [
@@ -205,7 +216,7 @@ class OverwriteDialog(Dialog[bool]):
         self.typed = 0  # how many of the names
 
     def compose(self) -> ComposeResult:
-        """The findings, then a field for the next name."""
+        """Yield the findings, then a field for the next name."""
         with Vertical(classes="dialog -harmful") as dialog:
             dialog.styles.width = 96
             dialog.border_title = "Refused" if self.refused else "All data on these is lost"
@@ -219,7 +230,7 @@ class OverwriteDialog(Dialog[bool]):
                     yield Static(id="overwrite-wrong", markup=False)
 
     def findings(self) -> Content:
-        """Return refusals, then everything that was found."""
+        """Return the refusals, then everything that would be overwritten."""
         bad = [Content.styled(text, "$bad") for text in self.refused]
         gap = [Content()] if bad and self.lines else []
         return Content("\n").join([*bad, *gap, *map(Content, self.lines)])
@@ -231,14 +242,14 @@ class OverwriteDialog(Dialog[bool]):
             self.query_one(TextInput).focus()
 
     def ask(self) -> None:
-        """Ask for the next name."""
+        """Ask the user to type the next name."""
         count = f" ({self.typed + 1} of {len(self.names)})" if len(self.names) > 1 else ""
         self.query_one("#overwrite-ask", Static).update(
             f"Type {self.names[self.typed]} to overwrite it{count}:"
         )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Accept a correct name and ask for the next one."""
+        """Accept the name if correct, and ask for the next one."""
         right = event.value.strip() == self.names[self.typed]
         wrong = self.query_one("#overwrite-wrong", Static)
         wrong.set_class(not right, "-shown")
@@ -253,5 +264,5 @@ class OverwriteDialog(Dialog[bool]):
             self.ask()
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the findings while the field has the focus."""
+        """Scroll the findings, while the field keeps the focus."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

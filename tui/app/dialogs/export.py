@@ -1,4 +1,4 @@
-"""Dialogs that ask for a format: export to a file, copy to the clipboard."""
+"""Dialogs that export a run to a file or copy text to the clipboard."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ NAMES = "redact names, addresses, paths and notes"
 
 
 class ExportRequest(Struct, frozen=True):
-    """What to write and where. `redact`: without names, and without these `words`."""
+    """The format and the path of an export.
+
+    `redact`: replace names, and the `words`.
+    """
 
     format: str
     where: str
@@ -42,7 +45,7 @@ class ExportRequest(Struct, frozen=True):
 
 
 class ExportDialog(Dialog[ExportRequest | None]):
-    """Formats to choose from, and a path. Returns the request, or None after Escape.
+    """Asks for a format and a path. Returns the request, or None after Escape.
 
     `propose` returns a path for a format, redacted or not.
     """
@@ -77,7 +80,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self._proposed = ""
 
     def compose(self) -> ComposeResult:
-        """The formats, the redaction switch and the path."""
+        """Yield the formats, the switch for redaction, and the path."""
         columns = (
             Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
             Column[Format]("description and readers", lambda each: each[1], least=30, role=LABEL),
@@ -99,13 +102,13 @@ class ExportDialog(Dialog[ExportRequest | None]):
             yield TextInput(placeholder="a file, or a directory ending in /", id="export-path")
 
     def on_resize(self) -> None:
-        """Fit the list into the lines left by the fields."""
+        """Fit the list into the lines that the fields leave."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Show the full description below the list if the list cuts it.
+        """Show the whole description of a format below the list, if the list cuts it.
 
-        Reserve lines for the longest, so that nothing moves.
+        Lines for the longest description are reserved, so that nothing moves.
         """
         width = self.picklist.size.width
         cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
@@ -120,40 +123,40 @@ class ExportDialog(Dialog[ExportRequest | None]):
         self.picklist.styles.height = min(len(self.formats) + 1, most)
 
     def on_mount(self) -> None:
-        """Focus the list."""
+        """Focus the list of formats."""
         self.picklist.set_rows(self.formats)
         self.picklist.focus()
         self.show_names()
 
     @property
     def picklist(self) -> PickList[Format]:
-        """The formats."""
+        """The list of formats."""
         return self.query_one("#export-formats", PickList)
 
     def field(self, name: str) -> TextInput:
-        """Return the field for `words` or the `path`."""
+        """Return the input named `words` or `path`."""
         return self.query_one(f"#export-{name}", TextInput)
 
     def show_names(self) -> None:
-        """Show whether names are redacted."""
+        """Show whether names will be redacted."""
         tick = self.symbols.ticked if self.redact else self.symbols.unticked
         self.query_one("#export-names", Static).update(f"{tick.strip()} {NAMES}")
         self.field("words").set_class(self.redact, "-shown")
 
     def action_names(self) -> None:
-        """Toggle redaction."""
+        """Switch redaction on or off."""
         self.redact = not self.redact
         self.show_names()
         self.propose_path()
 
     @on(events.Click, "#export-names")
     def names_clicked(self) -> None:
-        """Toggle redaction by a click."""
+        """Switch redaction on or off, on a click."""
         self.action_names()
 
     @on(PickList.Moved)
     def propose_path(self) -> None:
-        """Propose a path for the format, unless the user typed one."""
+        """Propose a path for the selected format, unless the user typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
         self.query_one("#export-about", Static).update(
             f"{name}: {dict(self.formats).get(name or '', '')}"
@@ -163,7 +166,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        """Return format, words and path."""
+        """Close with the format, words and path."""
         where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
             self.dismiss(
@@ -179,12 +182,15 @@ LEAST_ROWS, MOST_ROWS = 3, 14  # of a text and its heading
 
 
 class Beginning(Lines):
-    """The first lines of a text: a single line is wrapped, lines of a table are cut."""
+    """Shows the first lines of a text.
+
+    A text of one line is wrapped; lines of a table are cut.
+    """
 
     text = ""
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Return the lines that fit; the last one counts the rest."""
+        """Return the lines that fit; the last one says how many more there are."""
         lines, room = text_lines(self.text, width), height - 1  # the rule takes one
         if len(lines) > room:
             more = len(lines) - room + 1
@@ -193,7 +199,7 @@ class Beginning(Lines):
 
 
 def text_lines(text: str, width: int) -> list[Line]:
-    """Return a text as lines of this width."""
+    """Return a text as lines of at most `width` cells."""
     known = text.splitlines()
     if len(known) == 1:
         return [Line.of(*part) for part in wrap([(text, TEXT)], width)]
@@ -201,7 +207,7 @@ def text_lines(text: str, width: int) -> list[Line]:
 
 
 class CopyDialog(Dialog[str | None]):
-    """Texts to choose from by their keys, or by the cursor and Enter.
+    """Asks which text to copy: by its key, or by the cursor and Enter.
 
     Returns the text, or None after Escape.
     """
@@ -224,7 +230,7 @@ class CopyDialog(Dialog[str | None]):
             self._bindings.bind(copy.key, f"take('{copy.key}')", copy.label, show=False)
 
     def compose(self) -> ComposeResult:
-        """The list."""
+        """Yield the list of texts, and a preview."""
         columns = (
             Column["Copy"]("key", lambda each: each.key, 3, role=BRIGHT),
             Column["Copy"]("copy", lambda each: each.label, least=15, role=BRIGHT),
@@ -239,13 +245,13 @@ class CopyDialog(Dialog[str | None]):
             yield Beginning(id="copy-begin")
 
     def on_mount(self) -> None:
-        """Focus the list."""
+        """Focus the list of texts."""
         picklist = self.query_one("#copies", PickList)
         picklist.set_rows(self.copies)
         picklist.focus()
 
     def on_resize(self) -> None:
-        """Fit the text into the lines left, once its width is known."""
+        """Fit the preview into the remaining lines, once the width is known."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
@@ -259,12 +265,12 @@ class CopyDialog(Dialog[str | None]):
 
     @on(PickList.Moved)
     def show_text(self) -> None:
-        """Show the text under the cursor."""
+        """Show the text under the cursor as a preview."""
         wanted, begin = self.query_one("#copies", PickList).cursor_key, self.query_one(Beginning)
         begin.text = next((copy.text for copy in self.copies if copy.key == wanted), "")
         begin.update_lines()
 
     def action_take(self, key: str = "") -> None:
-        """Close the dialog with the text of a key, or of the row under the cursor."""
+        """Close with the text of a key or, without a key, the one under the cursor."""
         wanted = key or self.query_one("#copies", PickList).cursor_key
         self.dismiss(next((copy.text for copy in self.copies if copy.key == wanted), None))

@@ -13,7 +13,7 @@ from tui.app.widgets.lines import Builder, TextPane
 
 
 class FindingsDialog(Dialog[None]):
-    """The findings of a run, each with its rule, meaning and advice."""
+    """Shows the findings of a run, each with its rule, meaning and advice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,f,q", "dismiss", "close", show=False)
@@ -32,20 +32,23 @@ class FindingsDialog(Dialog[None]):
         self.builder = builder
 
     def compose(self) -> ComposeResult:
-        """One pane of text."""
+        """Yield a pane for the text."""
         pane = TextPane(id="findings")
         pane.border_title = Content(self.about)
         pane.border_subtitle = "j k scroll   Esc closes"
         yield pane
 
     def on_mount(self) -> None:
-        """Fill it."""
+        """Show the findings in the pane."""
         pane = self.query_one(TextPane)
         pane.show(self.builder)
         pane.focus()
 
 
 class HostDialog(FindingsDialog):
-    """A host as it is at one moment: telemetry over time, facts, command, messages."""
+    """Shows one host of a run: telemetry over time, facts, command, messages.
+
+    The content is not updated.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("i", "dismiss", "close", show=False)]

@@ -1,4 +1,4 @@
-"""Dialogs with a form: new hosts, and new limits of a search that used up its budget."""
+"""Dialogs with a form: new hosts, and a larger budget for a search."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ POINTS, WITHIN = "points", "within"
 
 
 class NewHosts(Struct, frozen=True):
-    """The checked input. `specs`: names and ranges, each an entry of the inventory."""
+    """New hosts as typed and checked.
+
+    `specs`: names and ranges, each an entry of the inventory.
+    """
 
     specs: tuple[str, ...]
     address: str | None
@@ -45,7 +48,10 @@ class NewHosts(Struct, frozen=True):
 
 
 def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
-    """Return what is wrong with one field's text."""
+    """Return what is wrong with one field, None if valid.
+
+    `taken`: names that exist already.
+    """
     if name == "name":
         return check_names(taken, text)
     if name == "port" and text:
@@ -59,7 +65,10 @@ def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
 
 
 def check_names(taken: frozenset[str], text: str) -> str | None:
-    """Return what is wrong with names and ranges separated by commas."""
+    """Return what is wrong with a list of names and ranges, None if valid.
+
+    `taken`: names that exist already.
+    """
     if "@" in text or ":" in text:
         return "names and ranges only; user and port have their own fields"
     try:
@@ -75,7 +84,10 @@ def check_names(taken: frozenset[str], text: str) -> str | None:
 
 
 def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
-    """Return why an address does not fit the hosts: a range needs a range of the same length."""
+    """Return why an address does not fit the hosts, None if it does.
+
+    A range of hosts needs a range of addresses of the same length.
+    """
     if address is None:
         return None
     if len(specs) > 1:
@@ -94,7 +106,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def new_hosts(values: dict[str, str]) -> NewHosts:
-    """Return the hosts described by the checked fields."""
+    """Return the hosts that the valid fields describe."""
     return NewHosts(
         tuple(hostspec.split(values["name"])),
         values["address"] or None,
@@ -105,7 +117,10 @@ def new_hosts(values: dict[str, str]) -> NewHosts:
 
 
 class AddHost(Dialog[NewHosts | None]):
-    """Names, address, user, port, groups. Returns the hosts, or None after Escape."""
+    """Asks for names, address, user, port and groups of new hosts.
+
+    Returns the hosts, or None after Escape.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
 
@@ -114,7 +129,7 @@ class AddHost(Dialog[NewHosts | None]):
         self.taken = taken
 
     def compose(self) -> ComposeResult:
-        """The fields and two buttons."""
+        """Yield the fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Add hosts to the inventory"
             dialog.border_subtitle = "Enter add   Tab next field   Esc cancel"
@@ -130,18 +145,18 @@ class AddHost(Dialog[NewHosts | None]):
 
     @property
     def form(self) -> Form:
-        """The fields."""
+        """The form with all fields."""
         return self.query_one(Form)
 
     @on(Button.Pressed, "#cancel")
     def cancelled(self) -> None:
-        """Nothing is added."""
+        """Close without adding hosts."""
         self.dismiss(None)
 
     @on(Button.Pressed, "#add")
     @on(Form.Done)
     def done(self) -> None:
-        """Return the hosts once a name is given and all fields are valid."""
+        """Close with the hosts, if there is a name and all fields are valid."""
         values = self.form.values
         if not values["name"]:
             self.form.fields[0].show_state("a host needs a name")
@@ -155,14 +170,17 @@ class AddHost(Dialog[NewHosts | None]):
 
 
 class Bounds(Struct, frozen=True):
-    """Total points and total seconds of load and pauses of a search; None: unchanged."""
+    """The new budget of a search: total points, and total seconds of load and pauses.
+
+    None: unchanged.
+    """
 
     points: int | None
     within_s: float | None
 
 
 def bound_fields(search: Search) -> list[FieldSpec]:
-    """Return the fields, with the previous limits."""
+    """Return the fields of the budget, with the previous values."""
     within = "" if search.within_s is None else short_duration(search.within_s)
     points = str(search.points)
     before = "unchanged" if within else "no limit"
@@ -175,7 +193,7 @@ def bound_fields(search: Search) -> list[FieldSpec]:
 
 
 def check_bound(search: Search, name: str, text: str) -> str | None:
-    """Return what is wrong with one field's text."""
+    """Return what is wrong with one field, None if valid."""
     try:
         if name == POINTS and not text.isdecimal():
             return "a whole number"
@@ -194,7 +212,10 @@ def _seconds(text: str) -> float | None:
 
 
 class MoreDialog(Dialog[Bounds | None]):
-    """The budget spent, and new limits. Returns the limits, or None after Escape."""
+    """Shows the budget that a search has spent, and asks for a larger one.
+
+    Returns the budget, or None after Escape.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
     DEFAULT_CSS = "MoreDialog Static { height: auto; }"
@@ -204,7 +225,7 @@ class MoreDialog(Dialog[Bounds | None]):
         self.spent, self.spent_text = spent, spent_text
 
     def compose(self) -> ComposeResult:
-        """What was spent, the fields and two buttons."""
+        """Yield the budget spent, the fields, and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "More for this search?"
             yield Static(f"{self.spent_text}\n", markup=False)
@@ -214,28 +235,28 @@ class MoreDialog(Dialog[Bounds | None]):
                 yield Button("Measure (Enter)", id="done", compact=True)
 
     async def on_mount(self) -> None:
-        """Focus the limit that stopped the search."""
+        """Focus the part of the budget that stopped the search."""
         await self.form.set_fields(bound_fields(self.spent.search))
         self.form.focus_on(self.wanting(self.spent.search.points))
 
     @property
     def form(self) -> Form:
-        """The fields."""
+        """The form with all fields."""
         return self.query_one(Form)
 
     def wanting(self, points: int) -> str:
-        """Return the field that stops the search with this limit of points."""
+        """Return the field that would stop the search, with this many points in total."""
         return POINTS if len(self.spent.points) >= points else WITHIN
 
     @on(Button.Pressed, "#cancel")
     def cancelled(self) -> None:
-        """Nothing is measured."""
+        """Close without measuring more."""
         self.dismiss(None)
 
     @on(Button.Pressed, "#done")
     @on(Form.Done)
     def done(self) -> None:
-        """Return the limits once another point fits in them."""
+        """Close with the budget, if another point fits into it."""
         if self.form.errors:
             self.form.focus_first()
             return
@@ -251,6 +272,6 @@ class MoreDialog(Dialog[Bounds | None]):
             self.dismiss(bounds)
 
     def tell(self, name: str, problem: str) -> None:
-        """Show a problem at a field."""
+        """Show a problem below a field."""
         next(field for field in self.form.fields if field.spec.name == name).show_state(problem)
         self.form.focus_on(name)

@@ -26,7 +26,7 @@ from tui.text.table import Column
 
 
 class TooSmall(ModalScreen[None]):
-    """Covers everything until the terminal is large enough."""
+    """A notice that covers everything until the terminal is large enough."""
 
     CSS_PATH = "too_small.tcss"
     BINDINGS: ClassVar = [Binding("q", "app.quit", show=False)]
@@ -36,15 +36,15 @@ class TooSmall(ModalScreen[None]):
         self.least = least
 
     def compose(self) -> ComposeResult:
-        """One line."""
+        """Yield the text of the notice."""
         yield Static(id="too-small")
 
     def on_mount(self) -> None:
-        """Say the size."""
+        """Show the size of the terminal."""
         self.tell(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Say the new size."""
+        """Show the new size of the terminal."""
         self.tell(event.size)
 
     def tell(self, size: Size) -> None:
@@ -61,7 +61,10 @@ KEY_CELLS = 13
 
 
 def help_rows(screen: str, search: str) -> list[Action | Heading]:
-    """Return the actions that match every word of `search` under headings, this screen's first."""
+    """Return the actions that match every word of `search`, under headings.
+
+    Those of this screen come first.
+    """
     here = actions.SCOPES.get(screen, ("app",))
     rows: list[Action | Heading] = []
     for scope in [*here, *(scope for scope in TITLES if scope not in here)]:
@@ -71,7 +74,7 @@ def help_rows(screen: str, search: str) -> list[Action | Heading]:
 
 
 def help_lines(screen: str, search: str, width: int) -> list[Line]:
-    """Return each key and its full help."""
+    """Return the keys that match a search, each with its full help."""
     lines: list[Line] = []
     for row in help_rows(screen, search):
         if isinstance(row, Heading):
@@ -82,8 +85,9 @@ def help_lines(screen: str, search: str, width: int) -> list[Line]:
 
 
 def matches(action: Action, search: str) -> bool:
-    """Return whether a word of an action's key, name or help begins with each word of the
-    search.
+    """Return whether an action matches a search.
+
+    Each word of the search must begin a word of the action's key, name or help.
     """
     text = (
         f"{action.shown_keys} {action.label} {action.help} "
@@ -93,7 +97,10 @@ def matches(action: Action, search: str) -> bool:
 
 
 class HelpScreen(Dialog[Action | None]):
-    """Every key of this screen, then those of the others. Typing narrows the list."""
+    """The list of all keys, those of this screen first.
+
+    Typing filters the list.
+    """
 
     CSS_PATH: ClassVar = [*Dialog.CSS_PATH, "help.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -110,7 +117,7 @@ class HelpScreen(Dialog[Action | None]):
         self.about = screen
 
     def compose(self) -> ComposeResult:
-        """A search field over the list."""
+        """Yield a search field and the list of keys."""
         with Vertical(id="help") as pane:
             pane.border_title = f"Keys on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Esc closes"
@@ -118,30 +125,30 @@ class HelpScreen(Dialog[Action | None]):
             yield TextPane(id="help-list", can_focus=False)
 
     def on_mount(self) -> None:
-        """Show everything and focus the search field."""
+        """Show all keys and focus the search field."""
         self.show_keys("")
         self.set_focus(self.query_one(Input))
 
     def show_keys(self, search: str) -> None:
-        """Show the matches of a search, from the top."""
+        """Show the keys that match a search, scrolled to the top."""
         pane = self.query_one(TextPane)
         pane.show(partial(help_lines, self.about, search))
         pane.scroll_home(animate=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list."""
+        """Filter the list by the text typed so far."""
         self.show_keys(event.value)
 
     def on_input_submitted(self) -> None:
-        """Enter ends the search."""
+        """Close the list on Enter."""
         self.choose()
 
     def choose(self) -> None:
-        """Close."""
+        """Close the list."""
         self.dismiss()
 
     def action_leave(self) -> None:
-        """Clear the search first, then close."""
+        """Clear the search or, if it is empty, close."""
         search = self.query_one(Input)
         if search.value:
             search.value = ""
@@ -149,7 +156,7 @@ class HelpScreen(Dialog[Action | None]):
             self.dismiss()
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Scroll while the search field has the focus."""
+        """Scroll the list, while the search field keeps the focus."""
         self.query_one(TextPane).action_move(unit, direction)
 
 
@@ -158,7 +165,7 @@ MOVES = {action.name for action in actions.in_scope("list")} | {"left", "right"}
 
 
 def commands_of(screen: str) -> list[Action]:
-    """Return what the palette offers on a screen: no cursor movement."""
+    """Return the actions that the palette offers on a screen, without cursor movements."""
     return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in HIDDEN]
 
 
@@ -172,14 +179,13 @@ COMMAND_COLUMNS: tuple[Column[Action], ...] = (
 
 
 class Palette(HelpScreen):
-    """The commands of a screen, one a line with its key. Typing narrows the list, Enter runs the
-    one under the cursor.
+    """The commands of a screen, one per line with its key.
 
-    Returns what was chosen, None after Escape.
+    Typing filters the list; Enter returns the command under the cursor, Escape returns None.
     """
 
     def compose(self) -> ComposeResult:
-        """A search field over the list."""
+        """Yield a search field and the list of commands."""
         with Vertical(id="help", classes="-commands") as pane:
             pane.border_title = f"Commands on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Enter runs, Esc closes"
@@ -196,7 +202,7 @@ class Palette(HelpScreen):
         return self.query_one(PickList)
 
     def show_keys(self, search: str) -> None:
-        """Show the matches of a search: matching names first, then matching help."""
+        """Show the commands that match a search: by name first, then by help."""
         words = search.lower().split()
         found = [action for action in commands_of(self.about) if matches(action, search)]
         found.sort(key=lambda action: not all(word in action.label.lower() for word in words))
@@ -205,7 +211,7 @@ class Palette(HelpScreen):
 
     @on(PickList.Clicked)
     def choose(self) -> None:
-        """Return the command under the cursor, if any."""
+        """Close with the command under the cursor, if any."""
         chosen = next(
             (action for action in commands_of(self.about) if action.id == self.picklist.cursor_key),
             None,
@@ -214,5 +220,5 @@ class Palette(HelpScreen):
             self.dismiss(chosen)
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Move the cursor while the search field has the focus."""
+        """Move the cursor, while the search field keeps the focus."""
         self.picklist.action_move(unit, direction)

@@ -1,4 +1,4 @@
-"""Dialogs that take a line of text: a note, the name of a new profile, a password."""
+"""Dialogs that ask for a line of text: a note, a name for a new profile, a password."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class LineDialog(Dialog[str | None]):
-    """One line of text, with an explanation below.
+    """Asks for one line of text, with an explanation below.
 
-    Returns the text, or None after Escape. `does`: label of Enter.
+    Returns the text, or None after Escape. `does`: the label of Enter.
     """
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
@@ -41,7 +41,7 @@ class LineDialog(Dialog[str | None]):
         self.does = does
 
     def compose(self) -> ComposeResult:
-        """A field in a dialog."""
+        """Yield the title, the input, and the explanation."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(self.question)
             dialog.border_subtitle = f"Enter {self.does}   Esc cancel"
@@ -49,16 +49,16 @@ class LineDialog(Dialog[str | None]):
             yield Static(self.about, classes="line-about", markup=False)
 
     def on_mount(self) -> None:
-        """Focus the field."""
+        """Focus the input."""
         self.query_one(TextInput).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the text."""
+        """Close with the text."""
         self.dismiss(event.value.strip())
 
 
 class NoteDialog(LineDialog):
-    """A note on a run. Returns it, or None after Escape."""
+    """Asks for a note on a run. Returns it, or None after Escape."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"Note on {run_id}", "notes are kept in the order written")
@@ -72,7 +72,10 @@ ABOUT = (
 
 
 class NewProfile(Dialog[tuple[str, str] | None]):
-    """Returns ("extend" or "copy", the new name), or None after Escape."""
+    """Asks for the name of a new profile, and whether to extend or copy the original.
+
+    Returns ("extend" or "copy", the name), or None after Escape.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "cancel", show=False),
@@ -92,7 +95,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         self.taken = taken
 
     def compose(self) -> ComposeResult:
-        """An explanation, a name, two buttons."""
+        """Yield an explanation, an input with a free name, and two buttons."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = f"Your own profile from {self.origin}"
             dialog.border_subtitle = "Enter extend   Tab copy   Esc cancel"
@@ -104,13 +107,13 @@ class NewProfile(Dialog[tuple[str, str] | None]):
                 yield Button("Copy", id="copy", compact=True)
 
     def on_mount(self) -> None:
-        """Focus the field."""
+        """Focus the input."""
         field = self.query_one(TextInput)
         field.focus()
         field.cursor_position = len(field.value)
 
     def free_name(self) -> str:
-        """Return a name that is not taken."""
+        """Return a name that no profile has, as a proposal."""
         name = f"my/{self.origin.partition('/')[2]}"
         numbers = (f"{name}-{number}" for number in range(2, len(self.taken) + 3))
         return (
@@ -120,28 +123,28 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         )
 
     def problem(self, name: str) -> str | None:
-        """Return what is wrong with a name."""
+        """Return what is wrong with a name, None if valid."""
         if name in self.taken:
             return f"{name} exists"
         return None if TAG.fullmatch(name) else "family/name in lower case, such as my/read"
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
-        """Show what is wrong with the name."""
+        """Show what is wrong with the name typed so far."""
         self.query_one("#new-problem", Static).update(self.problem(event.value.strip()) or "")
 
     @on(Input.Submitted)
     def submitted(self) -> None:
-        """Enter extends."""
+        """Extend the original, on Enter."""
         self.take("extend")
 
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
-        """Extend or copy, as the button says."""
+        """Extend or copy the original, by the button pressed."""
         self.take(event.button.id or "extend")
 
     def take(self, way: str) -> None:
-        """Return the name if it is valid."""
+        """Close with `way` and the name, if the name is valid."""
         name = self.query_one(TextInput).value.strip()
         if self.problem(name) is None:
             self.dismiss((way, name))
@@ -150,9 +153,9 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 
 
 class SecretPrompt(Dialog[None]):
-    """The prompts of one question.
+    """Asks for the answers to one question, such as a password.
 
-    `answers` is set once Enter, Escape or another screen closes it.
+    `answers` is set when it closes: after Enter or Escape, or with the screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]
@@ -170,7 +173,7 @@ class SecretPrompt(Dialog[None]):
         self.answers: asyncio.Future[list[str] | None] = asyncio.get_running_loop().create_future()
 
     def compose(self) -> ComposeResult:
-        """The purpose, the host's message, the fields."""
+        """Yield the purpose, the host's message, and the inputs."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Log in"
             note = f"\n{self.question.note}" if self.question.note else ""
@@ -184,16 +187,16 @@ class SecretPrompt(Dialog[None]):
                 yield Button("Log in (Enter)", id="done", compact=True)
 
     def on_mount(self) -> None:
-        """Focus the first field."""
+        """Focus the first input."""
         self.set_focus(self.query(TextInput).first())
 
     def on_unmount(self) -> None:
-        """Cancel when the dialog is removed, so that nothing waits for it."""
+        """Set `answers` when the dialog is removed, so that nobody waits for them."""
         self._finish(None)
 
     @on(Input.Submitted)
     def next_field(self, event: Input.Submitted) -> None:
-        """Go to the next field; after the last one, submit."""
+        """Focus the next input; after the last one, close with the answers."""
         fields = list(self.query(TextInput))
         if event.input is fields[-1]:
             self.done()
@@ -202,13 +205,13 @@ class SecretPrompt(Dialog[None]):
 
     @on(Button.Pressed, "#done")
     def done(self) -> None:
-        """Submit the answers."""
+        """Close with the answers."""
         self._finish([field.value for field in self.query(TextInput)])
         self.dismiss()
 
     @on(Button.Pressed, "#cancel")
     def action_give_up(self) -> None:
-        """Cancel."""
+        """Close without answers."""
         self._finish(None)
         self.dismiss()
 
@@ -218,14 +221,14 @@ class SecretPrompt(Dialog[None]):
 
 
 async def ask(app: App[Any], question: Question) -> Sequence[str] | None:
-    """Ask on top of the current screen; None if cancelled."""
+    """Ask a question on top of the current screen; return None if cancelled."""
     prompt = SecretPrompt(question)
     await app.push_screen(prompt)
     return await prompt.answers
 
 
 async def answer_all(person: Asker, questions: Questions) -> None:
-    """Answer an engine's questions until its hosts are logged in."""
+    """Answer the engine's questions until it is logged in to all hosts."""
     try:
         while (question := await asyncio.to_thread(questions.next)) is not None:
             questions.answer(await person(question))

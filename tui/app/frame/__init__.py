@@ -1,1 +1,1 @@
-"""What all screens share: the app as they know it, the selection, the bars, their base classes."""
+"""What all screens share: the app's interface, the selection, the bars, the base classes."""

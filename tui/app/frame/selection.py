@@ -1,4 +1,4 @@
-"""The user's selection: the state that Hosts, Profiles and Review share."""
+"""The user's selection, which Hosts, Profiles and Review share."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Selection(Struct):
-    """Hosts in list order, a profile's tag, and the input on Review.
+    """The selected hosts in list order, the profile's tag, and the input of Review.
 
-    A host is ticked as a load generator (`ticked`) or to be monitored (`servers`). `overrides`
-    holds texts as typed, even invalid ones: they are checked where they are shown.
+    A host is ticked as a load generator (`ticked`) or as a server to monitor (`servers`).
+    `overrides` has texts as typed, even invalid ones: Review checks them.
     """
 
     ticked: list[str] = field(default_factory=list)
@@ -52,30 +52,30 @@ class Selection(Struct):
             (self.servers if server else self.ticked).append(name)
 
     def toggle(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick all of these in their inventory role, or untick them if all are ticked."""
+        """Tick hosts in the role that the inventory gives them; untick them if all are ticked."""
         ticked = set(self.chosen)
         missing = [host for host in hosts if host.name not in ticked]
         for host in missing or hosts:
             self.put(host.name, server=host.role == "server" if missing else None)
 
     def is_server(self, host: HostAddress) -> bool:
-        """Whether a host is only monitored: as chosen, else by its role in the inventory."""
+        """Return whether a host is a server: as the user chose, otherwise by the inventory."""
         return host.name in self.servers or (host.name not in self.ticked and host.role == "server")
 
     def swap(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick these hosts as servers, or as load generators if all of them are servers."""
+        """Tick hosts as servers or, if they all are servers, as load generators."""
         server = not all(map(self.is_server, hosts))
         for host in hosts:
             self.put(host.name, server=server)
 
     def order_by(self, names: Iterable[str]) -> None:
-        """Sort the ticks by the list; hosts that are gone lose theirs."""
+        """Sort the ticks in the order of `names`, and untick hosts that are not in it."""
         known, ticked, servers = list(names), set(self.ticked), set(self.servers)
         self.ticked = [name for name in known if name in ticked]
         self.servers = [name for name in known if name in servers]
 
     def choose_profile(self, tag: str) -> None:
-        """Choose a profile. Input for another profile's parameters is dropped."""
+        """Select a profile, and drop the input for parameters of another profile."""
         if tag != self.profile:
             self.profile = tag
             self.change_nothing()
@@ -84,14 +84,14 @@ class Selection(Struct):
             self.changes += 1
 
     def change_nothing(self) -> None:
-        """Reset everything to the profile's values."""
+        """Reset all input to the profile's values."""
         self.overrides, self.roles = {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None
 
     @property
     def ready(self) -> bool:
-        """Whether a plan can be made."""
+        """Whether there are hosts and a profile, so that a plan can be made."""
         return bool(self.ticked) and self.profile is not None
 
     def text(self) -> str:
@@ -99,12 +99,12 @@ class Selection(Struct):
         return " · ".join(part for part in (self.hosts_text(), self.profile_text()) if part)
 
     def profile_text(self) -> str:
-        """Return the profile's tag, or its file name if it is not in the catalogue."""
+        """Return the profile's tag, or the file name if it is not in the catalogue."""
         profile = (self.profile or "").removeprefix("job:")
         return profile.rpartition("/")[2] if profile.startswith("/") else profile
 
     def hosts_text(self) -> str:
-        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``, empty when none is ticked."""
+        """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``; empty without ticks."""
         hosts = (
             self.ticked[0]
             if len(self.ticked) == 1

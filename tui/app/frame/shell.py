@@ -1,4 +1,4 @@
-"""The app as screens know it: options, paths, selected hosts and profile, keys typed ahead."""
+"""The app as screens see it: options, paths, selection, and keys typed ahead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ PATIENCE_S = 0.5  # a removed widget never reports its key as handled
 
 
 class TypeAheadApp(App[Result]):
-    """An app that handles keys one at a time."""
+    """An app that handles one key at a time, including everything it causes.
+
+    Keys typed meanwhile wait in a queue.
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -45,11 +48,11 @@ class TypeAheadApp(App[Result]):
 
     @property
     def key_on_its_way(self) -> bool:
-        """Whether a key is still being handled."""
+        """Whether a key is being handled or waits in the queue."""
         return bool(self._in_turn or self._waiting)
 
     async def on_event(self, event: events.Event) -> None:
-        """Queue a key while another one is being handled."""
+        """Handle an event; queue a key while another key is being handled."""
         if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
             return
@@ -74,7 +77,7 @@ class TypeAheadApp(App[Result]):
             self.call_later(settle)
 
     def _follow(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
-        """Continue when `node` has handled the key and everything posted to it before."""
+        """Call `settle` once `node` has handled the key and all messages posted before it."""
         if not node.call_later(self._dealt_with, node, event, settle):
             self.call_later(settle)
 
@@ -88,8 +91,9 @@ class TypeAheadApp(App[Result]):
             self._follow(parent, event, settle)
 
     def _settle(self, node: MessagePump | None, turn: int) -> None:
-        """Let messages of the key's action (Input.Submitted moves the focus) bubble from `node` to
-        the app.
+        """End the turn of a key once its messages have bubbled from `node` to the app.
+
+        Such as Input.Submitted, which moves the focus.
         """
         if node is None or node is self or not node.call_later(self._settle, node._parent, turn):
             self.call_later(self._turn_over, turn)
@@ -107,7 +111,10 @@ WITHOUT_RECORD = ("running", "interrupted", "unreadable")  # states of runs
 
 
 class Options(Struct, frozen=True):
-    """How the app starts. `watch` opens a run, live or (with a speed) as a replay."""
+    """The options that the app starts with.
+
+    `watch` opens a run, live or (with a speed) as a replay.
+    """
 
     paths: Paths
     inventory: Path | None = None
@@ -128,7 +135,7 @@ class Options(Struct, frozen=True):
 
 
 class AppShell(TypeAheadApp[None]):
-    """The app as screens know it.
+    """The app as screens see it.
 
     `subjects`: the run or file of each screen that shows one.
     """
@@ -157,19 +164,19 @@ class AppShell(TypeAheadApp[None]):
         self._catalogue: Catalogue | None = None
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a toast. Names of hosts, tools and files are not markup."""
+        """Show a toast, without interpreting markup in names of hosts, tools and files."""
         super().notify(message, **{"markup": False, **options})
 
     @property
     def draws_colors(self) -> bool:
-        """Whether curves can be distinguished by colour."""
+        """Whether the terminal has enough colours to tell curves apart."""
         return self.symbols.name != "ascii" and not self.options.environ.get("NO_COLOR")
 
     # -- the backend, loaded on first use so that the first frame does not wait for it
 
     @property
     def fleet(self) -> Fleet:
-        """Hosts to choose from. Raises UsageError for a broken inventory."""
+        """The hosts to choose from. Raises UsageError for a broken inventory."""
         if self._fleet is None:
             from tui.engine.inputs.hosts import Fleet, read_inventory
 
@@ -181,16 +188,19 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def inventory_file(self) -> Path:
-        """The inventory in use; it may not exist yet."""
+        """Path of the inventory, which may not exist yet."""
         return self.options.inventory or self.paths.inventory
 
     def forget_fleet(self) -> None:
-        """Read inventory and ssh config again at the next use; answers of sources are kept."""
+        """Read inventory and ssh config again at the next use.
+
+        The answers of sources are kept.
+        """
         self._fleet, self._fleet_before = None, self._fleet or self._fleet_before
 
     @property
     def catalogue(self) -> Catalogue:
-        """Profiles to choose from."""
+        """The profiles to choose from."""
         if self._catalogue is None:
             from tui.engine.inputs.profiles import Catalogue
 
@@ -199,7 +209,7 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def store(self) -> RunStore:
-        """Saved runs, own and shared.
+        """The saved runs, the user's own and shared ones.
 
         Raises UsageError if the settings cannot be read.
         """
@@ -221,7 +231,7 @@ class AppShell(TypeAheadApp[None]):
             return []
 
     def target_directory(self) -> str | None:
-        """Return the target directory of the chosen profile, which host checks examine too."""
+        """Return the target directory of the selected profile, for the checks of hosts."""
         from tui.engine.plan.plan import target_of
         from tui.model.profile import resolve_params
 
@@ -248,7 +258,10 @@ class AppShell(TypeAheadApp[None]):
         return shows and (self.selection.ready or not entry.after_choice)
 
     def place_of(self, name: str) -> str:
-        """Return the screen of a step: for Live, the replay if no run was watched."""
+        """Return the screen to show for a step.
+
+        For Live it is the replay if no run was watched.
+        """
         return (
             "replay"
             if name == "live" and name not in self.subjects and "replay" in self.subjects
@@ -256,38 +269,42 @@ class AppShell(TypeAheadApp[None]):
         )
 
     def go(self, name: str, at: str = "") -> None:
-        """Show a screen, with the cursor `at` something; say what is missing if it has nothing to
-        show.
+        """Show a screen with the cursor on `at`.
+
+        If the screen has nothing to show, say what is missing.
         """
         raise NotImplementedError
 
     def go_back(self) -> None:
-        """Go where Escape leads from the screen that is shown."""
+        """Show the screen that Escape leads to."""
         raise NotImplementedError
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a new screen for a subject.
+        """Show a new screen for a subject, such as a run or a file.
 
-        A screen with unsaved changes is kept.
+        If the present screen of that name has unsaved changes, show that one instead.
         """
         raise NotImplementedError
 
     def forget_run(self, run_dir: Path) -> None:
-        """Drop a deleted run from all screens."""
+        """Remove a deleted run from all screens."""
         raise NotImplementedError
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Show a run live, or replay a finished one, which leaves the live one alone."""
+        """Show a running run live, or replay a finished one.
+
+        A replay does not replace the run on Live.
+        """
         if replay_speed is None:
             self.watched = self.run_to_find = run_dir
         self.open("live" if replay_speed is None else "replay", run_dir, replay_speed)
 
     def open_result(self, run_dir: Path) -> None:
-        """Show what a run measured."""
+        """Show the result of a run."""
         self.open("result", run_dir)
 
     def run_ended(self, run_dir: Path) -> None:
-        """Make this run the one on Result."""
+        """Show this run on Result from now on."""
         self.watched = None if self.watched == run_dir else self.watched
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)
@@ -302,7 +319,7 @@ class AppShell(TypeAheadApp[None]):
             self.run_ended(self.watched)
 
     def choice_text(self, room: int) -> str:
-        """Return the selection in at most `room` columns."""
+        """Return the selection in at most `room` cells."""
         hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
         dot = f" {self.symbols.dot} "
         for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):
@@ -314,7 +331,7 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def live_run(self) -> Path | None:
-        """The run of Live; not a replay."""
+        """The run that Live shows, not a replay; None without one."""
         found = self.subjects.get("live", (None,))[0]
         return found if isinstance(found, Path) else None
 
@@ -327,7 +344,7 @@ class AppShell(TypeAheadApp[None]):
 
     @work(group="log-in")
     async def answer_questions(self, questions: Questions, person: Asker | None = None) -> None:
-        """Ask for the credentials that the hosts of a run need."""
+        """Ask the user for the credentials that the hosts of a run need."""
         from tui.app.dialogs import text_entry
 
         await text_entry.answer_all(person or partial(text_entry.ask, self), questions)

@@ -1,4 +1,4 @@
-"""The base of every screen: top bar, footer, notices; lists with a filter; screens kept."""
+"""The base of every screen: top bar, footer, notices; lists with a filter."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ KEYS = {name: key for key, name in KEY_NAMES.items()} | {"←": "left", "→": "
 
 
 def key_of(name: str) -> str:
-    """Return Textual's name of the key displayed as `name`.
+    """Return Textual's name of a displayed key.
 
-    Empty for none or several keys.
+    Empty if `name` is not exactly one key.
     """
     if name in KEYS or (len(name) == 1 and name.isalnum()):
         return KEYS.get(name, name)
@@ -53,19 +53,19 @@ def key_of(name: str) -> str:
 
 
 def click(action: str) -> Style:
-    """Return the style of text that runs a Textual action on click."""
+    """Return the style of a text that runs a Textual action on a click."""
     return Style.from_meta({"@click": action})
 
 
 class PlainScrollBar(ScrollBarRender):
-    """A scroll bar of whole cells: no glyphs that a font may not have."""
+    """A scroll bar of whole cells, without glyphs that fonts may not have."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Bar(Widget):
-    """The base of top bar and footer."""
+    """The base of the top bar and the footer."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; padding: 0 1; }"
 
@@ -76,17 +76,17 @@ class Bar(Widget):
 
     @property
     def shell(self) -> AppShell:
-        """The app, typed as AppShell."""
+        """The app, with its type."""
         return cast("AppShell", self.app)
 
 
 class TopBar(Bar):
-    """Product name, the steps with the current one accented, the selection on the right."""
+    """The product name, the steps with the current one highlighted, and the selection."""
 
     DEFAULT_CSS = "TopBar { dock: top; background: $surface; color: $dim; }"
 
     def render(self) -> Content:
-        """Show the steps, then as much of the selection as fits."""
+        """Return the steps, and as much of the selection as fits."""
         width = self.size.width
         left = self.steps(width)
         # two blanks part it from the steps
@@ -106,7 +106,7 @@ class TopBar(Bar):
         return Content.assemble(("benchtui", "bold $bright"), space, flow, space, aside)
 
     def step(self, entry: ScreenEntry, roomy: bool) -> Content:
-        """Return one step: accented if current, dim if it has nothing to show yet."""
+        """Return one step: highlighted if current, dim if it has nothing to show yet."""
         superscript = self.shell.symbols.superscript
         number = (
             f"{entry.key} "
@@ -126,7 +126,7 @@ class TopBar(Bar):
 
 
 class KeyBar(Bar):
-    """The screen's most important keys that fit; `?` and `q` always."""
+    """The footer: the most important keys of the screen that fit, always with `?` and `q`."""
 
     DEFAULT_CSS = "KeyBar { dock: bottom; background: $surface; color: $dim; }"
 
@@ -136,22 +136,22 @@ class KeyBar(Bar):
         self.without: frozenset[str] = frozenset()
 
     def leave_out(self, *ids: str) -> None:
-        """Hide these actions, which are of no use now."""
+        """Hide actions that are of no use at present."""
         if self.without != frozenset(ids):
             self.without = frozenset(ids)
             self.refresh()
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
-        """Show these (key, label) pairs instead of the registry's; none: the registry's again.
+        """Show (key, label) pairs in place of the registry's keys.
 
-        None to end it.
+        Without pairs, show the registry's keys again.
         """
         if self.hint != pairs:
             self.hint = pairs
             self.refresh()
 
     def render(self) -> Content:
-        """Keys in the accent colour, labels beside them."""
+        """Return the keys in the accent colour, with their labels."""
         if self.hint:
             table = ASCII if self.shell.symbols.name == "ascii" else {}
             return Content("  ").join([hint_content(key, label, table) for key, label in self.hint])
@@ -162,7 +162,10 @@ class KeyBar(Bar):
 
 
 def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[Action]:
-    """Return a screen's footer actions except `without`, as many as one can read at a glance."""
+    """Return the footer actions of a screen, fewer on a narrow one.
+
+    The actions in `without` are left out.
+    """
     most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
@@ -170,7 +173,10 @@ def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -
 
 
 def fitting(wanted: list[Action], width: int) -> list[Action]:
-    """Drop the least important of a screen's own actions until the line fits in `width` columns."""
+    """Return the actions that fit into `width` columns.
+
+    The least important ones of the screen are dropped first.
+    """
     while wanted and footer_width(wanted) > width:
         own = [action for action in wanted if action.scope != "app"] or wanted
         wanted = [action for action in wanted if action is not own[-1]]
@@ -187,7 +193,7 @@ def footer_width(shown: list[Action]) -> int:
 def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
     """Return a key with its label; a click presses the key.
 
-    Several keys are clickable one by one.
+    Several keys can be clicked one by one. `table` replaces characters.
     """
     parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
     if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
@@ -201,7 +207,7 @@ def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Conten
 
 
 def pressing(key: str) -> Style:
-    """Return the style of text that presses a key on click."""
+    """Return the style of a text that presses a key on a click."""
     return click(f"app.simulate_key('{key_of(key)}')") if key_of(key) else Style()
 
 
@@ -211,14 +217,14 @@ def key_content(key: str, label: str) -> Content:
 
 
 Leave = Callable[[], Awaitable[None] | None]
-"""What to do once nothing is unsaved."""
+"""A function to call once there is no unsaved input."""
 
 
 class StepScreen(Screen[None]):
-    """A screen of the flow. Derive, set `SCOPE`, yield the body's widgets from `compose_body`.
+    """A screen. Derive, set `SCOPE`, and yield the widgets of the body from `compose_body`.
 
     Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave
-    something of your own first (a filter, a field); the default goes one step back.
+    something of the screen first (a filter, a field); by default it leads to the previous screen.
     """
 
     SCOPE: ClassVar[str] = ""
@@ -236,11 +242,11 @@ class StepScreen(Screen[None]):
 
     @property
     def shell(self) -> AppShell:
-        """The app, typed as AppShell."""
+        """The app, with its type."""
         return cast("AppShell", self.app)
 
     def compose(self) -> ComposeResult:
-        """Top bar, body, footer."""
+        """Yield top bar, body and footer."""
         self.take_width()
         yield TopBar(BY_NAME[self.SCOPE].part_of or self.SCOPE)
         yield from self.compose_body()
@@ -258,22 +264,23 @@ class StepScreen(Screen[None]):
 
     @property
     def back(self) -> str:
-        """The screen that Escape leads to."""
+        """Name of the screen that Escape leads to."""
         return BY_NAME[self.SCOPE].back
 
     @property
     def unsaved(self) -> str:
-        """The unsaved input on this screen; empty if none."""
+        """Name of the input that is not saved; empty if there is none."""
         return ""
 
     @property
     def run_at_hand(self) -> Path | None:
-        """The run that this screen is about."""
+        """Directory of the run that this screen is about; None without one."""
         return None
 
     def hand_over(self, take: Callable[..., None], *found: object) -> None:
-        """Call `take` on the event loop with this thread's result, unless a newer worker replaced
-        it.
+        """Call `take` on the event loop with the result of this thread.
+
+        Unless a newer worker has replaced the thread.
         """
         worker = get_current_worker()
 
@@ -284,10 +291,11 @@ class StepScreen(Screen[None]):
         self.app.call_from_thread(newest)
 
     def in_thread(self, work: Callable[[], T], then: Callable[[T], object], group: str) -> None:
-        """Run work off the event loop, the newest of its group, then `then` with its result.
+        """Run `work` in a thread, then `then` with its result on the event loop.
 
-        A thread of Textual's workers refers to its last work until the next one, and so to a screen
-        that has ended and to all that it has read.
+        A newer call of the same group replaces an older one. A thread of Textual's workers keeps a
+        reference to its last work until the next one, and so to a screen that has ended and to
+        everything that it has read.
         """
         self.run_worker(self._aside(work, then), exclusive=True, group=group, exit_on_error=False)
 
@@ -295,35 +303,35 @@ class StepScreen(Screen[None]):
         self.call_later(then, await asyncio.to_thread(work))  # not in the context of this worker
 
     def arrive(self, at: str) -> None:
-        """Move to something on this screen, on behalf of another screen."""
+        """Move to `at` on this screen, as another screen asked."""
 
     def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
         """Show a permanent notice; an empty text removes it.
 
-        Return False if the screen has no place for it.
+        `about` identifies the notice. Returns False if the screen has no place for it.
         """
         return False
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what to do with unsaved input, then continue.
+        """Ask what to do with unsaved input, then call `then`.
 
-        The default has none.
+        By default there is none.
         """
         self.call_later(then)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a toast. Names of hosts, tools and files are not markup."""
+        """Show a toast, without interpreting markup in names of hosts, tools and files."""
         super().notify(message, **{"markup": False, **options})
 
     def refresh_chrome(self) -> None:
-        """Refresh top bar and footer."""
+        """Redraw top bar and footer."""
         for bar in (*self.query(TopBar), *self.query(KeyBar)):
             bar.refresh()
 
     def _update_focus_styles(
         self, focused: Widget | None = None, blurred: Widget | None = None
     ) -> None:
-        """Restyle the widgets around the old and the new focus.
+        """Restyle the widgets that lost and got the focus, and their parents.
 
         Textual would restyle all their children too.
         """
@@ -336,9 +344,9 @@ class StepScreen(Screen[None]):
         )
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Refresh the bars: the selection may have changed.
+        """Redraw the bars, because the selection may have changed.
 
-        On the first display the screen was already styled.
+        At the first display the screen is already styled.
         """
         if not self.was_shown:
             self.was_shown = True
@@ -348,12 +356,12 @@ class StepScreen(Screen[None]):
         self.refresh_chrome()
 
     def action_back(self) -> None:
-        """Go one step back."""
+        """Show the previous screen."""
         self.shell.go_back()
 
 
 class Bottom(Screen[None]):
-    """The screen at the bottom of the stack, which Textual needs.
+    """The empty screen at the bottom of the stack, which Textual requires.
 
     It is never visible and causes no painting.
     """
@@ -361,7 +369,7 @@ class Bottom(Screen[None]):
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
 
     def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Add no toasts and no tooltip: they belong to the screen above."""
+        """Do nothing: toasts and tooltips belong to the screen above."""
 
     def _compositor_refresh(self) -> None:
         """Do nothing: Textual would repaint the screen above."""
@@ -384,18 +392,20 @@ FILTER_KEYS = (
 
 
 class FilteredScreen(StepScreen):
-    """A list with a filter: derive, yield a `PickList` and a `TextInput` of class "filter", fill it
-    in `show_rows`.
+    """A screen with a list and a filter.
+
+    Derive, yield a `PickList` and a `TextInput` of class "filter", and fill the list in
+    `show_rows`.
     """
 
     @property
     def picklist(self) -> PickList[Any]:
-        """The list."""
+        """The list that is filtered."""
         return self.query_one(PickList)
 
     @property
     def filter(self) -> TextInput:
-        """The filter field."""
+        """The input for the filter."""
         return self.query_one(".filter", TextInput)
 
     def show_rows(self) -> None:
@@ -420,16 +430,17 @@ class FilteredScreen(StepScreen):
         self.query_one(KeyBar).show_hint()
 
     def on_key(self, event: events.Key) -> None:
-        """Let the arrow keys move in the list while typing a filter."""
+        """Move the cursor of the list with the arrow keys while the filter has the focus."""
         if self.filter.has_focus and event.key in ("down", "up"):
             event.stop()
             self.picklist.move(1 if event.key == "down" else -1)
 
     @on(Input.Changed, ".filter")
     def filter_typed(self) -> None:
-        """Filter while typing.
+        """Filter the list while typing.
 
-        Textual calls decorated methods directly, ignoring overrides.
+        Textual calls decorated methods directly and ignores overrides, so this one only calls
+        `filter_changed`.
         """
         self.filter_changed()
 
@@ -439,7 +450,7 @@ class FilteredScreen(StepScreen):
 
     @on(Input.Submitted, ".filter")
     def filter_done(self) -> None:
-        """Keep the filter, go back to the list."""
+        """Keep the filter and return to the list."""
         self.set_focus(self.picklist)
         self.filter.set_class(bool(self.filter.value), "-shown")
 
@@ -449,22 +460,22 @@ class FilteredScreen(StepScreen):
         self.filter.remove_class("-shown")
 
     def action_sort(self) -> None:
-        """Sort by the next column; after the last one, restore the given order."""
+        """Sort by the next column; after the last column restore the given order."""
         self.picklist.sort_by_next()
 
     def action_reverse(self) -> None:
-        """Reverse the order."""
+        """Reverse the order of the list."""
         self.picklist.sort_by_next(reverse=True)
 
     def go_to(self, key: str) -> None:
-        """Put the cursor on a row; a filter that hides it is cleared."""
+        """Put the cursor on the row with this key; clear a filter that hides it."""
         if key not in map(self.picklist.key_of, self.picklist.rows):
             self.clear_filter()
             self.show_rows()
         self.picklist.move_to(key)
 
     def action_back(self) -> None:
-        """Leave the text pane, then clear the filter, then go one step back."""
+        """Leave the text pane, or clear the filter, or show the previous screen."""
         if isinstance(self.focused, TextPane):
             self.set_focus(self.picklist)
         elif self.filter.has_class("-shown"):
@@ -475,7 +486,7 @@ class FilteredScreen(StepScreen):
 
 
 class StepScreens:
-    """The screens made so far, by name."""
+    """The screens that exist, by name; a screen keeps its state while another is shown."""
 
     def __init__(self, app: App[Any], make: Callable[[str], StepScreen]) -> None:
         self.app = app
@@ -484,9 +495,9 @@ class StepScreens:
         self._replaced: list[StepScreen] = []  # may still be displayed
 
     def keep(self, name: str, screen: StepScreen) -> None:
-        """Keep a step's screen.
+        """Keep a screen under a name.
 
-        A replaced screen is dropped, if it is displayed once it is left.
+        The one it replaces is ended once it is no longer displayed.
         """
         if name in self.made:
             self._replaced.append(self.made[name])
@@ -494,12 +505,12 @@ class StepScreens:
         self.app.install_screen(screen, f"{name} {id(screen)}")
 
     def drop(self, name: str) -> None:
-        """Forget a step's screen."""
+        """End a screen."""
         if (screen := self.made.pop(name, None)) is not None:
             self._let_go(screen)
 
     def show(self, name: str) -> None:
-        """Show a step; close dialogs and the too-small notice above it."""
+        """Show a screen; close dialogs and the too-small notice above it."""
         shown = self.app.screen_stack[1:2]
         if name not in self.made:
             self.keep(name, self.make(name))
@@ -513,7 +524,10 @@ class StepScreens:
             self._let_go(self._replaced.pop(), shown)
 
     def _let_go(self, screen: StepScreen, shown: Sequence[Screen[Any]] = ()) -> None:
-        """End a screen, or its widgets and data stay; Textual itself ends one that was `shown`."""
+        """End a screen, so that its widgets and data can be freed.
+
+        Textual itself ends a screen that was `shown`.
+        """
         self.app.uninstall_screen(screen)
         if screen.is_running and screen not in shown:
             screen.remove()

@@ -1,1 +1,1 @@
-"""One screen a file, its styles beside it."""
+"""The screens, one module each, with its style sheet beside it."""

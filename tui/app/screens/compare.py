@@ -1,4 +1,7 @@
-"""Compare: the marked runs, each compared with the first, as `benchtui compare` prints it."""
+"""Compare: the marked runs, each compared with the first.
+
+In the form that `benchtui compare` prints.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,7 @@ CHARTS = "tui.view.comparison_charts"
 
 
 class CompareScreen(StepScreen):
-    """The comparison of runs, or of sides of several runs.
-
-    The others are compared with the first one.
-    """
+    """Compares sides of one or several runs; all others are compared with the first side."""
 
     SCOPE = "compare"
 
@@ -51,25 +51,25 @@ class CompareScreen(StepScreen):
         self.chart_at = 0  # the first line of the charts
 
     def compose_body(self) -> Iterable[Widget]:
-        """One pane that scrolls."""
+        """Yield a pane that scrolls."""
         pane = TextPane(id="compare-text")
         pane.border_title = "Compare"
         yield pane
 
     @property
     def pane(self) -> TextPane:
-        """The pane."""
+        """The pane that shows the comparison."""
         return self.query_one("#compare-text", TextPane)
 
     def on_mount(self) -> None:
-        """Read the records off the event loop."""
+        """Read and compare the runs."""
         self.pane.show(lambda _: [Line.of(("reading records", LABEL))])
         self.pane.focus()
         self.load()
 
     @work(exclusive=True, group="load", exit_on_error=False)
     async def load(self) -> None:
-        """Compare off the event loop: the statistics are loaded there too."""
+        """Read and compare the runs in a thread, which also imports the statistics."""
         try:
             self.shown = await asyncio.to_thread(
                 compared, self.runs, self.shell.paths.noise, self.wish
@@ -86,7 +86,7 @@ class CompareScreen(StepScreen):
 
     @property
     def searched(self) -> bool:
-        """Whether searches are compared."""
+        """Whether the runs are searches."""
         return self.shown is not None and any(
             each.search is not None for each, _ in self.shown.found
         )
@@ -108,7 +108,7 @@ class CompareScreen(StepScreen):
             )
 
     def lines(self, width: int) -> list[Line]:
-        """Return the page for a width."""
+        """Return the page in lines of at most `width` cells."""
         from tui.view.comparison import answer_lines, comparison_lines, judged_lines
 
         if self.shown is None:
@@ -141,12 +141,15 @@ class CompareScreen(StepScreen):
 
     @property
     def chart_height(self) -> int:
-        """Height of a requested chart: two fit on the screen if they stay readable."""
+        """Height of a chart that the user asked for; two fit on the screen if still readable."""
         half = self.pane.size.height // 2 - 1
         return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
-        """Return latency charts of two sides that fit below the page, unless the user chose."""
+        """Return latency charts if two sides are compared and charts fit below the page.
+
+        Not if the user has switched charts on or off.
+        """
         self.fitted = False
         if (
             self.drawn is not None
@@ -169,7 +172,7 @@ class CompareScreen(StepScreen):
     def charts(
         self, found: Comparison, width: int, height: int = CHART_HEIGHT
     ) -> Iterator[list[Line]]:
-        """Yield the charts of one comparison, an empty line above each."""
+        """Yield the charts of one comparison, each with an empty line above it."""
         from tui.view.comparison_charts import charts
 
         yield from (
@@ -178,23 +181,23 @@ class CompareScreen(StepScreen):
         )
 
     def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
-        """Return the charts of one comparison below each other."""
+        """Return the charts of one comparison, one below another."""
         return [line for chart in self.charts(found, width, height) for line in chart]
 
     # -- actions
 
     def action_all(self) -> None:
-        """Show every figure of every point of a matrix, or the headlines."""
+        """Switch between every figure of a matrix and its headlines."""
         self.every = not self.every
         self.paint()
 
     def action_swap(self) -> None:
-        """Make the next run or side A, the one the others are compared with."""
+        """Make the next side the first one, with which all others are compared."""
         self.wish = replace(self.wish, turn=self.wish.turn + 1)
         self.load()
 
     def action_sides(self) -> None:
-        """Group repetitions into sides, or ungroup them."""
+        """Switch between repetitions grouped into sides and each run on its own."""
         if self.shown is None:
             return
         if not self.shown.can_join:
@@ -204,7 +207,7 @@ class CompareScreen(StepScreen):
         self.load()
 
     def action_accept(self) -> None:
-        """Compare despite different parameters, or not."""
+        """Switch whether runs with different parameters are compared."""
         if self.shown is None:
             return
         if not self.shown.can_accept:
@@ -223,18 +226,18 @@ class CompareScreen(StepScreen):
 
     @work(exclusive=True, group="copy", exit_on_error=False)
     async def action_copy(self) -> None:
-        """Ask what of the comparison to copy through the terminal."""
+        """Ask which text of the comparison to copy, and copy it through the terminal."""
         if self.shown is not None:
             await copy_of_comparison(self, self.shown)
 
     def action_curves(self) -> None:
-        """Show or hide the latency charts, and scroll to them."""
+        """Show the latency charts and scroll to them, or hide them."""
         self.drawn = not (self.searched or self.fitted if self.drawn is None else self.drawn)
         self.draw(seen=self.drawn)
 
     @work(exclusive=True, group="draw", exit_on_error=False)
     async def draw(self, *, seen: bool = False) -> None:
-        """Load the charts off the event loop, then show.
+        """Import the charts in a thread, then show the comparison with them.
 
         `seen`: scroll to them.
         """
@@ -245,5 +248,5 @@ class CompareScreen(StepScreen):
 
 
 def load_charts() -> None:
-    """Load the chart module."""
+    """Import the module that draws charts."""
     importlib.import_module(CHARTS)

@@ -1,4 +1,4 @@
-"""The profile editor: text with problems as you type, a preview, parameters as a form."""
+"""The profile editor: text with problems while typing, preview, form of parameters."""
 
 from __future__ import annotations
 
@@ -48,14 +48,15 @@ OVERWRITE = (
     DialogChoice("overwrite", "o", "Overwrite", harmful=True),
 )
 Change = Literal["none", "saved", "conflict", "changed"]
-"""How the file on disk changed: it equals the edits; it changed while there are edits.
+"""How the file on disk changed.
 
-Or it changed without edits.
+saved: it now equals the edits; conflict: it changed, and there are edits; changed: it changed, and
+there are no edits.
 """
 
 
 class EditorScreen(StepScreen):
-    """One file.
+    """Edits one profile file.
 
     Input is checked but never refused: a broken file can be saved, and is listed as broken.
     """
@@ -78,7 +79,7 @@ class EditorScreen(StepScreen):
         self.problems: TextPane
 
     def compose_body(self) -> Iterable[Widget]:
-        """The text, its preview, its problems."""
+        """Yield the text, a preview, and the problems."""
         self.area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
         self.area.border_title = Content(self.file.name)
         self.preview = TextPane(id="editor-preview")
@@ -94,7 +95,7 @@ class EditorScreen(StepScreen):
 
     @property
     def unsaved(self) -> str:
-        """The file's name while it has unsaved changes."""
+        """The file's name if it has unsaved changes, otherwise empty."""
         return self.file.name if self.is_mounted and self.file.differs(self.area.text) else ""
 
     def on_mount(self) -> None:
@@ -122,13 +123,13 @@ class EditorScreen(StepScreen):
 
     @work(thread=True, group="judge", exclusive=True)
     def look_at_text(self) -> None:
-        """Load the text as a profile."""
+        """Load the text as a profile, to check it."""
         self.app.call_from_thread(
             self.take, judge(self.shell.catalogue, self.area.text, self.file.path)
         )
 
     def take(self, judged: LoadedText) -> None:
-        """Show the result of a check, unless the text changed meanwhile."""
+        """Show the result of a check, unless the text has changed meanwhile."""
         if not self.is_mounted or judged.text != self.area.text:
             return
         self.judged = judged
@@ -141,7 +142,7 @@ class EditorScreen(StepScreen):
         self.call_later(self.show_form)
 
     def look_at_file(self) -> None:
-        """Load changes made on disk; keep unsaved edits, and say so."""
+        """Load changes made on disk. Unsaved edits are kept, and a conflict is shown."""
         change = self.file.look(self.area.text)
         if change == "saved":
             self.show_state()
@@ -172,7 +173,7 @@ class EditorScreen(StepScreen):
             self.show_problems()
 
     def show_problems(self) -> None:
-        """Update the problems."""
+        """Show the problems of the text."""
         here = self.area.cursor_location[0] + 1
         self.problems.show(
             partial(editor_text.problem_lines, self.judged, here, self.shell.symbols)
@@ -200,7 +201,7 @@ class EditorScreen(StepScreen):
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
 
     def show_preview(self) -> None:
-        """Update the preview."""
+        """Show the preview of the text."""
         if self.view == "difference":
             self.preview.show(partial(editor_text.difference, self.judged, self.file.text))
         elif self.view in ("job", "values"):  # below the form, it shows the effect of a value
@@ -208,7 +209,7 @@ class EditorScreen(StepScreen):
             self.preview.show(partial(editor_text.job_lines, self.judged, self.last_good, plan_of))
 
     def show_view(self, view: str) -> None:
-        """Show a view beside the text, or none."""
+        """Show a view beside the text; none if the name is empty."""
         self.view = view
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
@@ -218,7 +219,7 @@ class EditorScreen(StepScreen):
         self.show_preview()
 
     async def show_form(self) -> None:
-        """Show the parameters, and move there if the user asked for them."""
+        """Show the form of parameters, and move to it if the user asked for that."""
         if self.judged.loaded is None or self.form.has_focus_within:
             return
         await self.form.show_profile(self.judged.loaded.profile, self.judged.base)
@@ -227,7 +228,7 @@ class EditorScreen(StepScreen):
 
     @on(Form.Edited)
     def field_edited(self) -> None:
-        """Write the valid defaults into the text."""
+        """Write the form's valid defaults into the text."""
         text, problems = self.form.apply_to(self.area.text)
         for problem in problems:
             self.notify(str(problem), severity="warning")
@@ -236,7 +237,7 @@ class EditorScreen(StepScreen):
     # -- actions
 
     def action_view(self) -> None:
-        """Show the next view beside the text."""
+        """Show the next of the views beside the text."""
         self.chose_view, self.enters_form = True, False
         self.show_view(following_view(self.view))
         if self.form.has_focus_within:
@@ -244,7 +245,7 @@ class EditorScreen(StepScreen):
         self.preview.scroll_home(animate=False)
 
     def action_values(self) -> None:
-        """Move into the form, as soon as its fields exist."""
+        """Move to the form of parameters, once its fields exist."""
         if self.last_good is not None and not self.last_good.profile.params:
             self.enters_form = False
             self.notify("this profile has no parameters", severity="warning")
@@ -256,7 +257,7 @@ class EditorScreen(StepScreen):
             self.call_after_refresh(self.form.focus_first)
 
     def action_problem(self) -> None:
-        """Go to the next problem after the cursor, or to the first one."""
+        """Go to the next problem after the cursor; after the last one, to the first."""
         place = editor_text.next_problem(self.judged.problems, self.area.cursor_location)
         if place is not None:
             self.set_focus(self.area)
@@ -264,7 +265,7 @@ class EditorScreen(StepScreen):
 
     @on(Form.Done)
     def action_back(self) -> None:
-        """Return to the text, then leave; ask first if there are unsaved changes."""
+        """Return to the text, or leave; ask first if there are unsaved changes."""
         self.enters_form = False
         if self.focused is not self.area:
             self.set_focus(self.area)
@@ -274,7 +275,7 @@ class EditorScreen(StepScreen):
             self.leave()
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what to do with unsaved changes, and continue unless cancelled."""
+        """Ask what to do with unsaved changes; call `then` unless cancelled."""
 
         async def answered(answer: str | None) -> None:
             if answer == "save":
@@ -296,7 +297,7 @@ class EditorScreen(StepScreen):
         self.app.push_screen(Confirm(f"Save {self.file.name}?", body, LEAVE), answered)
 
     def leave(self) -> None:
-        """Return to the list, on this profile."""
+        """Return to the list of profiles, with the cursor on this one."""
         self.shell.go(
             "profiles",
             self.judged.loaded.profile.profile if self.judged.loaded else str(self.file.path),
@@ -304,7 +305,7 @@ class EditorScreen(StepScreen):
 
     @work(group="save", exclusive=True)
     async def action_save(self, then: Leave | None = None) -> None:
-        """Write the text; ask first if the file changed on disk."""
+        """Save the text, then call `then`; ask first if the file changed on disk."""
         self.look_at_file()
         if self.file.outside is not None:
             body = "It has changed since you opened it. Overwriting loses those changes."
@@ -315,7 +316,7 @@ class EditorScreen(StepScreen):
             await go_on(then)
 
     def write(self) -> bool:
-        """Write the text. Return whether it succeeded."""
+        """Write the text to the file; return whether that succeeded."""
         text = self.area.text
         try:
             self.file.save(text)
@@ -334,7 +335,7 @@ class EditorScreen(StepScreen):
         return True
 
     def action_outside(self) -> None:
-        """Save and continue in $EDITOR; show problems on return."""
+        """Save and edit the file in $EDITOR; show its problems on return."""
         if self.unsaved and not self.write():
             return
         edit_outside(self, self.file.path, self.shell.options.environ)
@@ -343,20 +344,20 @@ class EditorScreen(StepScreen):
 
 
 async def go_on(then: Leave) -> None:
-    """Run a deferred action."""
+    """Call a deferred function."""
     result = then()
     if isawaitable(result):
         await result
 
 
 def following_view(view: str) -> str:
-    """Return the view after this one."""
+    """Return the name of the view after this one."""
     names = list(VIEWS)
     return names[(names.index(view) + 1) % len(names)]
 
 
 def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Return the pairs that fit in a line of this width."""
+    """Return the (key, label) pairs that fit into a line."""
     found: list[tuple[str, str]] = []
     for key, label in pairs:
         taken = sum(len(k) + len(v) + 3 for k, v in found)
@@ -366,9 +367,10 @@ def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
 
 
 class EditedFile:
-    """A profile file.
+    """The file that is edited.
 
-    `text`: last known content on disk. `outside`: what others wrote since, if it conflicts.
+    `text`: last known content on disk. `outside`: content written by others that conflicts with the
+    edits.
     """
 
     def __init__(self, path: Path, profiles: Path) -> None:
@@ -379,12 +381,12 @@ class EditedFile:
 
     @property
     def name(self) -> str:
-        """Its path, relative to the user's profiles if it is there."""
+        """The path, relative to the user's profiles if it is among them."""
         return str(self.path.relative_to(self.profiles) if self.is_own else self.path)
 
     @property
     def is_own(self) -> bool:
-        """Whether it is in the user's own folder."""
+        """Whether the file is in the user's directory of profiles."""
         return self.path.is_relative_to(self.profiles)
 
     def read(self) -> str:
@@ -394,11 +396,11 @@ class EditedFile:
         return profile_text(self.path)
 
     def differs(self, typed: str) -> bool:
-        """Return whether a text differs from the disk, ignoring line endings."""
+        """Return whether a text differs from the last known content, ignoring line endings."""
         return lines_of(typed) != lines_of(self.text)
 
     def look(self, typed: str) -> Change:
-        """Compare the file on disk with this text, which is kept."""
+        """Compare the file on disk with the typed text and return what changed."""
         try:
             text = self.read()
         except BenchtuiError:
@@ -415,7 +417,7 @@ class EditedFile:
         return "changed"
 
     def save(self, text: str) -> None:
-        """Write the text. Raises BenchtuiError."""
+        """Write a text to the file. Raises BenchtuiError."""
         from tui.engine.inputs.profile_files import write_schema
         from tui.engine.inputs.user_files import save
 
@@ -426,12 +428,18 @@ class EditedFile:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text with any line endings, including what follows the last one."""
+    """Return the lines of a text, to compare texts regardless of line endings.
+
+    A line break at the end of the text makes a difference.
+    """
     return f"{text}.".splitlines()
 
 
 class DefaultsForm(Form):
-    """A field for each parameter, with the default of the profile that this one extends."""
+    """The defaults of all parameters.
+
+    Those that differ from the extended profile are marked.
+    """
 
     def __init__(self, mark: str) -> None:
         super().__init__(self.check_default, mark, id="editor-form")
@@ -440,12 +448,15 @@ class DefaultsForm(Form):
         self.defaults: dict[str, str] = {}  # as in the text
 
     def check_default(self, name: str, text: str) -> str | None:
-        """Return what is wrong with a field's text."""
+        """Return what is wrong with the default of a parameter, None if valid."""
         params = self.profile.params if self.profile else {}
         return check_param(self.profile, name, text) if self.profile and name in params else None
 
     async def show_profile(self, profile: Profile, base: Profile | None) -> None:
-        """Make the fields of a profile's parameters, unless the form has the focus."""
+        """Show a field for each parameter of a profile, unless the form has the focus.
+
+        `base`: the profile that it extends.
+        """
         self.profile = profile
         if self.has_focus_within:
             return
@@ -466,7 +477,7 @@ class DefaultsForm(Form):
         self.is_made = True
 
     def apply_to(self, text: str) -> tuple[str, list[UsageError]]:
-        """Return a text with the form's valid defaults, and the errors of the others."""
+        """Return a text with the form's valid defaults, and errors where that is impossible."""
         values, errors = self.values, self.errors
         problems: list[UsageError] = []
         right = {
@@ -489,10 +500,9 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 
 
 def with_default(text: str, name: str, value: str) -> str:
-    """Return the text with another default of a parameter, at its own place or, when it is
-    inherited, as a new line.
+    """Return the text of a profile with another default of a parameter.
 
-    Raises UsageError if the text is not YAML.
+    An inherited parameter gets a new line. Raises UsageError if the text is not YAML.
     """
     document = load(text, "")
     for path in (("params", name, "default"), ("params", name)):
@@ -505,9 +515,7 @@ def with_default(text: str, name: str, value: str) -> str:
 
 
 def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
-    """Return the text with one more entry below ``params``, written in the way that it is written
-    in.
-    """
+    """Return the text with one more entry below ``params``, in the style of the others."""
     params = document.data.get("params")
     if not isinstance(params, dict) or not params:
         if ("params",) not in document.keys:
@@ -537,9 +545,7 @@ def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
 
 
 def written(value: str) -> str:
-    """Return a value as a YAML scalar that is read as the same text, or the same number or truth
-    value.
-    """
+    """Return a value as a YAML scalar that is read as the same text, number or truth value."""
     if value in ("true", "false", "yes", "no") or re.fullmatch(r"0|[1-9]\d{0,14}(\.\d+)?", value):
         return value
     plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value[:1].isdigit()

@@ -1,4 +1,4 @@
-"""The YAML editor: text area, problems, job file, differences."""
+"""The editor's text: YAML with colours, problems, job file, differences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tui.model.profile import Profile
 
 Span = tuple[int, int, str]
-"""First and last column (end exclusive) and the kind of a token."""
+"""First column, end column (exclusive) and kind of a token."""
 
 _TOKEN = re.compile(
     r"""
@@ -68,7 +68,10 @@ UNPRINTABLE = "?"
 
 @functools.lru_cache(maxsize=1024)
 def spans(line: str) -> tuple[Span, ...]:
-    """Return the tokens of one line of YAML. Multi-line strings are treated as plain ones."""
+    """Return the tokens of one line of YAML.
+
+    Lines of multi-line strings are treated like any other.
+    """
     found: list[Span] = []
     for match in _TOKEN.finditer(line[:MAX_COLOURED]):
         kind = match.lastgroup or ""
@@ -83,13 +86,13 @@ def spans(line: str) -> tuple[Span, ...]:
 
 
 def stands_alone(line: str, start: int, end: int) -> bool:
-    """Return whether these columns are a whole value, not a word in a text."""
+    """Return whether columns are a whole value, not a word in a text."""
     before, after = line[:start].rstrip(), line[end:].lstrip()
     return (not before or before[-1] in ":,[{-") and (not after or after[0] in ",]}#")
 
 
 def token_end(line: str, column: int) -> int:
-    """Return the end of the token at `column` (from 0); at least one column further."""
+    """Return the end of the token at `column`, counted from 0; at least `column` + 1."""
     for match in _TOKEN.finditer(line):
         if match.start() <= column < match.end():
             return match.end()
@@ -97,7 +100,7 @@ def token_end(line: str, column: int) -> int:
 
 
 def indentation(line: str) -> str:
-    """Return the indentation of the line after this one."""
+    """Return the indentation for the line after this one."""
     blanks = line[: len(line) - len(line.lstrip(" "))]
     bare = re.sub(r"\s#.*$", "", line).rstrip()
     if bare.lstrip(" ").startswith("- ") and bare.endswith(":"):
@@ -106,7 +109,7 @@ def indentation(line: str) -> str:
 
 
 class YamlArea(TextArea):
-    """Edits YAML. `mark` shows where problems are."""
+    """A text area for YAML, which marks the places of problems."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"yaml--{kind}"
@@ -155,7 +158,7 @@ class YamlArea(TextArea):
         self.cursor_blink = False
 
     def mark(self, problems: Iterable[Problem]) -> None:
-        """Underline the places of these problems."""
+        """Underline the places of problems."""
         found: dict[int, list[int]] = {}
         for problem in problems:
             if problem.line is not None:
@@ -166,14 +169,14 @@ class YamlArea(TextArea):
             self.refresh()
 
     def notify_style_update(self) -> None:
-        """Drop cached lines after a theme change."""
+        """Drop drawn lines after a change of theme."""
         self._line_cache.clear()
         super().notify_style_update()
 
     def get_component_rich_style(
         self, *names: str, partial: bool = False, default: Style | None = None
     ) -> Style:
-        """Return a style; overlays keep the text's colours."""
+        """Return a style. Overlays such as the selection keep the colours of the text."""
         over = any(
             name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names
         )
@@ -182,7 +185,7 @@ class YamlArea(TextArea):
     def get_line(self, line_index: int) -> Text:
         """Return one line with its colours.
 
-        Control characters are shown as marks.
+        Control characters are replaced by visible marks.
         """
         line = super().get_line(line_index)
         text, line.plain = line.plain, printable_lines(line.plain, UNPRINTABLE)
@@ -196,11 +199,11 @@ class YamlArea(TextArea):
         return line
 
     def style_of(self, kind: str) -> Style:
-        """Return the Rich style of one kind, without the widget's own background."""
+        """Return the Rich style of a kind of token, without the widget's background."""
         return self.get_component_rich_style(f"yaml--{kind}", partial=True)
 
     def render_line(self, y: int) -> Strip:
-        """Put a mark before a line with a problem."""
+        """Return one line, with a mark before it if it has a problem."""
         strip = super().render_line(y)
         line = y + self.scroll_offset.y
         if line not in self.problems or not self.gutter_width:
@@ -231,13 +234,13 @@ class YamlArea(TextArea):
                 self.action_delete_left()
 
     def indents_back(self) -> bool:
-        """Whether only spaces precede the cursor: backspace removes a whole indent."""
+        """Whether only spaces precede the cursor, so that backspace removes a whole indent."""
         row, column = self.cursor_location
         before = str(self.document.get_line(row))[:column]
         return self.selection.is_empty and bool(before) and not before.strip(" ")
 
     def put(self, text: str) -> None:
-        """Replace the text as a single undoable edit.
+        """Replace the whole text as one undoable edit.
 
         The cursor stays where it is.
         """
@@ -260,7 +263,7 @@ class YamlArea(TextArea):
 
 
 def location_of(text: str, offset: int) -> tuple[int, int]:
-    """Return (line, column) from 0 of a character."""
+    """Return (line, column), from 0, of the character at `offset`."""
     before = text[:offset]
     return before.count("\n"), offset - (before.rfind("\n") + 1)
 
@@ -272,9 +275,9 @@ EVERYWHERE = ("profile", "version", "extends")
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """A text as loaded: a profile, or problems.
+    """A text loaded as a profile, or its problems.
 
-    `base`: the profile that it extends, or the preset of the same name.
+    `base`: the profile that it extends, or the preset with its name.
     """
 
     text: str
@@ -285,7 +288,10 @@ class LoadedText:
 
 
 def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
-    """Load a text. Reads only the profiles that it extends or contains."""
+    """Load a text as a profile.
+
+    Other files are read only if the text extends or contains them.
+    """
     try:
         loaded = catalogue.load_text(text, path)
         return LoadedText(
@@ -300,12 +306,18 @@ def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
 
 
 def own_place(problem: Problem, path: Path) -> Problem:
-    """Return a problem of another file without its line, which is not a line of this text."""
+    """Return a problem of another file as a problem of the first line of this text.
+
+    Its own line number is about the other file.
+    """
     return problem if problem.file in (None, str(path)) else Problem(str(problem), str(path), 1, 1)
 
 
 def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
-    """Return the profile that another one extends, or the preset that it replaces."""
+    """Return the profile that a profile extends, or the preset that it replaces.
+
+    None if there is neither.
+    """
     if loaded.bases:
         tag, text = loaded.bases[0]
         return catalogue.load_text(text, Path(tag)).profile
@@ -320,7 +332,7 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 
 
 def first_place(text: str) -> tuple[int, int]:
-    """Return the initial cursor position: the first line that is not a comment."""
+    """Return the initial cursor position: the first line that is no comment."""
     lines = text.split("\n")
     return (
         next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0),
@@ -332,16 +344,16 @@ def first_place(text: str) -> tuple[int, int]:
 
 
 def next_problem(problems: Iterable[Problem], after: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the place of the next problem after a place, or of the first one.
+    """Return the place of the next problem after a place, or else of the first one.
 
-    Lines and columns from 0.
+    Lines and columns count from 0. None without problems.
     """
     places = sorted({((problem.line or 1) - 1, (problem.column or 1) - 1) for problem in problems})
     return next((place for place in places if place > after), places[0] if places else None)
 
 
 def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -> list[Line]:
-    """Return every problem with its place; those in line `here` are bright."""
+    """Return every problem with its place; problems in line `here` are bright."""
     if not judged.problems:
         hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
         verdict = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
@@ -354,7 +366,10 @@ def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -
 def problem_text(
     problem: Problem, here: int, symbols: Symbols, width: int, sign: str = ""
 ) -> list[Line]:
-    """Return one problem, or a hint with its sign: the error is bright, allowed values are dim."""
+    """Return one problem: the error bright, allowed values dim.
+
+    `sign` marks a hint.
+    """
     found, semicolon, allowed = problem.message.partition("; ")
     value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
     mark = (sign, WARN) if sign else (symbols.bad, BAD)
@@ -362,7 +377,7 @@ def problem_text(
 
 
 def sound(judged: LoadedText) -> str:
-    """Return one line on a valid profile."""
+    """Return one line on a profile without problems."""
     if judged.loaded is None:
         return ""
     from tui.engine.inputs.profiles import headline_text
@@ -382,7 +397,7 @@ def job_lines(
     plan_of: Callable[[LoadedProfile], Plan],
     width: int,
 ) -> list[Line]:
-    """Return the job files of a text; the last valid ones while it has problems."""
+    """Return the job files of a text; while it has problems, those of `last_good`."""
     from msgspec.structs import replace
 
     if last_good is None:
@@ -404,7 +419,7 @@ def job_lines(
 
 
 def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
-    """Return the differences from the extended profile, then the unsaved changes."""
+    """Return the differences from the base profile, then the unsaved changes."""
     lines: list[Line] = []
     profile = judged.loaded.profile if judged.loaded else None
     if profile is None:
@@ -423,7 +438,7 @@ def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
 
 
 def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
-    """Yield the differences between two profiles, and between their job files."""
+    """Yield the differences between a profile and its base, and between their job files."""
     yield heading(f"{profile.profile} against {base.profile}")
     changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
     for path, old, new in changes:
@@ -435,13 +450,13 @@ def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
 
 
 def plain(profile: Profile) -> dict[str, Any]:
-    """Return a profile's data, without its name."""
+    """Return the data of a profile without its name."""
     data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {key: value for key, value in data.items() if key not in EVERYWHERE}
 
 
 def flat(data: Any, path: str = "") -> dict[str, str]:
-    """Return values by dotted path; a list is one value."""
+    """Return values by dotted path; a list is a single value."""
     if not isinstance(data, dict):
         return {path: text_of(data)}
     found: dict[str, str] = {}
@@ -451,7 +466,7 @@ def flat(data: Any, path: str = "") -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as in YAML."""
+    """Return a value as YAML text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -464,14 +479,14 @@ def text_of(value: Any) -> str:
 def changed_values(
     old: dict[str, str], new: dict[str, str]
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield (path, old value, new value); None if missing."""
+    """Yield (path, old value, new value) of changed values; None for a missing value."""
     for path in dict.fromkeys([*new, *old]):
         if old.get(path) != new.get(path):
             yield path, old.get(path), new.get(path)
 
 
 def value_change(path: str, old: str | None, new: str | None, width: int) -> list[Line]:
-    """Return one difference: ``runtime  300s -> 60s``."""
+    """Return one changed value: ``runtime 300s -> 60s``."""
     name = path.removeprefix("params.").removesuffix(".default")
     before = [] if old is None else [(old, BAD if new is None else LABEL)]
     arrow = [(" → ", LABEL)] if old is not None and new is not None else []
@@ -480,7 +495,7 @@ def value_change(path: str, old: str | None, new: str | None, width: int) -> lis
 
 
 def text_changes(old: str, new: str, width: int) -> list[Line]:
-    """Return the lines that differ between two texts, with a sign each."""
+    """Return the lines that differ between two texts, with a sign before each."""
     found = []
     for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0):
         if line.startswith(("---", "+++", "@@")):
@@ -491,7 +506,7 @@ def text_changes(old: str, new: str, width: int) -> list[Line]:
 
 
 def job_of(profile: Profile) -> str:
-    """Return the job file of a profile with its defaults; empty if it has none."""
+    """Return the job file of a profile with its defaults; empty if it has no job file."""
     from tui.model.profile import resolve_params
 
     if profile.tool == SUITE:
@@ -500,7 +515,7 @@ def job_of(profile: Profile) -> str:
 
 
 def counted(judged: LoadedText) -> str:
-    """Return the number of problems or hints in words."""
+    """Return the number of problems or, without any, of hints, as text."""
     hints = (
         f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}"
         if judged.hints
@@ -510,5 +525,5 @@ def counted(judged: LoadedText) -> str:
 
 
 def count(problems: Sequence[Problem]) -> str:
-    """Return the number of problems in words."""
+    """Return the number of problems as text."""
     return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

@@ -1,4 +1,4 @@
-"""Step 1: choose where to run; the details of the host or group under the cursor."""
+"""Hosts (step 1): choose hosts; details of the host or group under the cursor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WHAT_NOW = (
 
 
 class HostsScreen(FilteredScreen):
-    """Hosts of inventory, ssh config and this machine, with ticks and check results."""
+    """The hosts of inventory and ssh config, and this machine, with ticks and check results."""
 
     SCOPE = "hosts"
     CSS_PATH = "hosts.tcss"
@@ -69,7 +69,7 @@ class HostsScreen(FilteredScreen):
         self.notices: dict[str, str] = {}  # by subject
 
     def compose_body(self) -> Iterable[Widget]:
-        """A notice, the list with its filter, and the details of the host under the cursor."""
+        """Yield a notice, the list with its filter, and the details of the row under the cursor."""
         yield Static(id="hosts-notice", markup=False)
         columns = hosts_list.useful_columns(self.columns, self.host_list)
         picklist = PickList(columns, lambda host: host.name, fits=True, id="hosts-list")
@@ -85,7 +85,7 @@ class HostsScreen(FilteredScreen):
             yield pane
 
     async def on_mount(self) -> None:
-        """Show the hosts with the first frame if the files are read in time, else later."""
+        """Show the hosts with the first frame, if the files are read in time."""
         self.set_focus(self.picklist)
         self.show_notice("", "")
         self.load_hosts()
@@ -98,7 +98,10 @@ class HostsScreen(FilteredScreen):
 
     @work(thread=True, group="load-hosts", exclusive=True)
     def load_hosts(self, focus: str | None = None) -> None:
-        """Read inventory and ssh config."""
+        """Read inventory and ssh config.
+
+        `focus`: host to move the cursor to.
+        """
         hosts: list[KnownHost] = []
         sources: list[SourceGroup] = []
         problem = None
@@ -121,7 +124,10 @@ class HostsScreen(FilteredScreen):
         focus: str | None,
         sources: Sequence[SourceGroup] = (),
     ) -> None:
-        """Show what was read."""
+        """Show the hosts that were read.
+
+        `problem`: why the inventory could not be read. `focus`: host to move the cursor to.
+        """
         host_list = self.host_list
         host_list.hosts, host_list.sources, host_list.problem, host_list.was_read = (
             hosts,
@@ -144,13 +150,13 @@ class HostsScreen(FilteredScreen):
             self.action_go_on(goes_on_to)
 
     def begin_to_resolve(self) -> None:
-        """Resolve the addresses of hosts from now on."""
+        """Read addresses of hosts from ssh config from now on."""
         self.resolves = True
         self.find_places()
 
     @work(group="places", exclusive=True, exit_on_error=False)
     async def find_places(self) -> None:
-        """Read the hosts' addresses from ssh config, without DNS lookups."""
+        """Read the addresses of hosts from ssh config, without DNS lookups."""
         host_list = self.host_list
         addresses = [host.address for host in host_list.hosts]
         before = [*map(host_list.place, host_list.hosts)]
@@ -161,7 +167,7 @@ class HostsScreen(FilteredScreen):
             self.show_rows()
 
     def action_refresh(self) -> None:
-        """Query the source under the cursor again, or all of them."""
+        """Query the source under the cursor again, or all sources."""
         host_list = self.host_list
         here = host_list.source(host_list.group_at(self.picklist.cursor_key))
         groups = [
@@ -189,12 +195,12 @@ class HostsScreen(FilteredScreen):
     # -- showing
 
     def ages_changed(self) -> None:
-        """Update the ages of the sources' answers."""
+        """Show how old the answers of sources are."""
         if self.host_list.sources and self.is_current:
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Update rows, counts and bars."""
+        """Show the rows, counts and bars."""
         host_list, selection, search = self.host_list, self.shell.selection, self.filter.value
         host_list.show(search)
         if not self.fact_columns and any(check.facts for check in selection.checks.values()):
@@ -221,7 +227,7 @@ class HostsScreen(FilteredScreen):
         self.refresh_chrome()
 
     def show_details(self) -> None:
-        """Show the host under the cursor, or what to do without hosts."""
+        """Show the details of the row under the cursor; without hosts, what to do."""
         pane, key, host_list = self.query_one(TextPane), self.picklist.cursor_key, self.host_list
         host = host_list.at(key)
         pane.border_title = Content(host.name if host else host_list.group_at(key) or "Details")
@@ -247,31 +253,34 @@ class HostsScreen(FilteredScreen):
     # -- ticking
 
     def action_tick(self, what: str) -> None:
-        """Tick the row, its group, or all shown; untick them if all are ticked."""
+        """Tick the row, its group, or all rows shown; untick them if all are ticked."""
         hosts = self.host_list.picked(what, self.picklist.cursor_key)
         self.shell.selection.toggle([host.address for host in hosts])
         self.ticks_changed()
 
     @on(PickList.Clicked)
     def row_clicked(self, event: PickList.Clicked) -> None:
-        """Tick on a click on the tick, or on a double click."""
+        """Tick a host on a double click, or on a click on its tick."""
         if event.column == 0 or event.twice:
             self.action_tick("row")
 
     def action_observe(self) -> None:
-        """Toggle the host, or the group on its heading, between monitored and load generator."""
+        """Switch hosts between load generator and server to monitor.
+
+        The host under the cursor, or on a heading its group.
+        """
         self.shell.selection.swap(
             [host.address for host in self.host_list.picked("row", self.picklist.cursor_key)]
         )
         self.ticks_changed()
 
     def ticks_changed(self) -> None:
-        """Sort the ticks by the list and show them."""
+        """Sort the ticks in list order and show them."""
         self.shell.selection.order_by(host.name for host in self.host_list.hosts)
         self.show_rows()
 
     def action_go_on(self, screen: str) -> None:
-        """Continue, once the hosts are known.
+        """Continue with a screen, once the hosts are read.
 
         Without ticks, tick the host under the cursor.
         """
@@ -295,14 +304,14 @@ class HostsScreen(FilteredScreen):
     # -- checks, host keys, new hosts
 
     def action_check(self) -> None:
-        """Check the ticked hosts, else the one under the cursor."""
+        """Check the ticked hosts or, without ticks, the one under the cursor."""
         hosts = self.host_list.ticked_or_at(self.picklist.cursor_key)
         if new := [host for host in hosts if host.name not in self.host_list.checking]:
             self.check(new)
 
     @work(group="check-hosts")
     async def check(self, hosts: list[KnownHost]) -> None:
-        """Check the hosts; rows fill in as results arrive."""
+        """Check hosts, and show each result as it arrives."""
         from tui.app.dialogs import text_entry
 
         shell, checking = self.shell, self.host_list.checking
@@ -326,8 +335,9 @@ class HostsScreen(FilteredScreen):
 
     @work(group="trust", exclusive=True)
     async def action_trust(self) -> None:
-        """Show the keys of the ticked hosts, or the one under the cursor; pin them if agreed, and
-        check the hosts.
+        """Show the keys of the ticked hosts, or of the host under the cursor.
+
+        If the user agrees, pin them and check the hosts.
         """
         from tui.app.services.remedies import ask_to_trust
 
@@ -348,7 +358,7 @@ class HostsScreen(FilteredScreen):
         )
 
     def add_hosts(self, hosts: NewHosts | None) -> None:
-        """Add hosts to the inventory, show them and tick them."""
+        """Add hosts to the inventory, show and tick them; None adds nothing."""
         if hosts is None:
             return
         try:
@@ -368,7 +378,7 @@ def detail_lines(
 ) -> list[Line]:
     """Return the details of a row.
 
-    `broad`: beside the list, with room for the ticked hosts as well.
+    `broad`: they are beside the list and have room for the ticked hosts as well.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
@@ -384,7 +394,7 @@ def detail_lines(
 
 
 def what_now(width: int) -> list[Line]:
-    """Return what a user without hosts can do."""
+    """Return what the user can do if there are no hosts."""
     return [
         line
         for key, does in WHAT_NOW
@@ -421,7 +431,7 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
 def odd_and_facts(
     host: KnownHost, host_list: HostList
 ) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
-    """Return the facts that differ from the host's peers, and all facts."""
+    """Return the facts in which a host differs from its peers, and all its facts."""
     facts = host_list.facts(host)
     if not facts:
         return (), ()
@@ -434,7 +444,7 @@ def odd_and_facts(
 
 
 def ticked_lines(host_list: HostList, width: int) -> list[Line]:
-    """Return what the ticked hosts have in common and differ in."""
+    """Return what the ticked hosts share, and how they differ."""
     ticked = host_list.selection.ticked
     facts = {
         host.name: facts
@@ -450,7 +460,7 @@ def ticked_lines(host_list: HostList, width: int) -> list[Line]:
 
 
 def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:
-    """Return the hosts of a group; for a source, its state as well."""
+    """Return the hosts of a group and, for a source, its state."""
     source = host_list.source(title)
     lines = hosts_list.source_lines(source, host_list.symbols, width) if source is not None else []
     if source is not None and not source.names:
@@ -460,15 +470,15 @@ def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:
 
 
 def address_runs(host: KnownHost, place: str) -> list[Run]:
-    """Return address, origin and groups."""
+    """Return address, origin and groups of a host."""
     groups = f", groups {', '.join(host.address.groups)}" if host.address.groups else ""
     return [(place, BRIGHT), (f"  from {host.origin}{groups}", LABEL)]
 
 
 def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
-    """Return the role of a server, or of a host whose role was changed.
+    """Return the role of a host that is a server, in the run or in the inventory.
 
-    Empty for an ordinary host.
+    Empty for any other host.
     """
     role, style = part(host, selection)
     if role == "server":
@@ -489,7 +499,7 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
 
 
 def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
-    """Return the failure of a check, and the key that helps."""
+    """Return why a check failed, and the key that helps."""
     if check.ok:
         return []
     lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
@@ -499,5 +509,5 @@ def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
 
 
 def key_hint(key: str, does: str, before: str = "") -> Line:
-    """Return a line on a key, the key in the accent colour."""
+    """Return a line that explains a key, with the key in the accent colour."""
     return Line.of((before, LABEL), (key, ACCENT), (f" {does}", LABEL))

@@ -1,6 +1,6 @@
-"""Facts of hosts from checks, as columns and in the details.
+"""Facts of checked hosts, as columns and in the details.
 
-Nothing here is loaded before the first check.
+This module is loaded at the first check.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Facts = Mapping[str, Fact]
 
 @cache
 def tool() -> str:
-    """Return the load generator that checks look for. Loads the load generators."""
+    """Return the load generator that checks look for."""
     return workloads.expected()[0].name
 
 
 def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of facts; unknown ones are dashes."""
+    """Return the columns of facts; unknown facts are dashes."""
     symbols, name = host_list.symbols, tool()
 
     def cell(text: Callable[[Facts], str]) -> Callable[[KnownHost], Run]:
@@ -60,7 +60,7 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 
 
 def _order_of(fact: object, falling: bool) -> tuple[bool, float, str]:
-    """Return a sort key for facts of any type; unknown ones come last."""
+    """Return a sort key for facts of any type; unknown facts come last."""
     number = float(fact) if isinstance(fact, int | float) else 0.0
     return (fact is None) != falling, number, "" if fact is None else str(fact)
 
@@ -73,7 +73,10 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
 def together_lines(
     found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int
 ) -> list[Line]:
-    """Return what the ticked and checked `hosts` have in common, then their differences."""
+    """Return what checked hosts share, then how they differ.
+
+    `ticked`: number of ticked hosts, of which some may not be checked.
+    """
     labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
     lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
     return [
@@ -112,7 +115,7 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
 
 
 def fact(label: str, first: object, *more: object) -> Iterator[Labelled]:
-    """Yield a label with its known values, if any."""
+    """Yield a label with its known values; nothing if all are unknown."""
     values = [str(value) for value in (first, *more) if value]
     if values:
         rest = "".join(f", {value}" for value in values[1:])

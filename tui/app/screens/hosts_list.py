@@ -1,7 +1,4 @@
-"""The hosts of the Hosts screen: their groups, sources and rows, and what is known about each.
-
-No widgets.
-"""
+"""The data of the Hosts screen: hosts, groups, sources, rows, and check results. No widgets."""
 
 from __future__ import annotations
 
@@ -36,14 +33,14 @@ if TYPE_CHECKING:
 GROUPS_KEPT = 32
 INDENT = 9  # cells before the text next to a label of the details
 Labelled = tuple[str, list[Run]]
-"""A label of the details, and the text next to it."""
+"""A label in the details, and the text beside it."""
 NO_SOURCES: Mapping[str, Run] = {}
 OF_SEVERAL = frozenset({"hosts.filter", "hosts.all", "hosts.sort", "hosts.group", "hosts.observe"})
 LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
 
 
 class KnownHost(Struct, frozen=True):
-    """A host, and the file it comes from."""
+    """A host, and the file that it is from."""
 
     address: HostAddress
     origin: str
@@ -51,27 +48,26 @@ class KnownHost(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the host."""
         return self.address.name
 
     @property
     def group(self) -> str:
-        """Its heading: its source, its first group, or its origin."""
+        """The heading that it is listed under: its source, its first group, or its origin."""
         return self.source or (self.address.groups[0] if self.address.groups else self.origin)
 
     @property
     def has_key(self) -> bool:
-        """Whether it has a host key."""
+        """Whether it has an SSH host key."""
         from tui.remote.way_base import is_over_ssh
 
         return is_over_ssh(self.address)
 
 
 class HostList:
-    """All hosts in inventory order, those that match the filter, and results of checks and ssh
-    config.
+    """All hosts in inventory order, the ones that match the filter, and their check results.
 
-    Row keys: the host's name; for headings `heading_key` of the group.
+    Row keys are the names of hosts; for headings `heading_key` of the group.
     """
 
     def __init__(self, selection: Selection, symbols: Symbols) -> None:
@@ -97,20 +93,23 @@ class HostList:
     # -- of one host
 
     def place(self, host: KnownHost) -> str:
-        """Return the address of a host, as far as known."""
+        """Return the address of a host, as far as it is known."""
         return self.places.get(host.name) or address_text(host.address)
 
     def check_of(self, host: KnownHost) -> HostCheck | None:
-        """Return the last check of a host."""
+        """Return the last check of a host; None if it was not checked."""
         return self.selection.checks.get(host.name)
 
     def facts(self, host: KnownHost) -> Mapping[str, Fact]:
-        """Return what the last check read."""
+        """Return the facts that the last check read; empty if there was none."""
         check = self.check_of(host)
         return check.facts if check else {}
 
     def facts_together(self, host: KnownHost) -> FactsTogether:
-        """Return the facts of a host and its peers: those with the same tick, else its group."""
+        """Return the facts of a host and its peers.
+
+        Peers are hosts with the same tick or, without a tick, of the same group.
+        """
         from tui.metrics.facts import compare
 
         parts = (self.selection.ticked, self.selection.servers)
@@ -129,8 +128,9 @@ class HostList:
         return self._together[key]
 
     def differs(self, host: KnownHost) -> str:
-        """Return the facts in which a host differs from its peers, once all checks have finished:
-        ``links: mtu``.
+        """Return in which facts a host differs from its peers: ``links: mtu``.
+
+        Empty until all checks have finished.
         """
         if self.checking or not self.facts(host):
             return ""
@@ -147,18 +147,18 @@ class HostList:
     # -- of a row
 
     def at(self, key: str | None) -> KnownHost | None:
-        """Return the host of a row, None on a heading."""
+        """Return the host of a row; None for a heading."""
         return next((host for host in self.shown if host.name == key), None)
 
     def group_at(self, key: str | None) -> str | None:
-        """Return the group of a row, or of a heading."""
+        """Return the group of a row or of a heading."""
         host = self.at(key)
         return host.group if host else key.removeprefix("@") if key else None
 
     def members(self, group: str | None) -> list[KnownHost]:
         """Return the shown hosts of a group.
 
-        A source may name hosts that are under another heading.
+        For a source, this includes hosts listed under another heading.
         """
         source = self.source(group)
         if source is not None:
@@ -173,7 +173,7 @@ class HostList:
         return [host] if host and what == "row" else self.members(self.group_at(key))
 
     def ticked_or_at(self, key: str | None) -> list[KnownHost]:
-        """Return the ticked hosts, else the one of a row."""
+        """Return the ticked hosts or, if there are none, the host of a row."""
         chosen = frozenset(self.selection.chosen)
         if chosen:
             return [host for host in self.hosts if host.name in chosen]
@@ -181,7 +181,7 @@ class HostList:
         return [host] if host else []
 
     def source(self, title: str | None) -> SourceGroup | None:
-        """Return a source by its heading."""
+        """Return the source with this heading; None if it is no source."""
         return next((each for each in self.sources if each.title == title), None)
 
     @property
@@ -191,12 +191,12 @@ class HostList:
 
 
 def heading_key(group: str) -> str:
-    """Return the row key of a group's heading, which no host can have."""
+    """Return the row key of a group's heading. No host can have that name."""
     return f"@{group}"
 
 
 def address_text(host: HostAddress) -> str:
-    """Return user, address and port as far as given: ``bench@10.0.0.1:2222``."""
+    """Return user, address and port, those that are given: ``bench@10.0.0.1:2222``."""
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""
@@ -207,7 +207,7 @@ def address_text(host: HostAddress) -> str:
 
 
 def matches(host: KnownHost, search: str, place: str = "") -> bool:
-    """Return whether name, address, role or groups match every word of the filter.
+    """Return whether name, address, role or groups of a host match every word of a filter.
 
     A word may be a range such as ``h[1-4]``.
     """
@@ -222,7 +222,7 @@ def matches(host: KnownHost, search: str, place: str = "") -> bool:
 
 
 def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
-    """Return hosts under their headings, in the order given."""
+    """Return the hosts by heading, both in the order given."""
     groups: dict[str, list[KnownHost]] = {}
     for host in hosts:
         groups.setdefault(host.group, []).append(host)
@@ -230,12 +230,12 @@ def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that counts: h2 before h10."""
+    """Return a sort key that compares numbers in names: h2 before h10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of the list."""
+    """Return the columns of the list of hosts."""
     ticks, symbols = host_list.selection, host_list.symbols
 
     def reached(host: KnownHost) -> tuple[bool, str]:
@@ -265,7 +265,7 @@ def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 def useful_columns(
     columns: Iterable[Column[KnownHost]], host_list: HostList
 ) -> tuple[Column[KnownHost], ...]:
-    """Return the columns that are not empty for these hosts."""
+    """Return the columns that have content for these hosts."""
     useless = (
         set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
     )
@@ -280,16 +280,16 @@ def part(host: KnownHost, selection: Selection) -> Run:
 
 
 def has_part(host: KnownHost, selection: Selection) -> bool:
-    """Whether a host is a server, in the run or in the inventory."""
+    """Return whether a host is a server, in the run or in the inventory."""
     return "server" in (host.address.role, part(host, selection)[0])
 
 
 def rows(
     hosts: Sequence[KnownHost], ticked: Iterable[str], sources: Mapping[str, Run] = NO_SOURCES
 ) -> list[KnownHost | Heading]:
-    """Return the hosts under group headings, which show how many are ticked.
+    """Return the hosts under the headings of their groups, which count the ticked hosts.
 
-    `sources`: notes of the sources' headings; sources without hosts come last.
+    `sources`: notes for the headings of sources. Sources without hosts come last.
     """
     chosen = frozenset(ticked)
     found: list[KnownHost | Heading] = []
@@ -303,7 +303,7 @@ def rows(
 
 
 def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
-    """Return the result of a host's check: a symbol and a word, coloured."""
+    """Return the result of a host's check as a symbol and a word, coloured."""
     if checking:
         return f"{symbols.wait} checking", ACCENT
     if check is None:
@@ -314,14 +314,14 @@ def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
 
 
 def short_code(code: str | None) -> str:
-    """Return a problem's code in words: ``host-key-unknown`` is ``key unknown``."""
+    """Return the code of a problem in words: ``key unknown`` for ``host-key-unknown``."""
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
 def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -> set[str]:
-    """Return the actions that the footer leaves out.
+    """Return the actions to leave out of the footer.
 
-    For a host with an unknown key, `trust` must fit.
+    They are of no use, or make room for `trust` on a host with an unknown key.
     """
     useless = set() if len(host_list.hosts) > 1 else set(OF_SEVERAL)
     useless |= set() if host_list.sources else {"hosts.refresh"}
@@ -332,7 +332,7 @@ def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -
 
 
 def groups_of_sources(fleet: Fleet) -> list[SourceGroup]:
-    """Return the sources of an inventory as groups."""
+    """Return the groups of an inventory that are filled by sources."""
     if not fleet.sources and not fleet.has_asked:
         return []
     from tui.engine.inputs.source_groups import source_groups
@@ -343,7 +343,10 @@ def groups_of_sources(fleet: Fleet) -> list[SourceGroup]:
 def source_note(
     group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols
 ) -> Run:
-    """Return the heading's note: how many hosts are ticked, and the age of the answer."""
+    """Return the note at the heading of a source.
+
+    How many hosts are ticked, and how old the answer is.
+    """
     if group.title in asking:
         return f"{symbols.wait} querying", ACCENT
     count = sum(name in ticked for name in group.names)
@@ -371,9 +374,9 @@ def source_lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]
 def ask_sources(
     fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]
 ) -> None:
-    """Query sources in daemon threads, which do not delay leaving.
+    """Query sources in daemon threads, which do not delay leaving the app.
 
-    `take` runs on the event loop.
+    `take` is called on the event loop.
     """
     from tui.engine.inputs.source_groups import ask_again
 

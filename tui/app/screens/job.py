@@ -1,4 +1,7 @@
-"""A job without a profile: its terms in a form, the plan beside it, launched as on Review."""
+"""A job without a profile: a form with its terms, and the plan beside it.
+
+It is started as on Review.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML 
 
 
 class JobScreen(PlanScreen):
-    """Pattern, block size, jobs, queue depth, target.
+    """A form for pattern, block size, jobs, queue depth, target and so on.
 
     Values separated by commas are measured in turn.
     """
@@ -40,13 +43,13 @@ class JobScreen(PlanScreen):
 
     @property
     def workload(self) -> Workload:
-        """The default load generator among those that take terms."""
+        """The default load generator among those that accept terms."""
         from tui import workloads
 
         return next(each for each in workloads.every() if each.from_terms().job_terms())
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Show the form, and the plan for the chosen hosts, else for this machine."""
+        """Show the form, and the plan for the selected hosts or else this machine."""
         selection = self.shell.selection
         if not selection.ticked:
             selection.put(LOCAL, server=False)
@@ -60,7 +63,7 @@ class JobScreen(PlanScreen):
         self.show_keys()
 
     async def fill_form(self) -> None:
-        """Make a field for each common term."""
+        """Create a field for each common term."""
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
         terms = self.workload.from_terms().job_terms()
@@ -79,13 +82,13 @@ class JobScreen(PlanScreen):
 
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
-        """Values by term; empty ones are left out."""
+        """The typed values by term; empty terms are left out."""
         from tui.engine.inputs.terms import split_values
 
         return {name: split_values(text) for name, text in self.terms.items() if text}
 
     def check_field(self, name: str, text: str) -> str | None:
-        """Return what is wrong with one term by itself."""
+        """Return what is wrong with one term by itself, None if valid."""
         from tui.engine.inputs.terms import split_values
 
         values = split_values(text)
@@ -105,7 +108,7 @@ class JobScreen(PlanScreen):
         self.terms = self.form.values
 
     def build_plan(self) -> Plan:
-        """Return the plan of the terms, and choose their profile, so that Review shows the same.
+        """Return the plan of the terms, and select their profile, so that Review shows the same.
 
         Raises UsageError.
         """
@@ -121,7 +124,7 @@ class JobScreen(PlanScreen):
         return review_form.plan_of(self.loaded, self.shell)
 
     def show_defaults(self) -> None:
-        """Show the effective values in empty fields, even before there is a target."""
+        """Show the effective values in empty fields, even if no target is typed yet."""
         place = {} if self.given.keys() & TARGETS else ANYWHERE
         job = self.workload.from_terms().job_of_terms({**place, **self.given})
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
@@ -146,7 +149,7 @@ class JobScreen(PlanScreen):
         )
 
     def save(self, given: dict[str, tuple[str, ...]], tag: str | None) -> None:
-        """Save the profile, which Profiles then lists."""
+        """Save the job as a profile, which the Profiles screen then lists."""
         from tui.engine.inputs.profile_files import create
         from tui.engine.inputs.terms import made_profile
 

@@ -1,8 +1,9 @@
-"""Step 4: one run, live or replayed: the keys, what is chosen, the panels and their painting.
+"""Live (step 4): one run, live or replayed; keys, choices, panels, painting.
 
-Pull, not push: one timer reads the journal into the state and hands it to the widgets, which
-repaint the cells that changed. Nothing is sent per sample, and nothing at all while the screen is
-hidden."""
+Pull, not push: one timer folds the journal into the state and passes it to the widgets, which
+repaint the cells that changed. Nothing is sent per sample, and nothing at all while another screen
+is shown.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ LEAST_OPERATIONS = 2  # lines of the rates of an MPI benchmark above its operati
 
 
 class LiveScreen(WatchingScreen):
-    """One run, live or (with a speed) as a replay."""
+    """Shows one run, live or (with a speed) as a replay."""
 
     SCOPE = "live"
     CSS_PATH = "live.tcss"
@@ -82,9 +83,7 @@ class LiveScreen(WatchingScreen):
     # -- building
 
     def compose_body(self) -> Iterable[Widget]:
-        """Header, health, matrix or search, figures, graphs, heat map, percentiles, hosts,
-        messages.
-        """
+        """Yield the panels, from the header to the messages."""
         symbols = self.shell.symbols
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
@@ -115,14 +114,14 @@ class LiveScreen(WatchingScreen):
         yield MessageLog(marks, id="live-messages")
 
     def painting(self) -> Iterator[None]:
-        """Paint the panels one by one."""
+        """Paint the panels, yielding after each so that keys can be handled."""
         if self.is_mounted:
             self.rooms.fit_graphs()
             yield from self.panels.painting()
             self.show_keys()
 
     def show_keys(self) -> None:
-        """Say which keys matter: that of jobs where several jobs."""
+        """Show in the footer the keys that are of use now."""
         if self.filter.has_focus:
             return
         jobs, bar = len(live_text.job_choices(self.feed.state)) > 1, self.query_one(KeyBar)
@@ -141,18 +140,18 @@ class LiveScreen(WatchingScreen):
     # -- actions: the display
 
     def action_put(self, name: str) -> None:
-        """Hide or show a panel."""
+        """Hide a panel, or show it again."""
         self.rooms.hidden ^= {name}
         if name in FIXED:
             self.query_one(f"#live-{name}").set_class(not self.rooms.is_shown(name), "-none")
         self.call_after_refresh(self.paint)
 
     def action_job(self) -> None:
-        """Show the next job or role; after the last one, all together."""
+        """Show the next job or role; after the last one, all jobs together."""
         self.look.next_job()
 
     def action_fold(self) -> None:
-        """Fold unremarkable hosts if not all fit, never, or always."""
+        """Switch when unremarkable hosts are folded: if not all hosts fit, never, always."""
         self.table.next_view()
         self.paint()
 
@@ -163,7 +162,7 @@ class LiveScreen(WatchingScreen):
 
     @property
     def picklist(self) -> HostTable:
-        """The filtered list."""
+        """The table of hosts, which the filter applies to."""
         return self.table
 
     def action_zoom(self) -> None:
@@ -175,14 +174,14 @@ class LiveScreen(WatchingScreen):
         self.zoom(order[(order.index(self.rooms.zoomed) + 1) % len(order)])
 
     def zoom(self, name: str | None) -> None:
-        """Maximize a panel, or restore the layout."""
+        """Maximize the panel `name`; None restores the layout."""
         self.rooms.zoomed = name
         self.set_class(name is not None, "-zoomed")
         (self.query_one("#live-strip") if name == "strip" else self.table).focus()
         self.call_after_refresh(self.paint)
 
     def action_log(self) -> None:
-        """Show all messages instead of the hosts, or the hosts again."""
+        """Switch between all messages and the hosts."""
         log_pane = self.query_one("#live-messages", MessageLog)
         self.set_class(not self.has_class("-log"), "-log")
         log_pane.whole = self.has_class("-log")
@@ -198,7 +197,7 @@ class LiveScreen(WatchingScreen):
         self.points.next_size()
 
     def action_open(self) -> None:
-        """Show the host under the cursor in all panels; for an ended run, open its result."""
+        """Show the host under the cursor in all panels; if the run has ended, show its result."""
         over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
             return
@@ -212,8 +211,9 @@ class LiveScreen(WatchingScreen):
         self.show_host(None if self.look.host == self.table.cursor_key else self.table.cursor_key)
 
     def action_about(self) -> None:
-        """Show all details of the host under the cursor, or of the server if the servers have the
-        focus.
+        """Show all details of the host under the cursor.
+
+        If the table of servers has the focus, of the server.
         """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""
@@ -232,26 +232,26 @@ class LiveScreen(WatchingScreen):
         self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
 
     def show_host(self, name: str | None) -> None:
-        """Show one host in all panels, or all hosts together."""
+        """Show the figures of one host in all panels; None shows all hosts together."""
         self.look.host = name
         self.paint()
 
     @on(HostTable.Clicked)
     def choose_clicked(self, event: HostTable.Clicked) -> None:
-        """Show a host on a double click."""
+        """Show a host in all panels, on a double click."""
         if event.twice:
             self.show_host(event.key)
 
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
-        """Follow the cursor while one host is shown."""
+        """Show the host under the cursor in all panels, if they show a single host."""
         if self.look.host is not None and event.key not in (FOLD, NOBODY):
             self.show_host(event.key)
         elif self.heat.by_host:
             self.paint()
 
     def action_back(self) -> None:
-        """Leave filter, log, zoom, cursor or host first, then the screen."""
+        """Leave filter, log, zoom, cursor or single host, whichever is active; else the screen."""
         if self.filter.has_class("-shown"):
             super().action_back()
         elif self.has_class("-log"):
@@ -269,13 +269,13 @@ class LiveScreen(WatchingScreen):
             super().action_back()
 
     def action_detach(self) -> None:
-        """Leave the screen; the run continues."""
+        """Leave the screen while the run continues."""
         if not self.feed.replay and not self.feed.state.ended:
             self.notify(f"{self.run_dir.name} is still running; press 4 to watch")
         self.shell.go("runs" if self.feed.replay else "hosts")
 
     def action_seek(self, places: int) -> None:
-        """Seek a replay by 10 s; for a live run, move the cursor."""
+        """Seek a replay by 10 s; in a live run move the cursor of the graphs."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.seek(SEEK_S * places)
             self.catch_up()
@@ -283,19 +283,19 @@ class LiveScreen(WatchingScreen):
             self.look.move_cursor(places)
 
     def action_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by columns, from the newest second."""
+        """Move the cursor of all graphs by columns, at first from the newest second."""
         self.look.move_cursor(places)
 
     def action_heat_host(self) -> None:
-        """Show the latencies of the host under the cursor, or of all hosts again."""
+        """Switch the heat map between the host under the cursor and all hosts."""
         self.heat.follow_host()
 
     def action_direction(self) -> None:
-        """Show the next direction; after the last one, all I/O together."""
+        """Show the next direction; after the last one, all directions together."""
         self.heat.next_direction()
 
     def action_behind(self) -> None:
-        """Overlay the next one: previous run, published figures, none."""
+        """Overlay the graphs with the previous run, then published figures, then nothing."""
         if self.points.search.searches:
             self.notify("searches measure different points; press c on Runs to compare them")
         else:
@@ -303,7 +303,7 @@ class LiveScreen(WatchingScreen):
 
 
 class RunPanels:
-    """Shows the state of the run in each panel."""
+    """Paints the panels of Live from the state of the run."""
 
     def __init__(self, screen: WatchingScreen, rooms: PanelRooms, behind: BehindGraphs) -> None:
         self.screen = screen
@@ -315,7 +315,7 @@ class RunPanels:
         self.together = HostsOverTime()  # of a metadata benchmark
 
     def painting(self) -> Iterator[None]:
-        """Paint the panels one by one."""
+        """Paint the panels, yielding after each so that keys can be handled."""
         self.look.keep_cursor()
         feed, state = self.screen.feed, self.screen.feed.state
         axis = replace(
@@ -395,7 +395,7 @@ class RunPanels:
         log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:
-        """Return the details below the facts of the host shown alone, if they fit."""
+        """Return details of the host shown alone, to be shown below its facts if they fit."""
         state, host = self.screen.feed.state, self.look.host or ""
         if host not in state.hosts or self.screen.size.height < ROOMY_LINES:
             return []
@@ -404,7 +404,7 @@ class RunPanels:
         return details.strip(self.screen.size.width - 2)
 
     def paint_health(self) -> None:
-        """Show the run's health."""
+        """Show the health of the run."""
         lines = 2 if self.screen.size.height >= ROOMY_LINES else 1
         spread = self.screen.table.spread_now
         told = live_health.health(
@@ -418,7 +418,7 @@ class RunPanels:
         self.screen.query_one("#live-health", Banner).show(told)
 
     def paint_hosts(self, subject: Subject, axis: TimeAxis) -> None:
-        """Show the hosts, worst first, and the servers, now or at the cursor."""
+        """Show hosts, worst first, and servers; as they are now or at the cursor."""
         state, table = self.screen.feed.state, self.screen.table
         clients, servers = live_text.telemetry_of(state, axis.cursor_s)
         table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
@@ -438,9 +438,9 @@ class RunPanels:
         self.screen.query_one("#live-servers", ServerTable).show(servers, seen_t)
 
     def paint_graphs(self, graphs: Sequence[Graph], *, counted: bool) -> None:
-        """Show the graphs, and the same figures in one line for when they do not fit.
+        """Show the graphs, and one line with their figures for when graphs do not fit.
 
-        `counted`: operations on files, which have no bandwidth.
+        `counted`: operations on files are counted, which have no bandwidth.
         """
         for name, graph in zip(GRAPH_PANELS, graphs, strict=True):
             self.screen.query_one(f"#live-{name}", GraphPanel).show(graph)
@@ -450,7 +450,7 @@ class RunPanels:
         )
 
     def paint_strip(self, axis: TimeAxis) -> None:
-        """Show hosts over time."""
+        """Show the strip of hosts over time."""
         state = self.screen.feed.state
         self.screen.query_one("#live-strip", HostStrip).whole = self.rooms.zoomed == "strip"
         span = None if live_text.is_between(state) else state.total.span
@@ -459,9 +459,9 @@ class RunPanels:
             strip.show(state.hosts_shown, axis, end_s, state.current, self.look.shown_job)
 
     def show_operations(self, messages: int) -> int:
-        """For an MPI benchmark, which has no samples, show its phases instead of graphs.
+        """Show the phases of an MPI benchmark, which has no samples, in place of graphs.
 
-        `messages`: lines of the message log. Returns the height of the operations.
+        `messages`: height of the message log. Returns the height used.
         """
         state = self.screen.feed.state
         nothing = live_text.says_all(state)

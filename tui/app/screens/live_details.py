@@ -1,4 +1,4 @@
-"""Live: the details of one host, and the keys in the footer."""
+"""Details of one host on Live, and the keys in its footer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INDENT = 9
 def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -> HostsOverTime:
     """Return the telemetry of a host over the current step.
 
-    `before` is continued if it is about the same step.
+    If `before` is about the same step, it is continued and returned.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
@@ -47,7 +47,7 @@ def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -
 
 
 def command_of(state: RunState, host: str) -> str:
-    """Return the command of the load that a host started last; empty if none."""
+    """Return the command of the last load that a host started; empty if there is none."""
     loads = [
         task for (_, name), task in state.at_step(state.step or 0).loads.items() if name == host
     ]
@@ -55,7 +55,7 @@ def command_of(state: RunState, host: str) -> str:
 
 
 def printed(state: RunState, host: str, width: int) -> list[Line]:
-    """Return the percentiles that the tool printed for the last interval of this host."""
+    """Return the percentiles that the tool printed for a host's last interval."""
     lines: list[Line] = []
     leaves = state.current.hosts.get(host, {})
     for name in in_order(leaves):
@@ -69,7 +69,7 @@ def printed(state: RunState, host: str, width: int) -> list[Line]:
 
 
 class HostDetails(Struct, frozen=True):
-    """One host of a run: its telemetry over time, facts, command and messages as lines."""
+    """One host of a run: telemetry over time, facts, command, messages."""
 
     state: RunState
     host: str
@@ -78,7 +78,7 @@ class HostDetails(Struct, frozen=True):
     symbols: Symbols
 
     def strip(self, width: int) -> list[Line]:
-        """Return the lines below the facts of the host that all panels show: telemetry, command."""
+        """Return telemetry and command, to be shown below the facts of the host."""
         lines = [self.over.line(self.axis, width, self.symbols)] if self.over.known else []
         lines += printed(self.state, self.host, width)
         if command := command_of(self.state, self.host):
@@ -86,7 +86,10 @@ class HostDetails(Struct, frozen=True):
         return lines
 
     def whole(self, said: Run, width: int) -> list[Line]:
-        """Return everything known about the host; `said`: its state, the first line."""
+        """Return everything known about the host.
+
+        `said`: its state, which is the first line.
+        """
         view = self.state.hosts.get(self.host)
         facts = list(fact_lines(view.facts)) if view is not None else []
         command = command_of(self.state, self.host)
@@ -108,7 +111,7 @@ class HostDetails(Struct, frozen=True):
         return lines
 
     def _lanes(self, width: int) -> list[Line]:
-        """Return a lane for each telemetry metric."""
+        """Return a lane for each telemetry metric of the host."""
         if not self.over.known:
             return [Line.of(("no telemetry", LABEL))]
         cells = LaneCells(NAME, width - NAME - FIGURE, FIGURE)
@@ -116,7 +119,7 @@ class HostDetails(Struct, frozen=True):
         return self.over.lines(self.axis, cells, room, self.symbols)
 
     def _messages(self, width: int) -> Iterator[Line]:
-        """Yield the messages about the host, with their run time."""
+        """Yield the messages about the host, with the time in the run."""
         for line in self.state.messages.newest:
             if line.host == self.host:
                 said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
@@ -131,9 +134,9 @@ SPEED, DIRECTION, HOST = ("+-", "speed"), ("t", "direction"), ("h", "host")
 
 
 class FooterState(Struct, frozen=True):
-    """What the footer depends on.
+    """The state that the keys in the footer depend on.
 
-    `zoomed`: the maximized panel; `log`: the messages are.
+    `zoomed`: name of the maximized panel; `log`: all messages are shown.
     """
 
     replay: bool = False
@@ -149,7 +152,7 @@ class FooterState(Struct, frozen=True):
 
 
 def hint(shown: FooterState) -> Keys:
-    """Return the keys that replace the registry's; empty: the registry's."""
+    """Return the keys to show in the footer; empty for those of the registry."""
     if shown.log:
         return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
     if shown.zoomed is not None:

@@ -1,4 +1,4 @@
-"""The run on Live: its journal, followed or replayed."""
+"""The journal of the run on Live, followed or replayed."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ Now = Callable[[], float]
 
 @dataclass(slots=True)
 class Trail:
-    """The finished phases of the current step."""
+    """The phases of the current step that have finished or failed."""
 
     done: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     step: int | None = None
 
     def take(self, event: PhaseStarted | PhaseEnded) -> None:
-        """Follow the run through its phases; a new step begins after preflight."""
+        """Record the start or the end of a phase.
+
+        A new step forgets all phases after the preflight.
+        """
         if isinstance(event, PhaseStarted):
             if event.step is not None and event.step != self.step:
                 self.step = event.step
@@ -54,7 +57,10 @@ class Trail:
 
 
 class Feed:
-    """A run's state, updated by `advance`. `events`: number of events applied."""
+    """The state of a run, updated by `advance`.
+
+    `events`: number of events applied so far.
+    """
 
     replay = False
 
@@ -64,7 +70,7 @@ class Feed:
         self.reset()
 
     def reset(self) -> None:
-        """Start over, with an empty state."""
+        """Start again from an empty state."""
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
         self.tail = JournalTail(self.path)
         self.trail = Trail()
@@ -78,12 +84,12 @@ class Feed:
             self.trail.take(event)
 
     def advance(self) -> bool:
-        """Take new events. Returns True if there are more."""
+        """Apply new events; return whether there are more."""
         raise NotImplementedError
 
     @property
     def position(self) -> float:
-        """The displayed run time in seconds."""
+        """Time in the run that is shown, in seconds."""
         raise NotImplementedError
 
 
@@ -95,13 +101,13 @@ class LiveFeed(Feed):
         super().__init__(run_dir, now)
 
     def take(self, event: JournalEvent) -> None:
-        """Apply one event; another engine may have taken the run over."""
+        """Apply one event, and note if another engine has taken over the run."""
         super().take(event)
         if isinstance(event, RunResumed):
             self.gone = False
 
     def advance(self) -> bool:
-        """Read for a slice of time, so that keys work with any number of hosts and events."""
+        """Read for a limited time, so that keys work with any number of hosts and events."""
         until = time.perf_counter() + SLICE_S
         while True:
             for event in self.tail.poll(CHUNK_BYTES):
@@ -114,9 +120,9 @@ class LiveFeed(Feed):
 
     @property
     def position(self) -> float:
-        """Seconds since the run started, by this machine's clock.
+        """Seconds since the start of the run by this machine's clock.
 
-        For an ended run, its last event.
+        After the end, the time of the last event.
         """
         state = self.state
         if state.ended or self.gone or not state.utc:
@@ -125,7 +131,7 @@ class LiveFeed(Feed):
 
 
 class ReplayFeed(Feed):
-    """Plays a journal on its own clock."""
+    """Replays a journal, by a clock that can be paused, sped up and set."""
 
     replay = True
 
@@ -139,7 +145,7 @@ class ReplayFeed(Feed):
         self.length = last_time(self.path)
 
     def reset(self) -> None:
-        """Start over at the beginning of the journal."""
+        """Start again at the beginning of the journal."""
         super().reset()
         self._waiting.clear()
         self._mark = 0.0
@@ -148,16 +154,16 @@ class ReplayFeed(Feed):
 
     @property
     def position(self) -> float:
-        """The displayed run time."""
+        """Time in the run that is shown, in seconds."""
         return self._at
 
     @property
     def finished(self) -> bool:
-        """Whether the end is reached."""
+        """Whether the replay is at the end of the journal."""
         return self._at >= self.length
 
     def advance(self) -> bool:
-        """Advance the clock and take the events up to it."""
+        """Advance the clock and apply the events up to it."""
         wall = self.wall()
         passed, self._since = wall - self._since, wall
         if self.playing:
@@ -169,9 +175,9 @@ class ReplayFeed(Feed):
         return self._catch_up()
 
     def _catch_up(self) -> bool:
-        """Take events up to the next mark or the clock; at most one chunk is read.
+        """Apply the events up to the clock or the next mark.
 
-        Returns True if there may be more.
+        Reads at most one chunk; returns whether there may be more.
         """
         if not self._behind:
             self._mark = min(self._at, self._mark + max(LEAST_MARK_S, self.length / MARKS))
@@ -186,7 +192,10 @@ class ReplayFeed(Feed):
         return self._behind or self.stopped
 
     def seek(self, distance_s: float) -> None:
-        """Seek by seconds; backwards rereads the journal from its start."""
+        """Move the clock by seconds.
+
+        To go back, the journal is read again from its start.
+        """
         self._at = max(0.0, min(self.length, self._at + distance_s))
         self._since = self.wall()
         if distance_s < 0:
@@ -203,7 +212,7 @@ class ReplayFeed(Feed):
         self._since = self.wall()
 
     def change_speed(self, places: int) -> None:
-        """Take the next or previous speed."""
+        """Switch to a faster or slower speed."""
         place = min(
             range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(self.speed, 1e9))
         )
@@ -211,13 +220,14 @@ class ReplayFeed(Feed):
 
 
 def epoch(utc: str) -> float:
-    """Return seconds since 1970 of an RFC 3339 time."""
+    """Return an RFC 3339 time as seconds since 1970."""
     return datetime.datetime.fromisoformat(utc).timestamp()
 
 
 def last_time(journal: Path) -> float:
-    """Return the run time of the last event of a journal, ignoring later additions; 0 without
-    events.
+    """Return the time in the run of a journal's last event; 0 without events.
+
+    Later additions such as notes do not count.
     """
     try:
         return next(

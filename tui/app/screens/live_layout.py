@@ -1,4 +1,4 @@
-"""Live: how its panels share the lines of the terminal."""
+"""Layout of Live: how panels share the lines of the terminal."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ HEADS = 2  # lines of the heading of the hosts
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """Lines of each panel; 0: hidden.
+    """Height of each panel in lines; 0 if hidden.
 
-    The hosts have the rest; `folds`: not all of them fit.
+    The hosts get the remaining lines; `folds`: not all hosts fit.
     """
 
     graphs: int = 0
@@ -57,9 +57,10 @@ class Rooms:
 
 
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
-    """Return the lines of a search in `room`: `least`, plus what hosts and `others` leave.
+    """Return the height of a search out of `room` lines.
 
-    Others include graphs, which grow as well.
+    At least `least`, and a share of what hosts and `others` leave; others include graphs, which
+    grow as well.
     """
     spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
@@ -67,7 +68,10 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What shares the lines: the rows of all hosts, those needed when like hosts fold, panels."""
+    """What shares the lines: hosts, graphs, heat map.
+
+    `hosts`: rows for all of them; `least_hosts`: rows if unremarkable ones are folded.
+    """
 
     hosts: int
     least_hosts: int
@@ -76,10 +80,10 @@ class Shown:
 
 
 def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Rooms:
-    """Share `room` lines among graphs, heat map and hosts.
+    """Divide `room` lines among graphs, heat map and hosts.
 
-    On a low terminal (not `roomy`) one line of figures replaces the graphs above the heat map.
-    `low`: the heat map may have its least height.
+    On a low terminal (not `roomy`), one line of figures replaces the graphs above a heat map.
+    `low`: the heat map may have its minimum height.
     """
     graphs, heat = shown.graphs, shown.heat
     pulse = int(graphs and heat and not roomy)
@@ -103,9 +107,9 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
 
 
 def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
-    """Return the rooms with tiles if only graphs and heat map shrink for them, else without.
+    """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
-    `shared`: the rooms without tiles; `smaller`: the rooms in the lines that tiles leave.
+    Otherwise those without tiles (`shared`). `smaller`: heights in the lines that tiles leave.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
@@ -119,13 +123,16 @@ def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
 
 
 def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
-    """Return the rooms in `room` lines, with tiles if any; then the heat map may be low."""
+    """Return the heights in `room` lines, with tiles if `tiles` is true and they fit.
+
+    `shared` returns the heights for a number of lines.
+    """
     rooms = shared(room)
     return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms
 
 
 class PanelRooms:
-    """The lines of each panel, which of them are put away, and the one that has all room."""
+    """The heights of all panels, which are hidden, and which one is maximized."""
 
     def __init__(
         self, screen: WatchingScreen, look: Look, heat: HeatMap, points: PointsPanels
@@ -140,8 +147,9 @@ class PanelRooms:
         self._roomy: bool | None = None
 
     def room_for_operations(self, messages: int) -> int:
-        """Return the lines for a metadata benchmark: all but those of some hosts, servers and
-        messages.
+        """Return the height of a metadata benchmark.
+
+        All lines except those of some hosts, the servers and the messages.
         """
         strips = sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         hosts = (
@@ -163,10 +171,7 @@ class PanelRooms:
         )
 
     def room_for_messages(self, count: int) -> int:
-        """Give the messages a line each, up to an eighth of the screen.
-
-        Return their height.
-        """
+        """Give each message a line, up to an eighth of the screen; return the height."""
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
             log_pane.styles.height = "1fr"
@@ -178,8 +183,9 @@ class PanelRooms:
         return height
 
     def share_room(self, others: int) -> None:
-        """Share the lines among graphs, heat map and hosts; what does not fit is shortened or
-        folded.
+        """Divide the lines among graphs, heat map and hosts.
+
+        Panels that do not fit are shortened, hosts are folded. `others`: lines of all other panels.
         """
         height = self.screen.size.height
         sampled = not self.screen.has_class("-operations")
@@ -243,8 +249,9 @@ class PanelRooms:
             self.screen.table.put_rows()
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
-        """Return the panels that do not fit in the row of graphs: hosts over time, or the
-        bandwidth graph (which the tiles show too).
+        """Return the panels that do not fit in the row of graphs.
+
+        Hosts over time, or the bandwidth, which the tiles show too.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}
@@ -257,13 +264,13 @@ class PanelRooms:
 
     @property
     def compares_hosts(self) -> bool:
-        """Whether there are hosts with figures to compare."""
+        """Whether there are hosts whose figures can be compared."""
         return len(self.screen.feed.state.hosts) >= LEAST_HOSTS and not self.screen.has_class(
             "-operations"
         )
 
     def give(self, name: str, lines: int) -> None:
-        """Set a panel's height; a maximized one takes all lines."""
+        """Set the height of a panel; a maximized panel gets all lines."""
         panel = self.screen.query_one(f"#live-{name}")
         within = "heat" if self.zoomed == "heat" else "graphs"
         if self.zoomed is not None:
@@ -283,9 +290,9 @@ class PanelRooms:
         return name not in self.hidden
 
     def room_for_servers(self) -> int:
-        """Give the servers a line each and a heading, up to a quarter of the screen.
+        """Give the servers a heading and a line each; return the height.
 
-        Return their height.
+        At most a quarter of the screen.
         """
         table = self.screen.query_one("#live-servers", ServerTable)
         height = (
@@ -297,9 +304,9 @@ class PanelRooms:
         return height
 
     def room_for_matrix(self, room: int) -> int:
-        """Give the matrix the lines it needs; graphs and some hosts keep their minimum.
+        """Give the matrix the lines it needs; return the height.
 
-        Return its height.
+        Graphs and some hosts keep their minimum.
         """
         panel = self.points.matrix_panel
         wanted = (
@@ -318,9 +325,9 @@ class PanelRooms:
         return height
 
     def room_for_search(self, room: int) -> int:
-        """Give the search the lines that graphs, heat map and the first hosts leave.
+        """Give the search the lines that other panels leave; return the height.
 
-        Return its height.
+        Graphs, heat map and the first hosts keep theirs.
         """
         panel = self.points.search_panel
         shown = self.points.search.searches and "search" not in self.hidden
@@ -336,9 +343,9 @@ class PanelRooms:
         return height
 
     def fit_graphs(self) -> None:
-        """Show graphs with a search, the heat map with a matrix, if they fit.
+        """Show the graphs with a search, or the heat map with a matrix, only if they fit.
 
-        Until that changes, keys decide.
+        Keys override that until the terminal becomes low or high enough.
         """
         gives_way = (
             "graphs"

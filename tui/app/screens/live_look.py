@@ -1,6 +1,4 @@
-"""Live: what its panels show: which part of the run, whose latencies, which run behind the graphs,
-the points of a search or the cells of a matrix.
-"""
+"""What the panels of Live show: part of the run, latencies, overlay, points or cells."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ NEXT_SIZE = {"some": "most", "most": "none", "none": "some"}
 
 
 class Look:
-    """One host or all, one job or all, now or an earlier second."""
+    """What the user looks at: one host or all, one job or all, now or an earlier second."""
 
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
@@ -44,12 +42,12 @@ class Look:
 
     @property
     def shown_job(self) -> str | None:
-        """The current job; None: all together."""
+        """The job that is shown; None for all jobs together."""
         return self.job if self.job in self.screen.feed.state.current.jobs else None
 
     @property
     def axis(self) -> TimeAxis:
-        """The time axis of all graphs: the elapsed load, rounded up."""
+        """The time axis of all graphs: the elapsed time of the load, rounded up."""
         state = self.screen.feed.state
         start, span = int(state.current.started_t), state.total.span
         planned = (
@@ -67,9 +65,9 @@ class Look:
 
     @property
     def planned_s(self) -> float | None:
-        """The planned duration of the current load.
+        """The planned duration of the current load in seconds; before the first one, of that.
 
-        Before the first load, of that one.
+        None if unknown.
         """
         current = self.screen.feed.state.current
         if self.screen.plan is None or (current.step is not None and current.phase != "measure"):
@@ -90,7 +88,10 @@ class Look:
         )
 
     def move_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by columns of the heat map, from the newest second."""
+        """Move the cursor of all graphs by columns of the heat map.
+
+        At first from the newest second.
+        """
         state = self.screen.feed.state
         span, axis = state.total.span, self.axis
         if span is None or live_text.is_between(state):
@@ -102,7 +103,10 @@ class Look:
         self.screen.paint()
 
     def keep_cursor(self) -> None:
-        """Drop a cursor outside the load that is shown: a step began, or a replay went back."""
+        """Remove the cursor if it is outside the load that is shown.
+
+        A step may have begun, or a replay gone back.
+        """
         if self.cursor_s is None:
             return
         state = self.screen.feed.state
@@ -111,7 +115,7 @@ class Look:
             self.cursor_s = None
 
     def next_job(self) -> None:
-        """Show the next job or role; after the last one, all together."""
+        """Show the next job or role; after the last one, all jobs together."""
         state = self.screen.feed.state
         choices = live_text.job_choices(state)
         if len(choices) < 2:
@@ -126,7 +130,7 @@ class Look:
 
 
 class HeatMap:
-    """The heat map of latencies over time: of all hosts, or of one."""
+    """The heat map of latencies over time, of all hosts or of one."""
 
     def __init__(self, screen: WatchingScreen, look: Look) -> None:
         self.screen = screen
@@ -138,7 +142,10 @@ class HeatMap:
 
     @property
     def host(self) -> str | None:
-        """The host of the map: the one in all panels, or under the cursor; None: all."""
+        """The host in the map: the one in all panels, or the one under the cursor.
+
+        None for all hosts.
+        """
         hosts = self.screen.feed.state.hosts
         name = (
             self.look.host
@@ -148,35 +155,35 @@ class HeatMap:
         return name if name in hosts else None
 
     def shown(self) -> dict[str, HeatBins]:
-        """Return the latencies over time for the map: all hosts, one job, or one host."""
+        """Return the latencies over time that the map shows, by direction."""
         if live_text.is_between(self.screen.feed.state):
             return {}
         return self.host_heat(host).heat if (host := self.host) is not None else self.of_all()
 
     def of_all(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of all hosts together, for the current job."""
+        """Return the latencies over time of all hosts, of the job that is shown, by direction."""
         current, job = self.screen.feed.state.current, self.look.shown_job
         return (current.jobs[job] if job is not None else current).heat
 
     @property
     def means_alone(self) -> bool:
-        """Whether the load generator prints only mean latencies: a graph, but no map."""
+        """Whether the load generator prints mean latencies only, so that there is no map."""
         state = self.screen.feed.state
         return (
             state.phase != "layout" and state.total.so_far_mean_ns is not None and not self.of_all()
         )
 
     def beside(self) -> dict[str, HeatBins]:
-        """Return the latencies over time for the other panels.
+        """Return the latencies over time for other panels, by direction.
 
-        For a host, what the map has read.
+        For a single host, those that the map has read so far.
         """
         if self.look.host not in self.screen.feed.state.hosts:
             return self.of_all()
         return self._host_heat.heat if self._host_heat is not None else {}
 
     def host_heat(self, host: str) -> HostHeat:
-        """Return the latencies of one host, read from the journal in a thread."""
+        """Return the latencies of one host, which a thread reads from the journal."""
         state = self.screen.feed.state
         if self._host_heat is None or not self._host_heat.is_of(host, state, self.look.shown_job):
             self._host_heat = HostHeat(self.screen.feed.path, host, state, self.look.shown_job)
@@ -187,7 +194,7 @@ class HeatMap:
         return self._host_heat
 
     def _read(self, heat: HostHeat, until_t: float) -> bool:
-        """Continue reading the journal; return whether there is a map now that was not before."""
+        """Read more of the journal; return whether this is the first map of the host."""
         if not heat.lock.acquire(blocking=False):
             return False
         try:
@@ -198,13 +205,14 @@ class HeatMap:
         return new and bool(heat.heat)
 
     def _show_new(self, new: bool) -> None:
-        """Show the map of another host without delay; more of one waits for the next paint."""
+        """Paint at once if the map is of another host; otherwise the next paint shows it."""
         if new:
             self.screen.paint()
 
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
-        """Return the directions to choose from: each alone, the headline's first, then all I/O
-        together.
+        """Return the directions to choose from.
+
+        Each direction alone, the headline's first, then all together.
         """
         names = [name for name in in_order(heat) if heat[name].columns]
         names.sort(key=lambda name: name != subject.about)
@@ -212,7 +220,7 @@ class HeatMap:
         return [*((name,) for name in names), *([counted] if len(counted) > 1 else [])]
 
     def paint(self, subject: Subject, axis: TimeAxis) -> None:
-        """Show the heat map of the chosen direction."""
+        """Show the heat map of the selected direction."""
         heat = self.shown()
         choices = self.choices(heat, subject)
         shown = next(
@@ -237,8 +245,9 @@ class HeatMap:
         )
 
     def told_of(self, shown: Together, subject: Subject) -> Told:
-        """Return the percentiles above the map, as in the table: of the last interval, or of the
-        whole load.
+        """Return the percentiles in the title of the map.
+
+        Of the last interval or, after the load, of all I/Os, as in the table.
         """
         if (host := self.host) != self.look.host:
             view = self.screen.feed.state.hosts[host] if host is not None else None
@@ -252,7 +261,7 @@ class HeatMap:
         return {each: known.get(f"{each:g}") for each in LINES}
 
     def follow_host(self) -> None:
-        """Make the map follow the host under the cursor, or show all hosts again."""
+        """Show the host under the cursor in the map, or all hosts again."""
         if not self.screen.query_one("#live-heat").display:
             self.screen.notify("the heat map is not shown")
             return
@@ -266,7 +275,7 @@ class HeatMap:
         self.screen.paint()
 
     def next_direction(self) -> None:
-        """Show the next direction; after the last one, all I/O together."""
+        """Show the next direction; after the last one, all directions together."""
         state = self.screen.feed.state
         subject = live_text.subject_of(
             state, None, self.look.shown_job, live_text.about(state, self.screen.plan)
@@ -281,7 +290,7 @@ class HeatMap:
 
 
 class BehindGraphs:
-    """The overlay behind the graphs, and the overlays to choose from."""
+    """The overlay behind the graphs, and the overlays available."""
 
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
@@ -298,7 +307,10 @@ class BehindGraphs:
             self._put_next(self.choices)
 
     def _find(self) -> tuple[list[Behind], str]:
-        """Return the overlays, or why there are none. Run lists and records may be long."""
+        """Return the available overlays, or why there are none.
+
+        May take long: reads the list of runs and records.
+        """
         from tui.analysis.previous_run import published, run_before
 
         plan = self.screen.plan
@@ -313,7 +325,10 @@ class BehindGraphs:
         return [each for each in found if each is not None], ""
 
     def _take(self, looked: tuple[list[Behind], str]) -> None:
-        """Show the first one, or say that there is none; the next key looks again."""
+        """Show the first overlay found, or say that there is none.
+
+        If there is none, the next key looks again.
+        """
         found, problem = looked
         if found:
             self.choices = found
@@ -329,7 +344,7 @@ class BehindGraphs:
             self.screen.notify(said, markup=False)
 
     def _put_next(self, found: list[Behind]) -> None:
-        """Show the next overlay, and name it."""
+        """Show the next of the overlays, and its name."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
         said = self.shown.said if self.shown is not None else "nothing"
@@ -337,12 +352,15 @@ class BehindGraphs:
         self.screen.paint()
 
     def rates_before(self, step: int) -> tuple[str, Mapping[str, float]]:
-        """Return the overlaid operation rates of a step, and their label."""
+        """Return the label and the operation rates of the overlay for a step."""
         return ("", {}) if self.shown is None else (self.shown.word, self.shown.rates.get(step, {}))
 
 
 class PointsPanels:
-    """The panels of a run with several points. Any other run shows neither."""
+    """The panels for runs with several points: search and matrix.
+
+    Other runs show neither.
+    """
 
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
@@ -354,16 +372,16 @@ class PointsPanels:
 
     @property
     def matrix_panel(self) -> MatrixPanel:
-        """The matrix, of runs that have one."""
+        """The panel of the matrix."""
         return self.screen.query_one("#live-matrix", MatrixPanel)
 
     @property
     def search_panel(self) -> SearchPanel:
-        """The panel."""
+        """The panel of the search."""
         return self.screen.query_one("#live-search", SearchPanel)
 
     def show_search(self) -> None:
-        """Show the search; evaluate new points in a thread."""
+        """Show the search; new points are evaluated in a thread."""
         search, state = self.search, self.screen.feed.state
         if not search.searches or search.plan is None:
             return
@@ -381,7 +399,7 @@ class PointsPanels:
             self.matrix_panel.show(self.matrix.cells(state), self.matrix.progress(state))
 
     def next_size(self) -> None:
-        """Give the matrix the lines of the hosts, then none, then its share again."""
+        """Give the matrix the lines of the hosts, then none, then both their share again."""
         if self.matrix.plan is None:
             self.screen.notify("this run has one measurement: there is no matrix")
             return

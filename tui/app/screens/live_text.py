@@ -1,4 +1,4 @@
-"""The content of Live's header, banner, percentiles and messages, from the state of a run."""
+"""Texts of Live: header, banner, percentiles and messages, from the state of a run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TITLES = {
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None if unreadable: the journal alone is enough to watch."""
+    """Return the plan of a run; None if it cannot be read, for the journal is enough to watch."""
     from tui.journal.rundir import load_plan
 
     try:
@@ -65,7 +65,7 @@ def plan_of(run_dir: Path) -> Plan | None:
 
 
 def is_gone(feed: Feed) -> bool:
-    """Return whether the engine died without closing its journal."""
+    """Return whether the engine died without ending the journal."""
     return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
 
 
@@ -75,7 +75,10 @@ def is_over(feed: Feed) -> bool:
 
 
 def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
-    """Return the display mode if unusual: replay, paused display, another refresh rate."""
+    """Return the unusual modes of the display: replay, paused, another refresh rate.
+
+    Empty if there is none.
+    """
     if isinstance(feed, ReplayFeed):
         speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
         return f"REPLAY {speed if feed.playing else 'paused'}"
@@ -85,9 +88,9 @@ def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
 
 
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
-    """Return each role of parallel steps, and each job of a step, as step and job.
+    """Return the jobs that Live can show alone, as (step, job).
 
-    Live can show each of them alone.
+    Each role of parallel steps, and each job of a step.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}
@@ -98,9 +101,10 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 
 
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
-    """Return the header: for several steps their total progress, for a search its time left.
+    """Return the content of the header.
 
-    A replay shows its position instead of an estimate.
+    With several steps their total progress, with a search its time left; a replay has its position
+    in place of an estimate.
     """
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
@@ -164,8 +168,9 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 
 
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
-    """Return the run time where the header's clock starts: the run's start, or that of its only
-    load.
+    """Return the time in the run at which the header's clock starts.
+
+    The start of the run, or of its only load.
     """
     several = plan is not None and len(plan.steps) > 1
     return (
@@ -176,9 +181,9 @@ def clock_zero_t(state: RunState, plan: Plan | None) -> float:
 
 
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
-    """Return progress and seconds left of a metadata benchmark, from its iterations so far.
+    """Return the progress and the seconds left of a metadata benchmark.
 
-    None if not recognized.
+    Estimated from its iterations so far; None if not recognized.
     """
     step = metadata_step(state, plan)
     view = state.at_step(step.index).metadata if step is not None else None
@@ -186,19 +191,25 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 
 
 def is_between(state: RunState) -> bool:
-    """Return whether the figures are from an ended step, while another one is prepared."""
+    """Return whether a step has ended and the next one is being prepared.
+
+    The figures are then those of the step that ended.
+    """
     current = state.current
     return not state.ended and current.step is not None and state.step != current.step
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step, or the first one before any, if it is a metadata benchmark."""
+    """Return the current step if it is a metadata benchmark; before any step, the first one.
+
+    None for other loads.
+    """
     step = step_of(state, plan)
     return step if step is not None and workloads.reports_operations(step.tool) else None
 
 
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
-    """Return hosts, step and target, most important first."""
+    """Return number of hosts, current step and target, for the header."""
     count = len(state.hosts) or (len(plan.hosts) if plan else 0)
     found = [f"{count} host{'s' if count != 1 else ''}"] if count else []
     if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
@@ -211,7 +222,7 @@ def facts_of(state: RunState, plan: Plan | None) -> list[str]:
 
 
 def trail_of(feed: Feed) -> list[tuple[str, str]]:
-    """Return each phase with its mark; a layout that was not needed is omitted."""
+    """Return each phase with its mark; a layout that was not needed is left out."""
     trail, state = feed.trail, feed.state
     over = state.ended or is_gone(feed)
     marks: list[tuple[str, str]] = []
@@ -226,7 +237,7 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the current step, or the first one before any has started; None without a plan."""
+    """Return the current step; before any has started, the first one. None without a plan."""
     return (
         plan.steps[min(state.step or 0, len(plan.steps) - 1)]
         if plan is not None and plan.steps
@@ -235,16 +246,13 @@ def step_of(state: RunState, plan: Plan | None) -> Step | None:
 
 
 def latency_kind_of(state: RunState, plan: Plan | None) -> str:
-    """Return which latencies the current step shows."""
+    """Return the latency kind that the current step shows, such as clat."""
     step = step_of(state, plan)
     return plan.latency_kind_of(step) if plan is not None and step is not None else "clat"
 
 
 def operation_of(state: RunState, plan: Plan | None) -> str:
-    """Return the operations that the current step counts instead of I/Os: ``stats``.
-
-    Otherwise empty.
-    """
+    """Return what the current step counts in place of I/Os: ``stats``; empty if I/Os."""
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
     return (
@@ -255,9 +263,9 @@ def operation_of(state: RunState, plan: Plan | None) -> str:
 
 
 def counted_of(state: RunState, plan: Plan | None) -> str:
-    """Return the unit in which hosts are compared: IOPS, ``stats/s``.
+    """Return the unit of the rate that hosts are compared by: IOPS, ``stats/s``.
 
-    Empty without per-host figures.
+    Empty without figures per host.
     """
     if metadata_step(state, plan) is not None or says_all(state):
         return ""
@@ -265,7 +273,10 @@ def counted_of(state: RunState, plan: Plan | None) -> str:
 
 
 def about(state: RunState, plan: Plan | None) -> str:
-    """Return the headline direction of the current step; empty: unknown, or all I/O."""
+    """Return the direction of the headline of the current step.
+
+    Empty if it is unknown, or all directions together.
+    """
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
     return headline.direction if headline is not None and headline.metric != "ops" else ""
@@ -276,7 +287,7 @@ def subject_of(
 ) -> Subject:
     """Return the figures to show: of one host or all hosts, of one job or all jobs.
 
-    With results once all hosts have reported.
+    Includes the final results once all hosts have reported.
     """
     if is_between(state):
         return Subject({}, Group(state.clock), about=about)
@@ -295,7 +306,10 @@ def subject_of(
 
 
 def latencies_of(state: RunState, subject: Subject) -> Subject:
-    """Return the latencies to show; none during layout, whose writes are not the load."""
+    """Return the latencies to show.
+
+    None during layout, whose writes are not the load.
+    """
     return (
         replace(subject, dirs={}, total=Group(state.clock), tails=None)
         if state.phase == "layout"
@@ -304,7 +318,7 @@ def latencies_of(state: RunState, subject: Subject) -> Subject:
 
 
 def measured_text(state: RunState, plan: Plan | None) -> str:
-    """Return how long a run measured; for several steps, how many ended early."""
+    """Return how long a run measured; with several steps, how many ended early."""
     seconds: dict[int, float] = {}
     for index, step in state.steps.items():
         spans = [
@@ -319,7 +333,7 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
 
 
 def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
-    """Return the banner: preconditioning, end of the run, or empty."""
+    """Return the banner: preconditioning, or how the run ended; empty if there is neither."""
     state = feed.state
     if not is_gone(feed) and (said := conditioning_text(plan, state)):
         return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
@@ -353,14 +367,14 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
 
 
 def says_all(state: RunState) -> bool:
-    """Return whether a run ended before any measurement: only its problems are shown, in full."""
+    """Return whether a run ended before any measurement, so that only problems are shown."""
     return state.ended and bool(state.problems) and not state.cluster
 
 
 def problem_lines(state: RunState, room: int, width: int) -> list[str]:
-    """Return the problems of a run, fatal ones first, with a count of those that do not fit.
+    """Return the problems of a run, fatal ones first, and the number of those that do not fit.
 
-    Hosts with the same problem share a line; if nothing was measured, lines are wrapped.
+    Hosts with the same problem share a line. If nothing was measured, lines are wrapped.
     """
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
@@ -387,7 +401,7 @@ def host_facts(
 ) -> tuple[str, list[tuple[str, str]], Run]:
     """Return name, facts and state of the host shown alone; an empty name for all hosts.
 
-    `second`: of the run; None: now.
+    `second`: second of the run; None for now.
     """
     if view is None:
         return "", [], ("", LABEL)
@@ -403,8 +417,9 @@ def host_facts(
 
 
 def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield a host's telemetry, now or at a given second of the run: CPU, busiest core, load, NIC,
-    disk, groups.
+    """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, groups.
+
+    `second`: second of the run; None for now.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
@@ -427,9 +442,9 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
 def telemetry_of(
     state: RunState, second: int | None
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
-    """Return the current step's telemetry of the clients by name, and of the servers in name order.
+    """Return the telemetry of clients by name, and of servers in name order.
 
-    `second`: of the run; None: latest.
+    Of the current step, at `second` of the run; None for the latest.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}
@@ -449,10 +464,10 @@ def percentiles(
     *,
     counted: bool = False,
 ) -> tuple[str, list[PercentileRow]]:
-    """Return the heading and two rows per direction: last interval, measurement so far.
+    """Return the heading, and two rows per direction: last interval, measurement so far.
 
-    With a cursor on the axis, its second (from `heat`) replaces the last interval. `counted`: these
-    are operations on files. With several directions, each row has the name of its direction.
+    If the axis has a cursor, the second under it (from `heat`) replaces the last interval.
+    `counted`: operations on files are counted. With several directions, rows have their names.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
@@ -490,7 +505,7 @@ def percentiles(
 def row_at(
     said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis
 ) -> PercentileRow:
-    """Return the row of the second under the cursor; in a long load, of its heat map column."""
+    """Return the row for the second under the cursor; in a long load, for its heat map column."""
     second = axis.cursor_s or 0
     counts = heat.between(second, second + 1) if heat is not None else ()
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
@@ -502,22 +517,22 @@ def row_at(
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
-    """Return the histogram of the measurement so far."""
+    """Return the histogram of the measurement so far, as (bucket, count)."""
     return counted(view.so_far_buckets)
 
 
 def interval_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
-    """Return the histogram of the last interval."""
+    """Return the histogram of the last interval, as (bucket, count)."""
     return counted(view.interval_buckets)
 
 
 def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
-    """Return the counts by bucket."""
+    """Return buckets as pairs of (bucket, count)."""
     return tuple(zip(buckets.idx, buckets.n, strict=True))
 
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
-    """Return the messages of all hosts, or of the one shown."""
+    """Return the messages of all hosts, or of the single host shown."""
     # shown above, in full
     told = {problem.message for problem in state.problems} if says_all(state) else set()
     return [
@@ -528,9 +543,9 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
 
 
 def deliver(run_dir: Path, request: dict[str, str]) -> str:
-    """Send a request to the engine; a note to an ended run goes to its record.
+    """Send a request to the engine; after the run, add a note to the record.
 
-    Returns the error, empty if none.
+    Returns the error, empty if there is none.
     """
     from tui.engine.control import NotRunning
     from tui.engine.control import request as send

@@ -1,4 +1,4 @@
-"""Live: follow the journal of a run or replay it, control the run, run its checks between keys."""
+"""The base of Live: follow or replay a run, control it, run its checks between keys."""
 
 from __future__ import annotations
 
@@ -57,10 +57,9 @@ FRAME_S = 0.02  # Textual paints at most 60 times a second
 
 
 class WatchingScreen(FilteredScreen):
-    """A screen that follows or replays one run.
+    """Follows or replays one run.
 
-    `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives
-    (default: the app does).
+    `now` returns the time in seconds since 1970; `alive` returns whether a run's engine is alive.
     """
 
     def __init__(
@@ -99,28 +98,28 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def run_at_hand(self) -> Path:
-        """The current run."""
+        """Directory of the run."""
         return self.run_dir
 
     @property
     def table(self) -> HostTable:
-        """The hosts."""
+        """The table of hosts."""
         return self.query_one("#live-hosts", HostTable)
 
     @property
     def found(self) -> LiveFindings | None:
-        """The findings of the current state; None before the first check."""
+        """The findings for the current state; None before the first check."""
         return self.judging.found(self.feed.state)
 
     def on_mount(self) -> None:
-        """Read the journal so far, then follow it by timer."""
+        """Read the journal so far, then follow it with a timer."""
         self.table.focus()
         self.rate_hz = self.shell.options.settings.refresh
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
 
     def painting(self) -> Iterator[None]:
-        """Paint the panels one by one."""
+        """Paint the panels, yielding after each so that keys can be handled."""
         raise NotImplementedError
 
     def paint(self) -> None:
@@ -131,9 +130,9 @@ class WatchingScreen(FilteredScreen):
 
     @work(exclusive=True, group="catch-up")
     async def catch_up(self, *, anew: bool = True) -> None:
-        """Read a long journal in pieces, so that keys work meanwhile.
+        """Read and show new events, a long journal in pieces, so that keys work meanwhile.
 
-        `anew`: what was shown is outdated, so hosts are sorted again.
+        `anew`: the screen is outdated, so hosts are sorted again.
         """
         await self.read_in_pieces(painted=0.0 if anew else time.monotonic() + 1 / self.rate_hz)
         if not self.is_followed:
@@ -158,7 +157,10 @@ class WatchingScreen(FilteredScreen):
             self.switch_when_over()
 
     async def read_in_pieces(self, painted: float) -> None:
-        """Read the journal to its end; paint occasionally, last at `painted` (time.monotonic)."""
+        """Read the journal to its end, painting now and then.
+
+        `painted`: time of the last paint, by time.monotonic.
+        """
         gave_way, pause_s = 0.0, CATCH_UP_PAINT_S
         while self.is_followed and self.feed.advance():
             # checks run at any replay speed
@@ -177,10 +179,9 @@ class WatchingScreen(FilteredScreen):
                 gave_way = time.monotonic()
 
     def tick(self) -> None:
-        """Take and show new events, unless that is still busy with many hosts, a seek or a slow
-        terminal.
+        """Read and show new events, unless the previous call is still busy.
 
-        Do nothing while the display is paused, so that all figures are of one time.
+        Does nothing while the display is paused, so that all figures are of one time.
         """
         if self.paused:
             return
@@ -191,14 +192,13 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def is_followed(self) -> bool:
-        """Whether the journal is followed: not while the display is paused, nor after leaving the
-        screen.
-        """
+        """Whether new events are shown: not while paused, nor after leaving the screen."""
         return self.display and not self.paused
 
     def switch_when_over(self) -> None:
-        """Switch to the result of a run that completed while watched, unless the user pressed a
-        key.
+        """Show the result of a run that completed while watched.
+
+        Not if the user has pressed a key.
         """
         state = self.feed.state
         if self.feed.replay or not state.ended or self.began_over is not False:
@@ -218,16 +218,16 @@ class WatchingScreen(FilteredScreen):
 
     @property
     def back(self) -> str:
-        """The screen that Escape leads to: for a replay, the list of runs."""
+        """Name of the screen that Escape leads to; for a replay the list of runs."""
         return "runs" if self.feed.replay else super().back
 
     def on_key(self, _: events.Key) -> None:
-        """Note that the user is active."""
+        """Remember that the user is active."""
         self.touched = self.touched or self.ended_at is not None
 
     @on(events.Resize)
     def share_anew(self) -> None:
-        """Share the new size among the panels, even while the display is paused."""
+        """Divide the new size among the panels, even while the display is paused."""
         if self.feed.events:
             self.call_after_refresh(self.paint)
 
@@ -239,7 +239,10 @@ class WatchingScreen(FilteredScreen):
 
     @on(events.Unmount)
     def end_rest(self) -> None:
-        """Have Python look for garbage in everything again: what was read of many hosts is some."""
+        """Include the data of a run with many hosts in garbage collections again.
+
+        The screen has ended, and with it the need for that data.
+        """
         if self._rests is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
             gc.unfreeze()
             # by the app: a timer of this screen would be one of the things that keep it
@@ -247,7 +250,7 @@ class WatchingScreen(FilteredScreen):
 
     @on(events.ScreenResume)
     def go_on(self) -> None:
-        """Catch up; a paused display only adapts its size."""
+        """Show what happened meanwhile; a paused display only adapts to the size."""
         if self._timer is not None:
             self._timer.resume()
             self.share_anew() if self.paused else self.catch_up()
@@ -280,7 +283,7 @@ class WatchingScreen(FilteredScreen):
     # -- actions: the replay
 
     def action_play(self) -> None:
-        """Play or pause."""
+        """Play or pause the replay."""
         if isinstance(self.feed, ReplayFeed):
             self.feed.toggle()
             self.catch_up()
@@ -292,11 +295,11 @@ class WatchingScreen(FilteredScreen):
         self.control.end(what, self.table.cursor_key)
 
     def action_remedy(self) -> None:
-        """Apply the remedy for a refused or failed run; ask first."""
+        """Ask, then apply the remedy for a refused or failed run."""
         self.control.mend(self.plan)
 
     def action_note(self) -> None:
-        """Ask for a note."""
+        """Ask for a note on the run."""
         self.control.note()
 
     def action_findings(self) -> None:
@@ -316,17 +319,17 @@ class WatchingScreen(FilteredScreen):
 
 
 class HostPace:
-    """How often hosts are compared and painted: with many hosts, less than once per second."""
+    """How often hosts are compared and painted: less than once per second if there are many."""
 
     def __init__(self) -> None:
         self._last_s = float("-inf")  # of time.monotonic()
 
     def skip(self) -> None:
-        """Paint hosts at the next refresh."""
+        """Make hosts due at once."""
         self._last_s = float("-inf")
 
     def is_due(self, hosts: int) -> bool:
-        """Return whether this many hosts are due."""
+        """Return whether it is time to paint this many hosts again."""
         now_s = time.monotonic()
         if now_s - self._last_s < hosts / HOSTS_A_SECOND - EARLY_S:
             return False
@@ -335,7 +338,7 @@ class HostPace:
 
 
 def leave_to_rest(hosts: int) -> None:
-    """Exclude what was read for many hosts from garbage collection, and collect rarely.
+    """Exclude the data of many hosts from garbage collection, and collect rarely.
 
     A pass over 1000 hosts takes 100 ms, during which no key is handled.
     """
@@ -347,7 +350,7 @@ def leave_to_rest(hosts: int) -> None:
 
 
 def look_again() -> None:
-    """Free what an ended screen had read, where another screen left it to rest before it ended."""
+    """Free the data of screens that have ended, even if excluded from garbage collection."""
     if gc.get_freeze_count():
         gc.unfreeze()
         gc.collect()
@@ -355,7 +358,7 @@ def look_again() -> None:
 
 
 class RunControl:
-    """Asks for confirmation on a screen, and sends requests to the run's engine."""
+    """Asks for confirmation, and sends requests to the engine of a run."""
 
     def __init__(self, screen: StepScreen, run_dir: Path, feed: LiveFeed | ReplayFeed) -> None:
         self.screen = screen
@@ -363,7 +366,7 @@ class RunControl:
         self.feed = feed
 
     def end(self, what: Ending, host: str | None) -> None:
-        """Ask, then stop the run and keep its results, abort it, or stop one host's load."""
+        """Ask, then stop the run and keep its results, abort it, or stop the load of one host."""
         if not self._can_end():
             return
         if what == "host":
@@ -388,7 +391,7 @@ class RunControl:
         self._ask(f"Stop the load of {view.name} only?", body, request)
 
     def note(self) -> None:
-        """Ask for a note, and save it."""
+        """Ask for a note and save it."""
 
         def written(text: str | None) -> None:
             if text:
@@ -397,14 +400,14 @@ class RunControl:
         self.screen.app.push_screen(NoteDialog(self.run_dir.name), written)
 
     def mend(self, plan: Plan | None) -> None:
-        """Apply the remedy for a refused or failed run; ask first."""
+        """Ask, then apply the remedy for a refused or failed run."""
         if self.feed.replay:
             self.screen.notify("this is a replay: no remedy needed")
         else:
             remedies.mend(self.screen, remedies.of_state(self.feed.state), self.run_dir, plan)
 
     def _can_end(self) -> bool:
-        """Return whether there is something to stop; say why if not."""
+        """Return whether there is something to stop; show why if not."""
         over = live_text.is_over(self.feed)
         if self.feed.replay or over:
             self.screen.notify(
@@ -441,7 +444,7 @@ LOOK_AT_ENGINE_S = 2.0
 class EngineWatch:
     """Checks every 2 s whether the engine of the run is alive.
 
-    `held`: whether the display is paused; `paint`: shows that the engine is gone.
+    `held` returns whether the display is paused; `paint` shows that the engine is gone.
     """
 
     def __init__(
@@ -456,7 +459,7 @@ class EngineWatch:
         self._looked_at = 0.0
 
     def look(self) -> None:
-        """Check off the event loop, if due."""
+        """Check in a thread whether the engine is alive, if it is time to."""
         feed = self.feed
         if feed.state.ended or feed.gone or feed.wall() - self._looked_at < LOOK_AT_ENGINE_S:
             return
@@ -464,7 +467,7 @@ class EngineWatch:
         self.screen.in_thread(self.lives, self._answered, "engine")
 
     def _answered(self, lives: bool) -> None:
-        """Mark it as gone, unless the journal has its end."""
+        """Mark the engine as gone, unless the journal has ended or another engine took over."""
         if lives or self.held():
             return  # checked again later
         known = len(self.feed.state.resumed)
@@ -476,9 +479,7 @@ class EngineWatch:
 
 
 async def let_keys_pass(shell: AppShell) -> None:
-    """Let a waiting key be handled first: reading, checking and painting are long turns of the
-    loop.
-    """
+    """Let waiting keys be handled before a long task continues."""
     await asyncio.sleep(GIVE_WAY_S)
     most = time.monotonic() + LONGEST_KEY_S
     waited = False
@@ -490,7 +491,7 @@ async def let_keys_pass(shell: AppShell) -> None:
 
 
 async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:
-    """Run a long task part by part while it `goes_on`; keys go first."""
+    """Run a long task part by part while `goes_on` returns true; keys are handled first."""
     gave_way = time.monotonic()
     for _ in parts:
         if time.monotonic() - gave_way >= LOOK_SLICE_S:
@@ -501,7 +502,7 @@ async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[]
 
 
 class Judging:
-    """The findings of one run; for a new state (a replay went back) they start over."""
+    """The findings of one run; they start over if the state does, as after seeking back."""
 
     def __init__(self, run_dir: Path, plan: Plan | None) -> None:
         self.run_dir = run_dir
@@ -510,19 +511,16 @@ class Judging:
         self._of: RunState | None = None
 
     def found(self, state: RunState) -> LiveFindings | None:
-        """Return the findings of this state of the run; None before the first check."""
+        """Return the findings for this state of the run; None before the first check."""
         return self._findings if self._of is state else None
 
     async def load(self, state: RunState) -> None:
-        """Load the checks off the event loop, once there is something to check."""
+        """Import the checks in a thread, once there is something to check."""
         if self.plan is not None and can_be_judged(state, state.clock.now):
             await asyncio.to_thread(importlib.import_module, "tui.judge.live")
 
     async def look(self, state: RunState, shell: AppShell) -> None:
-        """Run the checks that are due.
-
-        Checks of a step end with it.
-        """
+        """Run the checks that are due."""
         if (
             self.plan is not None
             and self._of is not state

@@ -1,4 +1,4 @@
-"""The base of Review and Job: a form, its plan below the preflight, the key that starts it."""
+"""The base of Review and Job: a form, its plan with the preflight, the key that starts it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EARLY = "plan just changed: press Enter again"
 
 
 class Preflight:
-    """The answers of the hosts to one plan; another plan discards them."""
+    """The answers of the hosts to one plan. They are discarded when the plan changes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -59,11 +59,11 @@ class Preflight:
         self.asked_at = 0.0
 
     def take(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
-        """Keep the answers to a plan."""
+        """Keep the hosts' answers to a plan."""
         self.plan, self.answers, self.asked_at = plan, answers, self.clock()
 
     def hold_for(self, plan: Plan | None) -> None:
-        """Forget the answers unless they are about this plan."""
+        """Discard the answers unless they are about this plan."""
         if plan != self.plan:
             self.plan, self.answers = None, ()
 
@@ -77,7 +77,7 @@ AGES_S = 5.0  # rounding of displayed ages
 
 
 def age_text(age_s: float) -> str:
-    """Return the age of a preflight."""
+    """Return the age of a preflight as text."""
     steps = int(age_s // AGES_S)
     return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
 
@@ -85,7 +85,7 @@ def age_text(age_s: float) -> str:
 def ahead_lines(
     answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
 ) -> list[Line]:
-    """Return the answers and their age, refusals first.
+    """Return the hosts' answers and their age, refusals first.
 
     Hosts with the same answer share a line.
     """
@@ -104,7 +104,7 @@ def ahead_lines(
 
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return which hosts are the same machine, and how checked hosts differ."""
+    """Return which hosts are the same machine, and how the checked hosts differ."""
     found = (*machine_lines(facts), *differing_lines(compare(facts)))
     lines = [
         line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
@@ -113,9 +113,9 @@ def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> lis
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
-    """Return how many hosts are not ready, as shown before "Enter".
+    """Return how many hosts are not ready, for the line that says "Enter".
 
-    Empty if all are, or none was asked.
+    Empty if all are ready, or none was asked.
     """
     bad = [each for each in answers if each.problems]
     held = sum(each.in_use for each in bad)
@@ -131,7 +131,7 @@ def unready(answers: Sequence[HostReadiness]) -> str:
 
 
 def refusal(answers: Sequence[HostReadiness]) -> str:
-    """Return which hosts would refuse the run, empty if none."""
+    """Return which hosts would refuse the run; empty if none would."""
     bad = [each.host for each in answers if each.problems]
     return f"{some(bad)} would refuse this run: see the preflight" if bad else ""
 
@@ -140,7 +140,7 @@ class PlanPane(TextPane):
     """Shows the preflight answers and the plan, or the job file of each step."""
 
     class Answered(Message):
-        """The hosts of the plan have answered."""
+        """Sent when the hosts of the plan have answered."""
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(id="review-plan")
@@ -152,7 +152,7 @@ class PlanPane(TextPane):
         self.border_title = "Run plan"
 
     def on_mount(self) -> None:
-        """Update the age of the preflight regularly."""
+        """Show the age of the preflight regularly."""
         self.set_interval(AGES_S, self.age_answers)
 
     @property
@@ -161,7 +161,10 @@ class PlanPane(TextPane):
         return self.preflight.answers if self.preflight.plan == self.plan else ()
 
     def show_plan(self, plan: Plan, checks: Mapping[str, HostCheck]) -> None:
-        """Show a plan; `checks` are those of the Hosts screen."""
+        """Show a plan.
+
+        `checks`: results from the Hosts screen, by host.
+        """
         self.plan = plan
         self.facts = {
             host.name: checks[host.name].facts for host in plan.hosts if host.name in checks
@@ -171,7 +174,7 @@ class PlanPane(TextPane):
         self.show(partial(self.lines_of, plan))
 
     def show_problem(self, problem: str) -> None:
-        """Say that the plan is out of date; a problem of several lines takes its place."""
+        """Say that the plan is out of date; a problem of several lines replaces the plan."""
         self.plan = None
         self.preflight.hold_for(None)
         entitle(self, subtitle="plan is out of date")
@@ -179,7 +182,7 @@ class PlanPane(TextPane):
             self.show(lambda width: indented([(problem, BAD)], width, 0))
 
     def show_titles(self) -> None:
-        """Say what is shown, and what the key shows instead."""
+        """Show what the pane shows now, and what its key would show."""
         if self.shows_jobs:
             entitle(self, "Job files", "v plan")
         else:
@@ -194,8 +197,9 @@ class PlanPane(TextPane):
             self.scroll_home(animate=False)
 
     def lines_of(self, plan: Plan, width: int) -> list[Line]:
-        """Return the job files, or the plan with its preflight, followed by the job files if they
-        fit.
+        """Return the plan with its preflight, or the job files.
+
+        The job files follow the plan if they fit.
         """
         if self.shows_jobs:
             return review_plan.job_files(plan)
@@ -214,7 +218,7 @@ class PlanPane(TextPane):
 
     @work(group="preflight", exclusive=True)
     async def ask_hosts(self, plan: Plan, paths: Paths, person: Asker) -> None:
-        """Run the preflight on the hosts, and count the answers as they arrive."""
+        """Run the preflight on the hosts, counting answers as they arrive."""
         heard: list[str] = []
 
         def hear(name: str) -> None:
@@ -225,7 +229,7 @@ class PlanPane(TextPane):
         self.take_answers(plan, await ask_ahead(plan, paths, person, hear))
 
     def take_answers(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
-        """Keep the answers, unless the plan changed meanwhile."""
+        """Keep the hosts' answers, unless the plan has changed meanwhile."""
         if plan == self.plan:
             self.preflight.take(plan, answers)
             self.shows_jobs = False
@@ -233,20 +237,20 @@ class PlanPane(TextPane):
             self.post_message(self.Answered())
 
     def age_answers(self) -> None:
-        """Update the age of the answers."""
+        """Show how old the answers are."""
         if self.answers and self.plan is not None:
             self.show(partial(self.lines_of, self.plan))
 
 
 class LaunchLine(Static):
-    """Shows which key starts the plan, once it has been on the screen long enough.
+    """Shows the key that starts the plan, once the plan has been visible long enough.
 
-    A key pressed slightly early starts the plan then; one held down, or meant for the previous
-    screen, does not.
+    A key pressed slightly early starts the plan at that time. A key held down, or pressed for the
+    previous screen, does not.
     """
 
     class Seen(Message):
-        """The plan has been on the screen for long enough.
+        """Sent when the plan has been visible for long enough.
 
         `starts`: a key pressed early starts it now.
         """
@@ -266,50 +270,47 @@ class LaunchLine(Static):
 
     @property
     def waits(self) -> bool:
-        """Whether one key was pressed early, and starts the plan once it has been seen.
+        """Whether a key was pressed early and will start the plan.
 
-        A second one is a held key.
+        A second one means that the key is held down.
         """
         return self.early == 1 and not self.seen
 
     def hold(self) -> None:
-        """Block keys until the new plan has been seen."""
+        """Block the key until the new plan has been visible long enough."""
         self.seen = False
         self.call_after_refresh(self.wait_for_reader)
 
     def wait_for_reader(self) -> None:
-        """Start the waiting time, again after an early key."""
+        """Start the waiting time, from the beginning after an early key."""
         if self._seeing is not None:
             self._seeing.stop()
         self._seeing = self.set_timer(READ_S, self.plan_seen)
 
     def plan_seen(self) -> None:
-        """Allow keys to start the plan."""
+        """Allow the key to start the plan."""
         starts, self.seen = self.waits, True
         self.post_message(self.Seen(starts))
 
     def come_early(self) -> None:
-        """Remember a key pressed too early."""
+        """Remember that the key was pressed too early."""
         self.early += 1
         show_text(self, self.launch_text())
         self.wait_for_reader()
 
     def take_back(self) -> None:
-        """Forget an early key: another one was pressed."""
+        """Forget an early key, because another key was pressed."""
         if self.waits:
             self.early = 0
             show_text(self, self.launch_text())
 
     def show_launch(self, plan_text: str, *, typing: bool, unready: str) -> None:
-        """Show which key starts this plan."""
+        """Show the key that starts this plan."""
         self.plan_text, self.typing, self.unready = plan_text, typing, unready
         show_text(self, self.launch_text())
 
     def launch_text(self) -> Content:
-        """Return which key starts the plan, once keys do.
-
-        A key pressed too early must be pressed again.
-        """
+        """Return the text about the key that starts the plan."""
         if not self.seen:
             return (
                 Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
@@ -328,7 +329,10 @@ class LaunchLine(Static):
 
 
 class PlanScreen(StepScreen):
-    """Derive, fill the form, keep its input, and build the plan from it."""
+    """The base of screens with a form and its plan.
+
+    Derive, fill the form, keep its input, and build the plan from it.
+    """
 
     CSS_PATH = "review.tcss"
     UNCHANGED: ClassVar[str] = ""  # the form's subtitle while nothing is changed
@@ -346,7 +350,7 @@ class PlanScreen(StepScreen):
         self.launch_line: LaunchLine
 
     def compose_body(self) -> Iterable[Widget]:
-        """Form and plan side by side, then warnings and the launch line."""
+        """Yield form and plan side by side, then the warnings and the launch line."""
         symbols = self.shell.symbols
         cut = "~" if symbols.name == "ascii" else "…"
         self.form = Form(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
@@ -360,22 +364,22 @@ class PlanScreen(StepScreen):
     # -- what each screen defines
 
     def check_field(self, name: str, text: str) -> str | None:
-        """Return what is wrong with a field's text."""
+        """Return what is wrong with one field, None if valid."""
         raise NotImplementedError
 
     async def keep_typed(self) -> None:
-        """Keep the form's input."""
+        """Keep the input of the form."""
         raise NotImplementedError
 
     def build_plan(self) -> Plan:
-        """Build the plan from selection and input. Raises BenchtuiError."""
+        """Return the plan for selection and input. Raises BenchtuiError."""
         raise NotImplementedError
 
     # -- from the form to the plan
 
     @on(Form.Edited)
     async def form_edited(self) -> None:
-        """Keep the input and build the plan again."""
+        """Keep the input, and build the plan again."""
         await self.keep_typed()
         self.replan()
 
@@ -417,12 +421,12 @@ class PlanScreen(StepScreen):
 
     @work(group="at-logout", exclusive=True)
     async def look_at_logout(self, plan: Plan) -> None:
-        """Add warnings about a logout, once known."""
+        """Add warnings about the effects of a logout, once they are known."""
         if await self.at_logout.look(plan.hosts, self.shell.paths):
             self.replan()
 
     def show_problem(self, problem: str) -> None:
-        """Show why the plan cannot start."""
+        """Show why the plan cannot be started."""
         self.problem = problem
         self.show_warnings([])
         self.plan_pane.show_problem(problem)
@@ -443,9 +447,9 @@ class PlanScreen(StepScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def show_keys(self) -> None:
-        """Show the keys of the focused field.
+        """Show the keys of the field that has the focus.
 
-        Without a selection, the keys that lead to one.
+        If hosts or profile are missing, the keys that lead to them.
         """
         typing = self.form.has_focus_within
         keys = (
@@ -460,17 +464,17 @@ class PlanScreen(StepScreen):
         self.show_launch()
 
     def action_edit(self) -> None:
-        """Go into the form."""
+        """Move the focus to the form."""
         self.form.focus_first()
         self.show_keys()
 
     @on(Form.Done)
     def leave_form(self) -> None:
-        """Go back to the plan, where Enter starts."""
+        """Move the focus to the plan, where Enter starts it."""
         self.set_focus(self.plan_pane)
 
     def action_back(self) -> None:
-        """Leave the form first."""
+        """Leave the form or, outside of it, the screen."""
         if self.form.has_focus_within:
             self.leave_form()
         else:
@@ -492,7 +496,7 @@ class PlanScreen(StepScreen):
     # -- starting
 
     def show_launch(self) -> None:
-        """Show which key starts the plan; in a field Enter ends typing."""
+        """Show the key that starts the plan; in a field, Enter only ends typing."""
         starts = self.launch_line.seen and self.plan is not None
         self.query_one(KeyBar).leave_out(*(() if starts else (f"{self.SCOPE}.launch",)))
         if self.plan is not None:
@@ -504,7 +508,7 @@ class PlanScreen(StepScreen):
 
     @on(LaunchLine.Seen)
     def plan_seen(self, event: LaunchLine.Seen) -> None:
-        """Show which key starts the plan, and obey a key pressed shortly before."""
+        """Show the key that starts the plan, and start it if the key was pressed early."""
         self.show_launch()
         if (
             event.starts
@@ -515,16 +519,16 @@ class PlanScreen(StepScreen):
             self.action_launch()
 
     def on_key(self, event: events.Key) -> None:
-        """Cancel an early key when another one is pressed."""
+        """Cancel an early key if another key is pressed."""
         if event.key not in STARTS:
             self.launch_line.take_back()
 
     def on_screen_suspend(self) -> None:
-        """Forget early keys."""
+        """Forget an early key."""
         self.launch_line.early = 0
 
     def action_launch(self) -> None:
-        """Start the plan shown, after confirming what it overwrites by typing names."""
+        """Start the plan; first ask to type the names of everything it overwrites."""
         if self.starting:
             return  # already starting
         if not self.launch_line.seen and self.problem is None and self.shell.selection.ready:
@@ -538,8 +542,9 @@ class PlanScreen(StepScreen):
 
     @work(group="launch")
     async def launch(self, plan: Plan) -> None:
-        """Examine the hosts if data could be lost or parts skipped, ask, then start the engine and
-        show the run.
+        """Start the engine on a plan, and show the run.
+
+        First examines the hosts, if data could be lost or steps skipped, and asks.
         """
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None

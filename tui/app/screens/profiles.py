@@ -1,4 +1,4 @@
-"""Step 2: choose what to run."""
+"""Profiles (step 2): choose what to run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HARMLESS = "demo/quick"
 
 
 class ProfilesScreen(FilteredScreen):
-    """Profiles by family on the left, details of the one under the cursor on the right."""
+    """Lists profiles by family, with details of the one under the cursor."""
 
     SCOPE = "profiles"
     CSS_PATH = "profiles.tcss"
@@ -54,7 +54,7 @@ class ProfilesScreen(FilteredScreen):
         self._looking = False
 
     def compose_body(self) -> Iterable[Widget]:
-        """List with its filter, details beside it."""
+        """Yield the list with its filter, and the details beside it."""
         columns = profile_text.columns(lambda: self.shell.selection.profile, self.shell.symbols)
         picklist = PickList(columns, profile_text.key_of, header=False, id="profiles-list")
         picklist.add_class("pane", update=False)
@@ -67,11 +67,11 @@ class ProfilesScreen(FilteredScreen):
 
     @property
     def detail(self) -> TextPane:
-        """The pane on the right."""
+        """The pane with the details."""
         return self.query_one(TextPane)
 
     def on_mount(self) -> None:
-        """Show the list at once; the catalogue is read in a thread."""
+        """Show the list at once; a thread reads the catalogue."""
         self.set_focus(self.picklist)
         self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
         self.set_interval(LOOK_S, self.look_for_changes)
@@ -80,7 +80,10 @@ class ProfilesScreen(FilteredScreen):
 
     @work(thread=True, group="load-profiles", exclusive=True)
     def load_profiles(self, focus: str | None = None, *, begins: bool = False) -> None:
-        """Read all profiles. At first the cursor goes to the chosen or the last used one."""
+        """Read all profiles.
+
+        `begins`: the cursor goes to the selected profile, or to the one used last.
+        """
         entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
         if begins:
             focus = focus or profile_text.newest_key(entries, used) or HARMLESS
@@ -89,14 +92,14 @@ class ProfilesScreen(FilteredScreen):
         self.hand_over(self.take_profiles, entries, used, focus)
 
     def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
-        """Clear a filter that hides the profile just made or edited."""
+        """Clear the filter if it hides a profile just created or edited."""
         if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
             self.clear_filter()
 
     def take_profiles(
         self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None
     ) -> None:
-        """Show the profiles; obey an Enter pressed earlier."""
+        """Show the profiles, and obey an Enter pressed before they were read."""
         self.entries, self.used = list(entries), used
         self.show_rows()
         if focus:
@@ -107,12 +110,12 @@ class ProfilesScreen(FilteredScreen):
             self.action_next()
 
     def arrive(self, at: str) -> None:
-        """Reload the profiles after an edit, and move the cursor to the edited one."""
+        """Reload the profiles after an edit, with the cursor on the edited one."""
         self.sent_to = at
         self.load_profiles(at)
 
     def filter_changed(self) -> None:
-        """Move the cursor to the best match while typing."""
+        """Show the matches and move the cursor to the best one, while typing."""
         super().filter_changed()
         best = (
             profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
@@ -123,7 +126,7 @@ class ProfilesScreen(FilteredScreen):
     # -- showing
 
     def show_rows(self) -> None:
-        """Update rows and count."""
+        """Show the rows and their number."""
         search = self.filter.value
         self.shown = profile_text.found(self.entries, search)
         recent = profile_text.recent_rows(self.entries, self.used) if not search else []
@@ -133,8 +136,9 @@ class ProfilesScreen(FilteredScreen):
         self.show_details()
 
     def show_details(self) -> None:
-        """Show the profile under the cursor, the family of a heading, or what to do without
-        profiles.
+        """Show the profile under the cursor, or on a heading its family.
+
+        Without profiles, what to do.
         """
         entry, key = self.current, self.picklist.cursor_key
         family = (
@@ -163,7 +167,7 @@ class ProfilesScreen(FilteredScreen):
             self.detail.show(lambda _: [Line.of((hint, LABEL))])
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
-        """Return the builder of description or job file."""
+        """Return the builder of the description or the job file of a profile."""
         try:
             loaded = self.shell.catalogue.load_file(entry.path, preset=entry.preset)
             if not self.shows_job:
@@ -174,7 +178,7 @@ class ProfilesScreen(FilteredScreen):
         return lambda _: lines
 
     def description(self, loaded: LoadedProfile, headline: str, width: int) -> list[Line]:
-        """Return what a profile measures, and its job files if they fit."""
+        """Return what a profile measures, with its job files if they fit."""
         plan = None
         with suppress(BenchtuiError):
             plan = sample_plan(loaded, self.shell)
@@ -187,7 +191,7 @@ class ProfilesScreen(FilteredScreen):
 
     @property
     def current(self) -> CatalogueEntry | None:
-        """The profile under the cursor."""
+        """The profile under the cursor; None on a heading."""
         key = self.picklist.cursor_key
         tag = (key or "").removeprefix("@")
         return next(
@@ -202,14 +206,14 @@ class ProfilesScreen(FilteredScreen):
 
     @on(PickList.Clicked)
     def row_clicked(self, event: PickList.Clicked) -> None:
-        """Choose on a double click."""
+        """Select a profile on a double click."""
         if event.twice:
             self.action_next()
 
     # -- actions
 
     def action_next(self) -> None:
-        """Choose and continue."""
+        """Select the profile under the cursor and continue to the next step."""
         entry = self.current
         self._early = not self.entries
         if entry is None:
@@ -232,7 +236,7 @@ class ProfilesScreen(FilteredScreen):
     def action_edit(self) -> None:
         """Edit the user's profile under the cursor.
 
-        A preset is first extended or copied under a new name.
+        A preset must first be extended or copied under a new name.
         """
         entry = self.current
         if entry is None:
@@ -243,7 +247,7 @@ class ProfilesScreen(FilteredScreen):
             self.shell.open("editor", entry.path)
 
     def action_new(self) -> None:
-        """Ask for a name, extend or copy, and edit the new profile."""
+        """Ask for a name and how to create the profile, then edit it."""
         entry = self.current
         if entry is None or entry.error:
             self.notify("choose a profile first", severity="warning")
@@ -252,7 +256,7 @@ class ProfilesScreen(FilteredScreen):
         self.app.push_screen(NewProfile(entry.tag, taken), partial(self.make_new, entry.tag))
 
     def make_new(self, origin: str, answer: tuple[str, str] | None) -> None:
-        """Write the new file and open it."""
+        """Write the new profile and open it in the editor."""
         if answer is None:
             return
         from tui.engine.inputs.profile_files import create, extending
@@ -289,21 +293,24 @@ class ProfilesScreen(FilteredScreen):
     # -- files that are saved outside
 
     def look_for_changes(self) -> None:
-        """Check every second, while this screen is shown, whether the user's files changed."""
+        """Check every second whether the user's files changed, while this screen is shown."""
         if self.is_current and not self._looking:
             self._looking = True
             self.compare_files()
 
     @work(thread=True, group="compare-files")
     def compare_files(self) -> None:
-        """Compare names, sizes and times, in a thread, as a home directory may be slow."""
+        """Compare names, sizes and times of files.
+
+        In a thread, because a home directory may be slow.
+        """
         from tui.engine.inputs.profile_files import stamps
 
         found = stamps(self.shell.paths.profiles)
         self.app.call_from_thread(self.take_stamps, found)
 
     def take_stamps(self, found: Stamps) -> None:
-        """Reload the profiles if something changed."""
+        """Reload the profiles if a file has changed."""
         self._looking = False
         if self._stamps is not None and found != self._stamps:
             entry = self.current

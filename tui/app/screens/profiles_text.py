@@ -1,4 +1,4 @@
-"""Profiles as rows of a list, and the description of one. Pure."""
+"""Texts of Profiles: the rows of the list, and the description of a profile. No I/O."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CACHES = {
 
 
 def family_of(tag: str) -> str:
-    """Return the family of a tag: ``weka`` of ``weka/read-iops``."""
+    """Return the family of a tag: ``weka`` for ``weka/read-iops``."""
     return tag.partition("/")[0]
 
 
@@ -55,13 +55,13 @@ def heading_key(entry: CatalogueEntry) -> str:
 
 
 def name_of(tag: str) -> str:
-    """Return a tag without its family."""
+    """Return a tag without its family: ``read-iops`` for ``weka/read-iops``."""
     return tag.partition("/")[2] or tag
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A profile in the list of recently used ones; it is under its family as well."""
+    """A profile in the group of recently used ones; its family lists it as well."""
 
     entry: CatalogueEntry
 
@@ -72,18 +72,20 @@ def entry_of(row: CatalogueEntry | Recent) -> CatalogueEntry:
 
 
 def key_of(row: CatalogueEntry | Recent) -> str:
-    """Return the row key of a profile: a broken file may claim the tag of a good one."""
+    """Return the row key of a profile.
+
+    The tag is not enough: a broken file may have the tag of a good one.
+    """
     if isinstance(row, Recent):
         return f"@{row.entry.tag}"
     return str(row.path) if row.error else row.tag
 
 
 def score(entry: CatalogueEntry, search: str) -> int:
-    """Return how well a profile matches a search, 0 for not at all: by words in tag or title, or by
-    letters in order.
+    """Return how well a profile matches a search; 0 for no match.
 
-    Best is a word at the beginning of the name, then one in the tag, then one in the title, then
-    letters in the tag.
+    Best is a word at the start of the name, then a word in the tag, then a word in the title, then
+    the letters of the search in the tag, in order.
     """
     return min((_word_score(entry, word) for word in search.lower().split()), default=1)
 
@@ -101,12 +103,15 @@ def _word_score(entry: CatalogueEntry, word: str) -> int:
 
 
 def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
-    """Return the best match of a search, the first of equals."""
+    """Return the best match of a search, the first one if several are equal."""
     return max(entries, key=lambda entry: score(entry, search), default=None)
 
 
 def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
-    """Return the matches of a search; by letters in order only if no word matches."""
+    """Return the matches of a search.
+
+    Matches by single letters count only if no word matches.
+    """
     scores = [score(entry, search) for entry in entries]
     least = 2 if search.strip() and max(scores, default=0) > 1 else 1
     return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
@@ -115,7 +120,10 @@ def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry
 def columns(
     chosen: Callable[[], str | None], symbols: Symbols
 ) -> tuple[Column[CatalogueEntry | Recent], ...]:
-    """Return the columns of the list: chosen or broken, name, kind of I/O, origin."""
+    """Return the columns of the list: mark, name, kind of I/O, origin.
+
+    `chosen` returns the tag of the selected profile.
+    """
 
     def mark(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
@@ -158,10 +166,7 @@ def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[
 
 
 def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
-    """Return the row key of the profile used last.
-
-    None if none of them exists.
-    """
+    """Return the row key of the profile used last that still exists; None without one."""
     return next((key_of(row) for row in _recent(entries, used)), None)
 
 
@@ -171,7 +176,7 @@ def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Rece
 
 
 def rows(entries: Sequence[CatalogueEntry]) -> list[CatalogueEntry | Heading]:
-    """Return the profiles under a heading a family."""
+    """Return the profiles under a heading per family."""
     found: list[CatalogueEntry | Heading] = []
     for family in dict.fromkeys(family_of(entry.tag) for entry in entries):
         members = [entry for entry in entries if family_of(entry.tag) == family]
@@ -200,14 +205,17 @@ def family(members: Sequence[CatalogueEntry], width: int) -> list[Line]:
 
 
 def place_of(problem: Problem) -> str:
-    """Return line and column: ``5:22``."""
+    """Return line and column of a problem: ``5:22``."""
     return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
 def description(
     profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
 ) -> list[Line]:
-    """Return what a profile measures, its cost (`planned`: label and value), and its parameters."""
+    """Return what a profile measures, its cost, and its parameters.
+
+    `planned`: label and value of each fact about the cost.
+    """
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
         lines += indented([(profile.description, TEXT)], width, 0)
@@ -225,7 +233,7 @@ def description(
 
 
 def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of a profile's facts."""
+    """Yield label and value of each fact about a profile."""
     yield "measures", [(headline, TEXT)]
     if profile.source:
         yield "source", [(source_text(profile), TEXT)]
@@ -245,7 +253,7 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
 
 
 def sweep_text(sweep: SweepSpec) -> str:
-    """Return the number of points and the axes: ``23 points over numjobs, bs``."""
+    """Return the number of points and the axes of a sweep: ``23 points over numjobs, bs``."""
     from tui.model.profile_parts import axes, grid_points
 
     count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
@@ -253,14 +261,14 @@ def sweep_text(sweep: SweepSpec) -> str:
 
 
 def source_text(profile: Profile) -> str:
-    """Return document and section."""
+    """Return the source of a profile: document and section."""
     source = profile.source
     parts: Iterable[str | None] = (source.document, source.section, source.date) if source else ()
     return ", ".join(part for part in parts if part)
 
 
 def layout_text(layout: bool | str) -> str:
-    """Return whether test files are laid out first."""
+    """Return whether test files are laid out before the load."""
     if isinstance(layout, str):
         return f"set by parameter {layout.strip('{}')}"
     return "files are laid out before the run" if layout else "none"
@@ -269,7 +277,7 @@ def layout_text(layout: bool | str) -> str:
 def param_lines(profile: Profile, width: int) -> Iterator[Line]:
     """Yield the parameters: name, default and help in columns.
 
-    In a narrow pane, help that does not fit next to its default is below.
+    Help that does not fit beside its default is below it.
     """
     yield heading("parameters")
     defaults = {name: default_text(param) for name, param in profile.params.items()}
@@ -288,7 +296,7 @@ def param_lines(profile: Profile, width: int) -> Iterator[Line]:
 
 
 def default_text(param: Param) -> str:
-    """Return a parameter's default as users write it."""
+    """Return a parameter's default in the notation of profiles."""
     if isinstance(param.default, bool):
         return "yes" if param.default else "no"
     return str(param.default)
@@ -301,7 +309,7 @@ def help_text(param: Param) -> str:
 
 
 def job_lines(profile: Profile, width: int) -> Iterator[Line]:
-    """Yield the jobs with their main options; for a suite, its profiles."""
+    """Yield the jobs of a profile with their main options; for a suite, its profiles."""
     from tui.model.profile import resolve_params
 
     if profile.tool == SUITE:

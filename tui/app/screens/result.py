@@ -1,4 +1,4 @@
-"""Step 5: what a run measured, on one page to scroll through."""
+"""Result (step 5): what a run measured, on one page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NEED_A_RECORD = frozenset(action.id for action in run_actions.RESULT) - {"result
 
 
 class ResultPage(Lines):
-    """The page, as tall as its lines; its container scrolls."""
+    """The page, as tall as its lines; its container scrolls it."""
 
     DEFAULT_CSS = "ResultPage { height: auto; padding: 0 1; }"
 
@@ -68,15 +68,15 @@ class ResultPage(Lines):
         self.call_after_refresh(self.update_lines)
 
     def show_text(self, text: str, role: str) -> None:
-        """Show a text instead of a page."""
+        """Show a text in place of a page."""
         self.page, self.text = None, (text, role)
         self.refresh(layout=True)
         self.call_after_refresh(self.update_lines)
 
     def lines_for(self, width: int) -> list[Line]:
-        """Return the lines at a width.
+        """Return the lines for a width.
 
-        Cached by page and width, as charts take milliseconds.
+        Cached by page and width, because charts take milliseconds.
         """
         if self.page is None:
             text, role = self.text
@@ -93,18 +93,18 @@ class ResultPage(Lines):
         return self._made[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
-        """The number of lines."""
+        """Return the number of lines."""
         return len(self.lines_for(width))
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """All lines."""
+        """Return all lines of the page."""
         return self.lines_for(width)
 
 
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
-    """Return the lines of a page.
+    """Return the lines of a page, with a chart as high as `room` allows.
 
-    Its chart grows or shrinks so that the page fits the screen.
+    The chart grows or shrinks so that the page fits the screen.
     """
     lines = page_lines(page, width, height)
     fitting = height + room - len(lines)
@@ -115,7 +115,7 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
 
 
 class TabChosen(Message):
-    """A tab was clicked."""
+    """Sent when a tab is clicked."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class TabChosen(Message):
 
 
 class ResultTop(Lines):
-    """The fixed lines above a page: the run and its tabs."""
+    """The fixed lines above the page: the run, and the tabs."""
 
     DEFAULT_CSS = "ResultTop { height: 2; padding: 0 1; }"
 
@@ -132,7 +132,7 @@ class ResultTop(Lines):
         self.page: Page | None = None
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """The run, and its tabs."""
+        """Return the line about the run, and the line of tabs."""
         return (
             [title_line(self.page, width), tab_line(self.page, width)]
             if self.page is not None
@@ -140,7 +140,7 @@ class ResultTop(Lines):
         )
 
     def on_click(self, event: Click) -> None:
-        """A tab is clicked."""
+        """Send `TabChosen` for a click on a tab."""
         if (
             self.page is not None
             and event.y == 1
@@ -150,7 +150,10 @@ class ResultTop(Lines):
 
 
 class ResultScreen(StepScreen):
-    """The result of one run. A run without run.json gets one from its journal."""
+    """Shows the result of one run.
+
+    If run.json is missing, the record is built from the journal.
+    """
 
     SCOPE = "result"
     CSS_PATH = "result.tcss"
@@ -161,28 +164,28 @@ class ResultScreen(StepScreen):
         self.page: Page | None = None
 
     def compose_body(self) -> Iterable[Widget]:
-        """The run, and one page of it."""
+        """Yield the fixed lines, and the page below them."""
         yield ResultTop(id="result-top")
         with VerticalScroll(id="result-scroll", can_focus=False):
             yield ResultPage(id="result-page")
 
     @property
     def run_at_hand(self) -> Path:
-        """The run whose result is shown."""
+        """Directory of the run whose result is shown."""
         return self.run_dir
 
     @property
     def view(self) -> ResultPage:
-        """The page."""
+        """The widget that shows the page."""
         return self.query_one("#result-page", ResultPage)
 
     @property
     def scroll(self) -> VerticalScroll:
-        """The page's container."""
+        """The container that scrolls the page."""
         return self.query_one("#result-scroll", VerticalScroll)
 
     def on_mount(self) -> None:
-        """Read the record off the event loop."""
+        """Read the record in a thread."""
         self.load()
 
     @on(RunChanged)
@@ -222,24 +225,24 @@ class ResultScreen(StepScreen):
         )
 
     def show_tab(self, name: str) -> None:
-        """Show another tab from its top."""
+        """Show another tab, scrolled to its top."""
         if self.page is not None:
             self.show(replace(self.page, tab=name))
             self.action_to_end(-1)
 
     def on_tab_chosen(self, message: TabChosen) -> None:
-        """A tab was clicked."""
+        """Show the tab that was clicked."""
         self.show_tab(message.name)
 
     # -- actions
 
     def action_tab(self, places: int) -> None:
-        """Show the tab this many places further."""
+        """Show the tab that is `places` further."""
         if self.page is not None:
             self.show_tab(beside(self.page, places))
 
     def action_toggle_tab(self, name: str) -> None:
-        """Show a tab, or the summary again."""
+        """Show a tab or, if it is shown, the summary."""
         if self.page is None:
             return
         if name == "defend" and not self.page.answers:
@@ -248,12 +251,15 @@ class ResultScreen(StepScreen):
         self.show_tab("summary" if self.page.tab == name else name)
 
     def action_chart(self, metric: ChartMetric) -> None:
-        """Draw another metric; in a matrix, show it in the cells."""
+        """Draw another metric over time; in a matrix, show it in the cells."""
         if self.page is not None:
             self.show(self.page.with_metric(metric))
 
     def action_open(self) -> None:
-        """Show the figures of the cell under the cursor: its repetition closest to the median."""
+        """Show the step of the cell under the cursor.
+
+        Of several repetitions, the one closest to the median.
+        """
         page = self.page
         if (
             page is not None
@@ -273,12 +279,12 @@ class ResultScreen(StepScreen):
             self.action_open()
 
     def show_matrix(self, page: Page) -> None:
-        """Show the matrix again, with the cursor on the cell of the step shown."""
+        """Show the matrix, with the cursor on the cell of the current step."""
         self.show(page.with_matrix())
         self.call_after_refresh(self.scroll_to_cursor)
 
     def scroll_to_cursor(self) -> None:
-        """Scroll the cursor's line into view, with a line around it."""
+        """Scroll the line of the cursor into view, with one line above and below."""
         lines = self.view.lines_for(self.view.size.width)
         place = next(
             (y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None
@@ -289,7 +295,7 @@ class ResultScreen(StepScreen):
     def action_move_cursor(self, rows: int, columns: int) -> None:
         """Move the cursor of the matrix.
 
-        Without one, or beyond its last row, go to the next tab or scroll.
+        Without a matrix, or at its edge, show the next tab or scroll.
         """
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:
@@ -308,20 +314,20 @@ class ResultScreen(StepScreen):
             self.show(self.page.with_next_job())
 
     def action_step(self, places: int) -> None:
-        """Show another step."""
+        """Show the step that is `places` further."""
         if self.page is not None:
             last = len(self.page.record.steps) - 1
             self.show(replace(self.page, step=max(0, min(last, self.page.step + places))))
 
     def action_remedy(self) -> None:
-        """Apply the remedy for a refused or failed run; ask first."""
+        """Ask, then apply the remedy for a refused or failed run."""
         if self.page is not None and is_ours(self, self.run_dir, hosts=True):
             remedies.mend(
                 self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir)
             )
 
     def action_back(self) -> None:
-        """Go from a step to the matrix, else to the list of runs."""
+        """Return from a step to the matrix, otherwise to the list of runs."""
         page = self.page
         if page is not None and page.tab != "summary":
             self.show_tab("summary")
@@ -331,7 +337,7 @@ class ResultScreen(StepScreen):
             super().action_back()
 
     def action_to_end(self, places: int) -> None:
-        """Scroll to the top, or to the end."""
+        """Scroll to the top or to the end of the page."""
         (self.scroll.scroll_home if places < 0 else self.scroll.scroll_end)(animate=False)
 
     def action_page(self, places: int) -> None:
@@ -340,7 +346,7 @@ class ResultScreen(StepScreen):
 
 
 def record_of(run_dir: Path) -> RunRecord:
-    """Return the record of a run; if missing, build it from the journal.
+    """Return the record of a run, built from the journal if run.json is missing.
 
     Raises BenchtuiError.
     """
@@ -364,14 +370,14 @@ def record_of(run_dir: Path) -> RunRecord:
 
 
 def answers_of(record: RunRecord) -> list[ObjectionAnswer]:
-    """Answer every objection to a run."""
+    """Return the answer to every objection to a run."""
     from tui.view.objection_catalogue import objections_to
 
     return objections_to(record)
 
 
 def published_of(record: RunRecord, user_dir: Path) -> PublishedView | None:
-    """Return the run compared with published figures; None if its profile has none."""
+    """Return a run next to published figures; None if its profile has none."""
     from tui.view.published import published
 
     return published(record, user_dir)[0]

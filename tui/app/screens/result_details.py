@@ -1,4 +1,4 @@
-"""Result: the tabs Hosts, Time, Latency, Telemetry, Findings, Facts and Commands as lines."""
+"""Result: the lines of the tabs Hosts, Time, Latency, Telemetry, Findings, Facts, Commands."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ LEAST_HOSTS = 3
 
 @dataclass(frozen=True, slots=True)
 class HostResultRow:
-    """One host in one direction.
+    """A row of the Hosts tab: one host in one direction.
 
-    The host's first row has its name and its distance from the median.
+    Only the first row of a host has its name and its distance from the median.
     """
 
     host: str
@@ -84,7 +84,7 @@ class HostResultRow:
 
 
 def spread_of_hosts(page: Page) -> HostSpread:
-    """Return the deviation of each host's rate from the median, over all directions."""
+    """Return how far each host's rate is from the median, over all directions."""
     rates: dict[str, float | None] = {}
     for host, dirs in page.by_host.items():
         counted = [name for name in dirs if registry.direction(name).in_total]
@@ -122,7 +122,7 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
 
 
 def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return a line per host and direction, farthest from the median first."""
+    """Return one line per host and direction, the farthest from the median first."""
     step, found = page.shown_step, page.by_host
     if step is None or not found:
         return [Line.of(("no per-host figures", LABEL))]
@@ -156,7 +156,7 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
-    """Return the rows, stragglers first, then by distance from the median."""
+    """Return the rows of the Hosts tab, stragglers first, then by distance from the median."""
     step = page.shown_step
     kind = page.record.latency_kind_of(step) if step is not None else "clat"
     far = sorted(
@@ -173,7 +173,7 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
 
 
 def columns_of(page: Page) -> list[Column[HostResultRow]]:
-    """Return the columns of the table."""
+    """Return the columns of the Hosts tab."""
     some = len(page.by_host) >= LEAST_HOSTS
     named: Column[HostResultRow] = Column(
         "", lambda row: (row.direction, KEYS.get(row.direction, TEXT))
@@ -249,7 +249,7 @@ NAME_WIDTH = 16
 
 
 def metric_rule(page: Page, title: str, width: int) -> Line:
-    """Return a heading with the keys that choose the metric."""
+    """Return a heading with the keys that select the metric."""
     keys: list[Run] = []
     for metric, key, name in METRIC_KEYS:
         role = "value" if metric == page.metric else LABEL
@@ -260,7 +260,7 @@ def metric_rule(page: Page, title: str, width: int) -> Line:
 
 
 def time_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return the charts of the current step, then a line per host."""
+    """Return the charts of the current step over time, then one line per host."""
     step = page.shown_step
     if step is None or step.series is None:
         return [Line.of(("no samples", LABEL))]
@@ -279,7 +279,7 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def host_lines(page: Page, width: int) -> list[Line]:
-    """Return each host over time as one line, slowest first, on a common scale."""
+    """Return each host over time as a line, slowest first, all on one scale."""
     step = page.shown_step
     columns = step.series.columns if step is not None and step.series is not None else []
     found = [column for column in columns if column.host is not None]
@@ -332,7 +332,7 @@ KINDS = ("clat", "slat", "lat")
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return percentiles as a table, with histogram and curves beside it if they fit."""
+    """Return the percentiles as a table, with histogram and curves beside it if they fit."""
     step = page.shown_step
     if step is None or not page.all_hosts:
         return [Line.of(("no per-I/O latencies measured", LABEL))]
@@ -365,7 +365,7 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) -> list[Line]:
-    """Return histogram and percentile curves of all directions."""
+    """Return the histogram and the percentile curves of all directions."""
     what = counted[0].name if len(counted) == 1 else ""
     curves = percentile_curves(what, counted, width, height, coloured=coloured)
     return [*histograms(what, counted, width, height, coloured=coloured), Line(), *curves]
@@ -431,7 +431,7 @@ def _deviation(latency: Latency) -> str:
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return notes, tags, changed parameters, host facts, leftovers, and the record's path."""
+    """Return notes, tags, changed parameters, host facts, leftovers, path of the record."""
     from tui.record.host_facts import facts_together
     from tui.text.objects import left_texts
 
@@ -462,12 +462,12 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def fact(name: str, text: str, width: int) -> list[Line]:
-    """Return a labelled text, wrapped under itself."""
+    """Return a labelled text; wrapped lines are aligned."""
     return labelled([(f"{name:<9}", LABEL)], [(text, TEXT)], width)
 
 
 def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the telemetry of a step's hosts; long lines are wrapped."""
+    """Return the telemetry of a step's hosts, with long lines wrapped."""
     from tui.view.step_notes import load_table
 
     found = (
@@ -487,7 +487,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def telemetry_curves(page: Page, width: int) -> list[Line]:
-    """Return the CPU usage of each machine over time, a line each."""
+    """Return the CPU of each machine over time, one line per machine."""
     step = page.shown_step
     looked = [
         host
@@ -520,7 +520,7 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the current step's phases with durations, commands, and first job file."""
+    """Return phases with durations, commands, and the first job file of the current step."""
     record, step = page.record, page.shown_step
     index = step.index if step is not None else 0
     lines = [rule("Phases", step.name if step is not None else "", width)]
@@ -556,7 +556,7 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return commands by phase and text, with their hosts."""
+    """Return the hosts of each distinct command, by phase and command."""
     found: dict[tuple[str, str], list[str]] = {}
     for host, phase, text in commands:
         found.setdefault((phase, text), []).append(host)

@@ -1,4 +1,4 @@
-"""Result: the current step and cell, the matrix of a sweep, published figures."""
+"""Result: the page (current step, cell, tab), the matrix of a sweep, published figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ GUTTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The tables of a run, and the cell under the cursor."""
+    """The tables of a run, and the key of the cell under the cursor."""
 
     tables: tuple[MatrixTable, ...]
     cursor: str
@@ -54,7 +54,7 @@ class Matrix:
 
     @property
     def cells(self) -> list[Cell]:
-        """All cells."""
+        """The cells of all tables."""
         return [cell for table in self.tables for cell in table.cells]
 
     @property
@@ -64,7 +64,7 @@ class Matrix:
 
     @property
     def table(self) -> MatrixTable:
-        """The table that the cursor is in."""
+        """The table that contains the cursor."""
         return next(
             table for table in self.tables if any(cell.key == self.cursor for cell in table.cells)
         )
@@ -73,9 +73,9 @@ class Matrix:
 def matrix_of(
     record: RunRecord, cursor: str = "", metric: ChartMetric | None = None, *, colors: bool = True
 ) -> Matrix | None:
-    """Return the matrix of a run, by default with the cursor on the best point.
+    """Return the matrix of a run; None if it has none.
 
-    None if it has none.
+    By default the cursor is on the best point.
     """
     if record.matrix is None or not any(step.cell for step in record.steps):
         return None
@@ -88,9 +88,9 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return a metric's figure in the direction of the headline.
+    """Return the figure of a metric, in the direction of the headline.
 
-    None: the headline itself.
+    None: the headline itself is shown.
     """
     if metric is None:
         return None
@@ -105,15 +105,15 @@ def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | No
 
 
 def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
-    """Return the key of the headline's cell, else of the first cell."""
+    """Return the key of the headline's cell, otherwise of the first cell."""
     step = record.headline.step if record.headline is not None else None
     return next((cell.key for cell in cells if step in cell.steps), cells[0].key)
 
 
 def moved(matrix: Matrix, rows: int, columns: int) -> str:
-    """Return the key of the cell this many rows down and columns to the right.
+    """Return the key of the cell so many rows down and columns to the right.
 
-    Skips holes.
+    Empty places are skipped.
     """
     lines = [row.cells for table in matrix.tables for row in table.rows]
     y, x = next(
@@ -139,14 +139,15 @@ def moved(matrix: Matrix, rows: int, columns: int) -> str:
 
 
 def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
-    """Return the cell of a row nearest to a column."""
+    """Return the cell of a row that is nearest to column `x`; None if the row has none."""
     cells = [(abs(place - x), cell) for place, cell in enumerate(line) if cell is not None]
     return min(cells, key=lambda each: each[0])[1] if cells else None
 
 
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
-    """Return the tables, the cell under the cursor, the knees, and the chart, beside its table if
-    it fits.
+    """Return tables, cell under the cursor, knees and chart.
+
+    The chart is beside its table if it fits.
     """
     lines: list[Line] = []
     is_broad = width >= BESIDE
@@ -196,7 +197,7 @@ def table_and_chart(
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
-    """Return a line on the cell under the cursor: name, figure, spread, latency, state."""
+    """Return the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
     parts = [
         ("› ", "accent"),
@@ -230,7 +231,7 @@ LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("9
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page of a result: record, path, current step, chart and tab."""
+    """What Result shows of a run: record, current step, chart, tab."""
 
     record: RunRecord
     path: Path
@@ -248,13 +249,13 @@ class Page:
 
     @property
     def shown_step(self) -> StepRecord | None:
-        """The current step."""
+        """The current step; None if the run has none."""
         steps = self.record.steps
         return steps[min(self.step, len(steps) - 1)] if steps else None
 
     @property
     def jobs(self) -> list[str]:
-        """The jobs of the current step, if several jobs."""
+        """The names of the current step's jobs; empty if there is only one."""
         step = self.shown_step
         return (
             list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
@@ -262,12 +263,12 @@ class Page:
 
     @property
     def shown_job(self) -> str | None:
-        """The current job; None: all together."""
+        """The job that is shown; None for all jobs together."""
         return self.job if self.job in self.jobs else None
 
     @property
     def all_hosts(self) -> Mapping[str, AggregateRecord]:
-        """The figures of all hosts by direction, for all jobs or one."""
+        """The figures over all hosts by direction, of the shown job or of all jobs."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -275,7 +276,7 @@ class Page:
 
     @property
     def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
-        """The figures of each host by direction, for all jobs or one."""
+        """The figures of each host by direction, of the shown job or of all jobs."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -289,12 +290,12 @@ class Page:
 
     @property
     def shown_matrix(self) -> Matrix | None:
-        """The matrix, if the page shows it."""
+        """The matrix if the page shows it, otherwise None."""
         return None if self.inside or self.tab != "summary" else self.matrix
 
     @property
     def shown_headline(self) -> HeadlineRecord | None:
-        """The run's headline; for a step of a matrix, its cell's headline."""
+        """The run's headline; for a step of a matrix, the headline of its cell."""
         matrix, step = self.record.matrix, self.shown_step
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline
@@ -306,7 +307,7 @@ class Page:
     # -- results of keys
 
     def with_metric(self, metric: ChartMetric) -> Page:
-        """Return the page with another chart, or another metric in the cells.
+        """Return the page with a metric drawn over time, or shown in the cells.
 
         The same metric again restores the headline.
         """
@@ -317,7 +318,7 @@ class Page:
         return replace(self, matrix=matrix_of(self.record, at.cursor, wanted, colors=at.colors))
 
     def with_matrix(self) -> Page:
-        """Return the page with its matrix, the cursor on the current step's cell."""
+        """Return the page with its matrix, the cursor on the cell of the current step."""
         step = self.shown_step
         cursor = step.cell or "" if step is not None else ""
         matrix = matrix_of(
@@ -326,7 +327,7 @@ class Page:
         return replace(self, inside=False, tab="summary", matrix=matrix)
 
     def with_cursor(self, rows: int, columns: int) -> Page | None:
-        """Return the page with the cursor moved by cells.
+        """Return the page with the cursor of the matrix moved.
 
         None without a matrix, or at its edge.
         """
@@ -350,9 +351,9 @@ def page_of(
     symbols: Symbols = "braille",
     before: Page | None = None,
 ) -> Page:
-    """Return the initial page of a record.
+    """Return the first page of a record.
 
-    Of a reloaded record, the page as it was `before`.
+    If a record was read again, the page as it was `before`.
     """
     step = record.headline.step if record.headline and record.headline.step is not None else 0
     matrix = matrix_of(
@@ -368,13 +369,13 @@ def page_of(
 
 
 def metric_of(record: RunRecord) -> ChartMetric:
-    """Return the metric to draw over time: the headline's."""
+    """Return the metric to draw over time: that of the headline."""
     drawn: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 
 
 def columns(width: int) -> tuple[int, str]:
-    """Return the width of a latency column, and the titles of all columns."""
+    """Return the width of a latency column, and the titles of the columns as one text."""
     cell = 9 if width >= NARROW else 7
     titles = "".join(
         f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max")
@@ -383,7 +384,7 @@ def columns(width: int) -> tuple[int, str]:
 
 
 def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
-    """Return the figures of one direction in fixed columns."""
+    """Return the figures of one direction as a text in fixed columns."""
     cell, _ = columns(width)
     latency = latency_of(result, direction, kind)
     values: list[float | None] = [None] * (len(LATENCIES) + 2)
@@ -406,9 +407,9 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
 def course(
     values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False
 ) -> str:
-    """Return a series as one line; a short one is stretched.
+    """Return a series as one line of `width` cells; a short series is stretched.
 
-    In a long one, each mark is the mean of its seconds, or with `peaks` (percentiles) the largest.
+    In a long one, each mark is the mean of its seconds, or with `peaks` (percentiles) the maximum.
     """
     count, least = len(values), 2 * width
     wide: Sequence[float | None] = values
@@ -427,10 +428,7 @@ NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
 def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
-    """Return the line on the result page that names published figures.
-
-    Empty if there are none.
-    """
+    """Return the line on the summary that mentions published figures; empty without any."""
     if view is None:
         return []
     badges = " · ".join(
@@ -442,7 +440,7 @@ def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
 
 
 def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Line]:
-    """Return the page of published figures, with their comparability first."""
+    """Return the page of published figures, first whether they can be compared."""
     if view is None:
         text = f"no published figures for {tag}; add some as files in your baselines folder"
         return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
@@ -459,7 +457,7 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
 
 
 def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
-    """Return a note with its label in a separate column."""
+    """Return a note, with its label in a column of its own."""
     label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
     return labelled(
         [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1

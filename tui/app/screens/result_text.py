@@ -1,4 +1,4 @@
-"""Result: the summary as lines (headline, verdict, bottleneck, figures), and all tabs."""
+"""Result: the lines of the summary (headline, verdict, bottleneck, figures), and all tabs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ STATES = {
 
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return figures, verdict and bottleneck, then latencies, hosts, chart and findings."""
+    """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings."""
     lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
     asides = [
         *laggard_lines(page, width),
@@ -97,9 +97,9 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
 
 
 def title_line(page: Page, width: int) -> Line:
-    """Return state, profile and time.
+    """Return state, profile and time of a run.
 
-    On other tabs than Summary: headline and verdict.
+    On all tabs but the summary, with headline and verdict.
     """
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
@@ -125,7 +125,7 @@ def title_line(page: Page, width: int) -> Line:
 
 
 def about(page: Page, width: int) -> Line:
-    """Return hosts, target, duration and changed parameters."""
+    """Return hosts, target, duration and changed parameters in one line."""
     record = page.record
     count = len(record.hosts)
     parts = [
@@ -138,7 +138,10 @@ def about(page: Page, width: int) -> Line:
 
 
 def objection_counts(page: Page, width: int) -> list[Line]:
-    """Return how many objections stand; nothing if the record does not say what was checked."""
+    """Return how many objections stand.
+
+    Empty if the record does not say which checks ran.
+    """
     from tui.view.objections import counts_runs
 
     if page.record.checks is None or not page.answers:
@@ -153,7 +156,7 @@ def objection_counts(page: Page, width: int) -> list[Line]:
 
 
 def figures(page: Page, width: int) -> list[Line]:
-    """Return one line per direction over all hosts, with notes on the figures."""
+    """Return one line per direction over all hosts, and notes on the figures."""
     step = page.shown_step
     if step is not None and step.metadata is not None:
         from tui.view.operations import operation_lines
@@ -178,7 +181,7 @@ def figures(page: Page, width: int) -> list[Line]:
 
 
 def job_lines(page: Page, width: int) -> list[Line]:
-    """Return the line that says which job is shown."""
+    """Return the line that says which job is shown; empty for a single job."""
     jobs, shown = page.jobs, page.shown_job
     if len(jobs) < 2:
         return []
@@ -195,8 +198,10 @@ def job_lines(page: Page, width: int) -> list[Line]:
 
 
 def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
-    """Return what the aggregate hides: hosts that measured only part of the time, figures rebuilt
-    from samples.
+    """Return notes on the figures of a step.
+
+    Such as short measurements, hosts that measured only part of the time, and figures rebuilt from
+    samples.
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
@@ -229,7 +234,7 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
 
 
 def steps(page: Page, width: int) -> list[Line]:
-    """Return one line per step if several jobs, with the current one marked."""
+    """Return one line per step, the current one marked; empty for a single step."""
     found = page.record.steps
     if len(found) < 2:
         return []
@@ -266,7 +271,7 @@ def steps(page: Page, width: int) -> list[Line]:
 
 
 def chart_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return the chart of the shown step with its heading."""
+    """Return the chart of the current step, with its heading."""
     from tui.view.charts import chart
 
     title = "Over time" if page.shown_job is None else "Over time, all jobs"
@@ -289,7 +294,7 @@ def host_problems(page: Page, width: int) -> list[Line]:
 
 
 def finding_lines(page: Page, width: int) -> list[Line]:
-    """Return a line per finding."""
+    """Return one line per finding."""
     from tui.view.findings import brief_lines
 
     lines = brief_lines(page.record.findings, width)
@@ -304,9 +309,10 @@ LESS, MORE = "‹ ", " ›"  # not all tabs fit
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab: name, title, its lines for a width and chart height, and whether a page has it.
+    """A tab of Result.
 
-    `of_step`: it shows one of several steps, with the list of steps above.
+    `lines` returns its lines for a page, width and chart height; `has` returns whether a page has
+    it. `of_step`: it shows one of several steps, below the list of steps.
     """
 
     name: str
@@ -357,11 +363,11 @@ TABS: tuple[Tab, ...] = (
         lambda page: page.published is not None or page.tab == "published",
     ),
 )
-"""In display order; tabs that a page does not have are left out."""
+"""All tabs in display order. A page leaves out tabs without content."""
 
 
 def tabs_of(page: Page) -> list[Tab]:
-    """Return the tabs that a page has."""
+    """Return the tabs that a page has, in order."""
     return [tab for tab in TABS if tab.has(page)]
 
 
@@ -371,13 +377,13 @@ def shown_tab(page: Page) -> Tab:
 
 
 def beside(page: Page, places: int) -> str:
-    """Return the name of the tab this many places further, cyclically."""
+    """Return the name of the tab that is `places` further; after the last comes the first."""
     names = [tab.name for tab in tabs_of(page)]
     return names[(names.index(shown_tab(page).name) + places) % len(names)]
 
 
 def tab_runs(page: Page, width: int) -> list[tuple[str, list[Run]]]:
-    """Return name and runs of the tabs that fit around the current one."""
+    """Return name and text of the tabs that fit, those around the current one."""
     tabs, here = tabs_of(page), shown_tab(page).name
     first = taken = 0
     while first < len(tabs) - 1 and taken + _until(tabs[first:], here) > width:
@@ -399,7 +405,7 @@ def _until(tabs: list[Tab], here: str) -> int:
 
 
 def tab_line(page: Page, width: int) -> Line:
-    """Return the line of tabs, the current one accented; tabs that do not fit are left out."""
+    """Return the line of tabs, the current one accented; those that do not fit are left out."""
     shown = tab_runs(page, width - len(MORE))
     runs: list[Run] = [(_before(page, shown), LABEL)]
     for place, (_, part) in enumerate(shown):
@@ -413,7 +419,7 @@ def _before(page: Page, shown: list[tuple[str, list[Run]]]) -> str:
 
 
 def tab_at(page: Page, width: int, x: int) -> str:
-    """Return the name of the tab at a column of the line; empty if none."""
+    """Return the name of the tab at cell `x` of the line of tabs; empty if there is none."""
     shown = tab_runs(page, width - len(MORE))
     edge = len(_before(page, shown))
     for name, part in shown:
@@ -424,7 +430,7 @@ def tab_at(page: Page, width: int, x: int) -> str:
 
 
 def page_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return the lines of the shown tab."""
+    """Return the lines of the tab that is shown."""
     tab = shown_tab(page)
     above = steps(page, width) if tab.of_step else []
     return [*above, *tab.lines(page, width, chart_height)]

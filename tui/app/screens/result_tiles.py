@@ -38,7 +38,7 @@ SECOND, LAST = 1, 2  # dropped first: the rate beside the headline, then the med
 
 
 def headline(page: Page, width: int) -> list[Line]:
-    """Return the figures in large digits, the verdict and the bottleneck."""
+    """Return the figures in large digits, with verdict and bottleneck."""
     found = page.shown_headline
     tiles = figure_tiles(page)
     lines = tile_lines(tiles, width, page.symbols)
@@ -55,11 +55,10 @@ def headline(page: Page, width: int) -> list[Line]:
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
-    """Return rate, bandwidth, median and p99 of the step shown; of a matrix, of the headline's
-    step.
+    """Return rate, bandwidth, median and p99 as tiles.
 
-    They are for the headline's direction, else for all directions together. An MPI benchmark has a
-    tile per operation.
+    Of the current step; for a matrix, of the headline's step. In the direction of the headline,
+    otherwise over all directions. An MPI benchmark has a tile per operation.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
@@ -101,9 +100,7 @@ def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
 
 
 def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTile]:
-    """Return I/Os or operations per second and bandwidth: of one direction, or the sums over
-    several.
-    """
+    """Return rate and bandwidth as tiles: of one direction, or the sums over several."""
     summed = (
         [MIXED]
         if MIXED in dirs
@@ -134,9 +131,9 @@ def _sum(values: Iterable[float | None]) -> float | None:
 def latency_tiles(
     dirs: Mapping[str, AggregateRecord], kind: str, found: HeadlineRecord | None
 ) -> list[FigureTile]:
-    """Return the median and p99.
+    """Return median and p99 as tiles.
 
-    A mean or another percentile in the headline replaces the median.
+    If the headline is a mean or another percentile, it replaces the median.
     """
     names = each_io_once(dirs) or list(dirs)
     if BOTH in dirs:
@@ -156,9 +153,9 @@ def latency_tiles(
 
 
 def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
-    """Return a percentile of all directions together.
+    """Return a percentile over all directions as a tile.
 
-    Without buckets, of the slowest direction.
+    Without buckets, that of the slowest direction.
     """
     if not known:
         return []
@@ -179,7 +176,10 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
 
 
 def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None:
-    """Return a percentile of the I/Os of all parts, in ns; None when one has no buckets."""
+    """Return a percentile of the I/Os of all parts together, in ns.
+
+    None if a part has no buckets.
+    """
     together = Histogram()
     for part in parts:
         if part.buckets is None:
@@ -189,9 +189,9 @@ def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None
 
 
 def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> list[FigureTile]:
-    """Return the tool's scores and the mean rate of each operation, the usual ones first.
+    """Return the tool's scores and each operation's mean rate as tiles.
 
-    The headline's in colour.
+    Common operations come first; the headline is coloured.
     """
     score, tiles = METRICS["score"], []
     for name, value in metadata.scores.items():
@@ -221,10 +221,7 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the verdict in one line, with as many parts as fit.
-
-    Of a failed run, in full.
-    """
+    """Return the verdict in one line, cut to fit; for a failed run in full."""
     (mark, key), (text, _) = judgement(record)
     if key == "bad" or record.state != "complete":
         return labelled([(mark, key)], [(text, key)], width)
@@ -236,16 +233,16 @@ def verdict_lines(record: RunRecord, width: int) -> list[Line]:
 
 
 def bottleneck_lines(page: Page, width: int) -> list[Line]:
-    """Return the bottleneck of the step shown, and the result of its counter-experiment."""
+    """Return the bottleneck of the current step, and the result of its counter-experiment."""
     bottleneck = bottleneck_text(page)
     lines = labelled([("limited by ", LABEL)], [(bottleneck, TEXT)], width) if bottleneck else []
     return [*lines, *proved(proof_of(page), width)]
 
 
 def bottleneck_text(page: Page) -> str:
-    """Return the bottleneck of the step shown; of a search, at its answer.
+    """Return the bottleneck of the current step; for a search, at its answer.
 
-    Empty: unknown.
+    Empty if unknown.
     """
     search, step = page.record.search, page.shown_step
     if search is not None:
@@ -258,7 +255,7 @@ def bottleneck_text(page: Page) -> str:
 
 
 def proof_of(page: Page) -> ProofRecord | None:
-    """Return the counter-experiment on the bottleneck of the step shown."""
+    """Return the counter-experiment on the current step's bottleneck; None without one."""
     bottleneck = (
         page.shown_step.limiter
         if page.shown_step is not None and page.shown_matrix is None
@@ -268,7 +265,7 @@ def proof_of(page: Page) -> ProofRecord | None:
 
 
 def best_name(page: Page) -> str:
-    """Return the point of a matrix that the headline comes from."""
+    """Return the name of the matrix point that the headline is from."""
     step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
     return (
         next((cell.name for cell in matrix.cells if step in cell.steps), "")
@@ -278,7 +275,7 @@ def best_name(page: Page) -> str:
 
 
 def headline_parts(page: Page) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the headline: ``390``, ``k IOPS``, ``read``."""
+    """Return number, unit and name of the headline: ``390``, ``k IOPS``, ``read``."""
     found = page.shown_headline
     if found is None or measured_nothing(page.record):
         return (

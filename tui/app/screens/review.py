@@ -1,4 +1,4 @@
-"""Step 3: see exactly what will happen, change parameters, start."""
+"""Review (step 3): see exactly what a run will do, change parameters, start it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReviewScreen(PlanScreen):
-    """Parameters of the chosen profile on the left, the plan for the chosen hosts on the right."""
+    """Parameters of the selected profile, and the plan for the selected hosts."""
 
     SCOPE = "review"
     UNCHANGED = "as in the profile"
@@ -33,23 +33,23 @@ class ReviewScreen(PlanScreen):
         self._made_for: object = None  # what the form was filled for
 
     def compose_body(self) -> Iterable[Widget]:
-        """Form and plan, or what is missing for them."""
+        """Yield form and plan, or what is missing for them."""
         yield from super().compose_body()
         yield Center(Static(id="review-missing"), id="review-empty")
 
     @property
     def back(self) -> str:
-        """The screen that Escape leads to: for "run again", where it was asked for."""
+        """Name of the screen that Escape leads to; after "run again", the one it came from."""
         return self.shell.again_from or super().back
 
     # -- what is chosen
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
-        """Update: hosts or profile may have changed."""
+        """Show the selection, which may have changed."""
         await self.show_choice()
 
     async def show_choice(self) -> None:
-        """Show form and plan of the selection, or what is missing."""
+        """Show form and plan for the selection, or what is missing."""
         selection = self.shell.selection
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None
@@ -79,15 +79,15 @@ class ReviewScreen(PlanScreen):
         self.show_keys()
 
     async def action_local(self) -> None:
-        """Run on this machine if no host is chosen."""
+        """Select this machine, if no host is selected."""
         await self.take_hosts([LOCAL])
 
     async def action_last_hosts(self) -> None:
-        """Run on the hosts of the last run if none is chosen."""
+        """Select the hosts of the last run, if no host is selected."""
         await self.take_hosts(await asyncio.to_thread(review_missing.last_hosts, self.shell))
 
     async def take_hosts(self, names: list[str]) -> None:
-        """Choose these hosts, unless some are chosen."""
+        """Select hosts, unless some are selected."""
         selection = self.shell.selection
         if selection.ticked:
             self.notify(f"runs on {selection.hosts_text()}; press 1 to choose others")
@@ -102,24 +102,24 @@ class ReviewScreen(PlanScreen):
     # -- the form
 
     async def fill_form(self) -> None:
-        """Make the fields of the profile's parameters and of the run's own choices."""
+        """Create the fields for the profile's parameters and the options of the run."""
         if self.loaded is not None:
             await self.form.set_fields(review_form.form_of(self.loaded, self.shell.selection))
             self.dim_unused()
 
     def dim_unused(self) -> None:
-        """Dim the parameters that a sweep or a search decides."""
+        """Dim the parameters that a sweep or a search sets."""
         if self.loaded is not None:
             kind = self.form.values.get(SEARCH, "")
             with suppress(ValueError):  # half of a sweep is typed
                 self.form.dim(review_form.unused_fields(self.loaded, self.shell.selection, kind))
 
     def check_field(self, name: str, text: str) -> str | None:
-        """Return what is wrong with a field's text."""
+        """Return what is wrong with one field, None if valid."""
         return review_form.check_field(self.loaded.profile, name, text) if self.loaded else None
 
     async def keep_typed(self) -> None:
-        """Keep the input; another kind of search has other fields."""
+        """Keep the input, and replace the fields if another kind of search is selected."""
         selection, values = self.shell.selection, self.form.values
         defaults = {field.spec.name: field.spec.default for field in self.form.fields}
         kind = (selection.search and selection.search.kind) or defaults.get(SEARCH)
@@ -133,13 +133,13 @@ class ReviewScreen(PlanScreen):
                 self.form.focus_on(SEARCH, typing=True)
 
     async def action_defaults(self) -> None:
-        """Reset everything to the profile's values."""
+        """Reset all fields to the profile's values."""
         self.shell.selection.change_nothing()
         await self.fill_form()
         self.replan()
 
     def build_plan(self) -> Plan:
-        """Build the plan from the selection. Raises UsageError."""
+        """Return the plan for the selection. Raises UsageError."""
         if self.loaded is None:
             raise UsageError("no profile chosen")
         return review_form.plan_of(self.loaded, self.shell)

@@ -1,4 +1,4 @@
-"""Review: the fields of parameters, hosts and limits of a search."""
+"""The fields of Review: parameters, hosts, and limits of a search."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ ANY_LIMIT = "mean < 1s"  # placeholder while no limits are typed, to find the ot
 
 
 def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return the fields of a search: its kind and limits.
+    """Return the fields of a search: its kind and its limits.
 
-    Empty if none is possible.
+    Empty if the profile allows none.
     """
     from tui import workloads
     from tui.engine.plan.search import SearchChoice, usual_kind
@@ -71,9 +71,9 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
 def _bounds(
     loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the texts of the limits' fields, current and default.
+    """Return the current and the default texts of a search's limits, by field.
 
-    Empty if the plan reports an error.
+    Empty if no plan can be made.
     """
     from msgspec.structs import replace
 
@@ -117,9 +117,9 @@ def _texts(search: Search) -> dict[str, str]:
 def wish_of(
     values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None
 ) -> SearchChoice:
-    """Return the search described by its valid fields.
+    """Return the search that valid fields describe.
 
-    Limits apply to one kind only.
+    Limits are kept only if the kind of search is the same as `before`.
     """
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of
@@ -150,17 +150,14 @@ def wish_of(
 
 
 def set_aside(profile: Profile, kind: str) -> set[str]:
-    """Return the parameters that a search of this kind ignores.
-
-    Empty without a search.
-    """
+    """Return the parameters that a search of this kind ignores; empty without a search."""
     from tui import workloads
 
     return set(workloads.get(profile.tool).lengths(profile)) if kind in KINDS[1:] else set()
 
 
 def limit_texts(text: str) -> list[str]:
-    """Return the limits of a comma-separated list."""
+    """Return the limits in a comma-separated list, one text each."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -204,7 +201,7 @@ SWEEP_HINT = "values to measure in turn: numjobs=1,2,4"
 
 
 def fields_words() -> Words:
-    """Return the words of messages about a plan: each field by its label."""
+    """Return how messages about a plan name the fields: by label."""
     from tui.engine.plan.choices import Words
 
     return Words(
@@ -268,7 +265,7 @@ def role_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
 
 
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
-    """Return a field for each condition that the user attests."""
+    """Return a field for each condition that the user may attest."""
     return [
         FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown",
             f"{text} yes, no, unknown", name,
@@ -278,7 +275,7 @@ def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSp
 
 
 def job_labels(loaded: LoadedProfile) -> dict[str, str]:
-    """Return the labels of the job form by parameter; empty for other profiles."""
+    """Return the labels of the job form, by parameter; empty for profiles not made by it."""
     from tui import workloads
     from tui.workloads.terms import command_in
 
@@ -332,7 +329,10 @@ def field_specs(
 def keep_typed(
     selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool
 ) -> None:
-    """Keep the fields' values; limits of a search only if all are `right`."""
+    """Keep the values of all fields in the selection.
+
+    Limits of a search only if all fields are valid (`right`).
+    """
     typed = dict(values)
     repeat = typed.pop(REPEAT, "")
     selection.repeat = "" if repeat == defaults.get(REPEAT) else repeat
@@ -355,7 +355,7 @@ def keep_typed(
 
 
 def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
-    """Return the parameters that the sweep, or a search of this kind, replaces.
+    """Return the parameters that the sweep, or a search of this kind, sets.
 
     Raises ValueError.
     """
@@ -363,7 +363,7 @@ def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set
 
 
 def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
-    """Build the plan from selection and input. Raises UsageError."""
+    """Return the plan for selection and input. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.programs import with_programs
@@ -392,7 +392,7 @@ def plan_of(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 def swept_texts(profile: Profile) -> dict[str, str]:
-    """Return the values of each swept parameter: ``1,2,4``."""
+    """Return the values of each swept parameter as text: ``1,2,4``."""
     from tui.engine.plan.steps import person_text
     from tui.model.profile import parse_param
     from tui.model.profile_parts import grid_points
@@ -407,13 +407,13 @@ def swept_texts(profile: Profile) -> dict[str, str]:
 
 
 def repeat_text(profile: Profile) -> str:
-    """Return the profile's repetitions per point, as the form shows them."""
+    """Return the profile's number of repetitions per point, as the form shows it."""
     repeat = profile.repeat
     return str(repeat) if isinstance(repeat, int) else f"until {repeat.until * 100:g}%"
 
 
 def sweep_values(text: str) -> dict[str, list[str]]:
-    """Return the values by parameter of ``numjobs=1,2,4 bs=4k,1M``. Raises ValueError."""
+    """Return the values in ``numjobs=1,2,4 bs=4k,1M``, by parameter. Raises ValueError."""
     found: dict[str, list[str]] = {}
     for word in text.split():
         name, equals, values = word.partition("=")
@@ -425,7 +425,7 @@ def sweep_values(text: str) -> dict[str, list[str]]:
 
 
 def check_sweep(profile: Profile, text: str) -> str | None:
-    """Return what is wrong with the values to sweep over."""
+    """Return what is wrong with the values to sweep over, None if valid."""
     from tui.model.profile_check import said_twice
 
     try:
@@ -452,25 +452,28 @@ def default_text(param: Param) -> str:
 
 
 def choices_of(param: Param) -> tuple[str, ...]:
-    """Return the allowed words of a parameter; empty if it takes other values."""
+    """Return the words that a parameter may have; empty if it has other values."""
     words = YES_NO if param.kind == "flag" else tuple(map(str, param.choices or ()))
     return () if any(" " in word for word in words) else words
 
 
 def yes_no(value: bool) -> str:
-    """Return a truth value as a word."""
+    """Return ``yes`` or ``no``."""
     return "yes" if value else "no"
 
 
 def hint(param: Param, name: str = "") -> str:
-    """Return a parameter's help and allowed values; with its name if the label is another one."""
+    """Return a parameter's help and allowed values.
+
+    With its name if the label is different.
+    """
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
     return f"{text} ({f'{name}, ' if name else ''}{param.kind})".lstrip()
 
 
 def check_field(profile: Profile, name: str, text: str) -> str | None:
-    """Return what is wrong with one field's text, None if valid."""
+    """Return what is wrong with one field, None if valid."""
     if name == SWEEP:
         return check_sweep(profile, text)
     if name == REPEAT and text == repeat_text(profile):
@@ -495,7 +498,7 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
 
 
 def check_role(text: str) -> str | None:
-    """Return what is wrong with the hosts of a role."""
+    """Return what is wrong with the hosts of a role, None if valid."""
     from tui.model.roles import parse_role
 
     try:
@@ -506,7 +509,7 @@ def check_role(text: str) -> str | None:
 
 
 def check_param(profile: Profile, name: str, text: str) -> str | None:
-    """Return what is wrong with one parameter's text."""
+    """Return what is wrong with one parameter, None if valid."""
     from tui.model.profile import parse_param
 
     try:

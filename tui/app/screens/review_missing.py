@@ -1,4 +1,4 @@
-"""Review without hosts or a profile: the keys to continue."""
+"""Review without hosts or without a profile: the keys to continue."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
 
 Way = tuple[str, str, str]
-"""A key, its footer label, and what it does."""
+"""A key, its label in the footer, and its description."""
 RECENT = 20  # newest runs searched for one whose hosts all exist
 
 
 def missing_keys(shell: AppShell) -> list[Way]:
-    """Return the ways to continue, the regular one first."""
+    """Return the ways to continue, the usual one first."""
     selection = shell.selection
     if selection.ticked:
         return [("2", "profiles", "choose a profile first")]
@@ -36,20 +36,23 @@ def missing_keys(shell: AppShell) -> list[Way]:
 
 
 def way(action_id: str, says: str) -> Way:
-    """Return the way of an action of this screen."""
+    """Return an action of this screen as a way to continue; `says` describes it."""
     action = next(each for each in actions.in_scope("review") if each.id == action_id)
     return key_name(action.keys[0]), action.label, says
 
 
 def missing_content(ways: Sequence[Way]) -> Content:
-    """Return the ways, one per line."""
+    """Return the ways to continue, one per line."""
     return Content("\n").join(
         [Content.assemble((key, "bold $accent"), f" {says}") for key, _, says in ways]
     )
 
 
 def last_hosts(shell: AppShell) -> list[str]:
-    """Return the hosts of the newest run whose hosts all exist; empty if there is none."""
+    """Return the hosts of the newest run all of whose hosts still exist.
+
+    Empty if there is none.
+    """
     try:
         for run in shell.store.list(RECENT):
             names, gone = known_hosts(run.hosts, shell.fleet)

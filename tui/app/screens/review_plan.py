@@ -1,4 +1,4 @@
-"""A plan as lines: steps, commands, files, cost, warnings. Pure."""
+"""A plan as lines: steps, commands, files, cost, warnings. No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POINTS_SHOWN = 24
 
 
 def launch_line(plan: Plan) -> str:
-    """Return the run in one line: hosts, time, steps."""
+    """Return the plan in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
         hosts += (
@@ -47,7 +47,7 @@ def launch_line(plan: Plan) -> str:
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
-    """Return the whole plan, most important first."""
+    """Return the whole plan, the most important parts first."""
     labels = summary(plan, width - INDENT)
     facts = [
         line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
@@ -64,14 +64,14 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of each fact; a value has `width` cells."""
+    """Yield label and value of each fact; values are cut to `width` cells."""
     for fact in (each for each in plan_facts(plan) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield one line per step: name, direction, in flight, time."""
+    """Yield one line per step: name, direction, I/Os in flight, time."""
     if len(plan.steps) > STEPS_IN_FULL:
         yield from matrix(plan, width)
         return
@@ -110,7 +110,10 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def commands(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield each distinct command; hosts differ only in their job file's seed."""
+    """Yield each distinct command.
+
+    Commands that differ only in the seed of the job file are shown once.
+    """
     yield heading("command on each host")
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
@@ -121,7 +124,7 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the test files of one host, or its objects."""
+    """Yield the test files, or the objects, of one host."""
     if sets := dict.fromkeys(
         each for step in plan.steps for task in step.tasks[:1] for each in task.objects
     ):
@@ -145,10 +148,9 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def job_files(plan: Plan, room: int | None = None) -> list[Line]:
-    """Return the job file of each point for the first host; only the first points if many, or if
-    `room` is short.
+    """Return the first host's job file for each point; empty if none fits.
 
-    Empty if none fits.
+    Only the first points if there are many, or if `room` is short.
     """
     lines: list[Line] = []
     shown = [step for step in plan.steps if step.is_fill or not step.warmup]
@@ -178,12 +180,12 @@ def _more(count: int, where: str) -> Line:
 
 
 def job_lines(task: HostTask) -> list[Line]:
-    """Return a job file with its section names bright and its option names dim."""
+    """Return a job file with section names bright and option names dim."""
     return [job_line(line) for line in task.job_file.rstrip().splitlines()]
 
 
 def job_line(line: str) -> Line:
-    """Colour one line of a job file."""
+    """Return one line of a job file with its colours."""
     if line.startswith("["):
         return Line.of((line, ACCENT))
     if line.startswith((";", "#")):

@@ -1,4 +1,4 @@
-"""All saved runs, newest first: the list, its columns, the order of marked runs."""
+"""Runs: the list of all saved runs, newest first, and which ones are marked."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there
 
 
 class RunsScreen(FilteredScreen):
-    """The runs, with what each measured."""
+    """Lists the saved runs, with what each measured."""
 
     SCOPE = "runs"
     CSS_PATH = "runs.tcss"
@@ -82,7 +82,7 @@ class RunsScreen(FilteredScreen):
         self.problem_text = ""
 
     def compose_body(self) -> Iterable[Widget]:
-        """The list with its filter and the run under the cursor, or a note without runs."""
+        """Yield the list with its filter and a preview, or a note if there are no runs."""
         self.columns = columns(self.shell.symbols, self.marked, self.cells)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
         picklist.sort = next(
@@ -100,40 +100,40 @@ class RunsScreen(FilteredScreen):
 
     @property
     def preview(self) -> RunPreview:
-        """The run under the cursor."""
+        """The preview of the run under the cursor."""
         return self.query_one(RunPreview)
 
     @property
     def back(self) -> str:
-        """The screen that Runs was called from."""
+        """Name of the screen that Runs was called from."""
         return self.shell.runs_from or super().back
 
     @property
     def run_at_hand(self) -> Path | None:
-        """The directory of the run under the cursor."""
+        """Directory of the run under the cursor; None without runs."""
         key = self.picklist.cursor_key
         return self.shell.paths.runs / key if key else None
 
     @property
     def summary_at_hand(self) -> RunSummary | None:
-        """The summary of the run under the cursor."""
+        """Summary of the run under the cursor; None without runs."""
         return next((run for run in self.runs if key_of(run) == self.picklist.cursor_key), None)
 
     # -- reading
 
     def on_mount(self) -> None:
-        """Read the runs, and reload them regularly while they are shown."""
+        """Read the runs, and reload them regularly while the screen is shown."""
         self.set_interval(REREAD_S, lambda: self.is_current and self.load())
         self.picklist.focus()
 
     @on(events.ScreenResume)
     def read_again(self) -> None:
-        """Reload: something may have run since."""
+        """Reload the runs, because new ones may exist."""
         self.find_run()
         self.load()
 
     def find_run(self) -> None:
-        """Move the cursor, once, to the run watched last."""
+        """Move the cursor, once, to the run that was watched last."""
         from tui.library.summary import summarize
 
         run_dir, self.shell.run_to_find = self.shell.run_to_find, None
@@ -147,7 +147,7 @@ class RunsScreen(FilteredScreen):
     @on(run_commands.RunChanged)
     @work(exclusive=True, group="load", exit_on_error=False)
     async def load(self) -> None:
-        """Read the store off the event loop."""
+        """Read the saved runs in a thread."""
         try:
             listing = await asyncio.to_thread(lambda: self.shell.store.everything())
             runs, problem_text = listing.runs, "\n".join(map(str, listing.problems))
@@ -164,7 +164,7 @@ class RunsScreen(FilteredScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Choose columns and preview for the new size; keep the order."""
+        """Choose columns and preview by the new size; the order of rows stays."""
         self.preview.fit(self.size)
         if self.size.width == self.cells:
             return
@@ -178,10 +178,7 @@ class RunsScreen(FilteredScreen):
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Show the runs that match the filter.
-
-        A filter error is shown below the list.
-        """
+        """Show the runs that match the filter; an error in the filter is shown below the list."""
         text, problem = self.filter.value.strip(), ""
         try:
             self.wanted = parse(text)
@@ -215,7 +212,7 @@ class RunsScreen(FilteredScreen):
             self.preview.show_run(run, run_dir)
 
     def action_pane(self) -> None:
-        """Move to the run's details, then shown in full, or back to the list."""
+        """Move to the preview, which then shows the run in full, or back to the list."""
         if self.preview.has_focus:
             self.set_focus(self.picklist)
         elif self.picklist.rows:
@@ -232,13 +229,13 @@ class RunsScreen(FilteredScreen):
     # -- opening and comparing
 
     def action_open(self) -> None:
-        """Open the result, or Live if the run is running."""
+        """Show the result of the run, or Live if it is running."""
         if (run := self.summary_at_hand) is not None and (run_dir := self.run_at_hand) is not None:
             (self.shell.open_live if run.state == "running" else self.shell.open_result)(run_dir)
 
     @on(PickList.Clicked)
     def open_clicked(self, event: PickList.Clicked) -> None:
-        """Open on a double click."""
+        """Open a run on a double click."""
         if event.twice:
             self.action_open()
 
@@ -256,9 +253,9 @@ class RunsScreen(FilteredScreen):
         self.picklist.move(1)
 
     def action_compare(self) -> None:
-        """Compare the marked runs with the oldest of them.
+        """Compare the marked runs with the oldest one of them.
 
-        With a single one, compare it with the run under the cursor.
+        If one is marked, compare it with the run under the cursor.
         """
         chosen, run = oldest_first(self.marked, self.runs), self.summary_at_hand
         if len(chosen) == 1 and run is not None and (why := why_not_compared(run)):
@@ -272,8 +269,9 @@ class RunsScreen(FilteredScreen):
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 
     def action_report(self) -> None:
-        """Ask for format and path, and write a report of the marked runs, or the one under the
-        cursor.
+        """Ask for format and path, and write a report.
+
+        On the marked runs, or on the run under the cursor.
         """
         chosen = oldest_first(self.marked, self.runs) or filter(None, [self.picklist.cursor_key])
         if run_dirs := [self.shell.paths.runs / key for key in chosen]:
@@ -284,13 +282,13 @@ class RunsScreen(FilteredScreen):
         self.app.push_screen(LineDialog("Import", IMPORT_HELP, does="import"), self.import_given)
 
     def import_given(self, text: str | None) -> None:
-        """Import the given path."""
+        """Import runs from the path, if one was typed."""
         if text:
             self.import_path(text)
 
     @work(group="import", exit_on_error=False)
     async def import_path(self, text: str) -> None:
-        """Import runs; if it is one, show its result."""
+        """Import runs from a path; if there is one run, show its result."""
         names = await import_kept(self, text, self.shell.paths.runs)
         self.load()
         if len(names) == 1:
@@ -298,10 +296,10 @@ class RunsScreen(FilteredScreen):
 
 
 def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column[RunSummary], ...]:
-    """Return the columns of the list; a run that is `marked` has its letter before everything else.
+    """Return the columns of the list; `marked` runs have a letter in front.
 
-    Below `STATE_FROM` columns the verdict replaces the state; runs that are not complete still show
-    their state.
+    If the list is narrower than `STATE_FROM` cells, the verdict replaces the state, except for runs
+    that are not complete.
     """
     narrow = cells < STATE_FROM
 
@@ -371,29 +369,30 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
 
 
 def ordered_by(order: str, *declared: Any, **options: Any) -> Column[RunSummary]:
-    """Return a column that the list can be sorted by."""
+    """Return a column that sorts the list by `order`."""
     column: Column[RunSummary] = Column(*declared, **options)
     return replace(column, order=ORDERS[order].key, falling=ORDERS[order].falling)
 
 
 def named(run: RunSummary) -> list[Run]:
-    """Return the profile of a run, behind its star."""
+    """Return the profile of a run, after a mark if it is starred."""
     return [*([("* ", ACCENT)] if run.starred else []), (run.profile or run.run_id, BRIGHT)]
 
 
 def headline_of(run: RunSummary) -> Run:
-    """Return the figure of a run, in few words where it has such."""
+    """Return the headline of a run, in its short form if there is one."""
     return (run.headline_short or run.headline, BRIGHT) if run.headline else NO_FIGURE
 
 
 def bandwidth_of(run: RunSummary) -> str:
-    """Return the bandwidth beside a figure that is none itself."""
+    """Return the bandwidth of a run, unless the headline is a bandwidth."""
     return "" if run.headline_unit == "bytes_per_s" else units.bandwidth(run.bw_bytes_per_s)
 
 
 def over_time(run: RunSummary, symbols: Symbols) -> str:
-    """Return the throughput over time around its own mean, which is at half height: a steady run is
-    a level line.
+    """Return the throughput over time as one line.
+
+    The mean is at half height: a steady run is a level line.
     """
     values = [value for value in run.iops_over_time if value is not None]
     if not values:
@@ -406,16 +405,16 @@ def over_time(run: RunSummary, symbols: Symbols) -> str:
 
 
 def verdict_of(run: RunSummary) -> Run:
-    """Return how a run is judged.
+    """Return the verdict of a run.
 
-    Of an invalid one by which checks, for its state says the rest.
+    For an invalid run, the checks that made it invalid.
     """
     invalid = run.verdict == "invalid" and not run.judged_since
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
 def note_text(run: RunSummary) -> str:
-    """Return why a run cannot be read, whose it is, its title and its last note."""
+    """Return problem, owner, title and last note of a run, those that it has."""
     return ", ".join(
         filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note))
     )
@@ -430,7 +429,7 @@ OPTIONAL: dict[str, Callable[[RunSummary], object]] = {
 
 
 def why_not_compared(run: RunSummary) -> str:
-    """Return why a run has nothing to be compared; empty when it may have."""
+    """Return why a run cannot be compared; empty if it can."""
     return (
         f"nothing was measured in {run.run_id}: it cannot be compared"
         if run.state == "failed"
@@ -439,7 +438,7 @@ def why_not_compared(run: RunSummary) -> str:
 
 
 def key_of(run: RunSummary) -> str:
-    """Return what identifies a run: its ID, or its directory if it is another user's."""
+    """Return the row key of a run: its ID, or its directory if it is another user's."""
     return run.directory or run.run_id
 
 
@@ -453,8 +452,9 @@ def when(utc: str | None) -> str:
 
 
 def oldest_first(keys: Iterable[str], runs: Iterable[RunSummary]) -> list[str]:
-    """Return those of the keys whose runs are listed, by when they began: others are compared with
-    the first.
+    """Return the keys of runs that are in the list, oldest run first.
+
+    The first one is what others are compared with.
     """
     begun = {key_of(run): run.utc or key_of(run) for run in runs}
     return sorted((key for key in keys if key in begun), key=begun.__getitem__)

@@ -1,4 +1,4 @@
-"""The run under the cursor on Runs: facts and findings, and its charts if they fit."""
+"""The preview on Runs: facts and findings of the run under the cursor, charts if they fit."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ RESTS_S = 0.15  # delay while the cursor moves
 
 
 class Measured(Struct, frozen=True):
-    """The page of a run, read for this summary.
+    """A run whose record was read for the preview.
 
-    No page: no record, or a very large one.
+    `page` is None if there is no record, or a very large one.
     """
 
     run_dir: Path
@@ -61,7 +61,7 @@ class Measured(Struct, frozen=True):
 class RunPreview(TextPane):
     """Shows one run.
 
-    Hidden on small terminals; shows the run in full while it has the focus.
+    Hidden on small terminals, unless it has the focus; then it shows the run in full.
     """
 
     def __init__(self, *, draws_colors: bool) -> None:
@@ -75,7 +75,7 @@ class RunPreview(TextPane):
         self.measured: Measured | None = None
 
     def fit(self, terminal: Size) -> None:
-        """Adapt to the terminal's size."""
+        """Adapt to the size of the terminal."""
         self.terminal = terminal
         self.set_class(self.has_room(SHOWN_FROM) or self.has_focus, "-shown")
         self.set_class(self.has_room(ROOMY_FROM), "-roomy")
@@ -91,13 +91,13 @@ class RunPreview(TextPane):
         self.call_after_refresh(self.focus_moved)
 
     def focus_moved(self) -> None:
-        """Adapt to the new focus."""
+        """Adapt to having the focus or not."""
         self.fit(self.terminal)
         if self.shown is not None:
             self.show_run(*self.shown)
 
     def show_run(self, run: RunSummary, run_dir: Path) -> None:
-        """Show a run; details from its record follow."""
+        """Show a run. Details from its record are added once they are read."""
         self.shown = run, run_dir
         if run_dir not in self.changed and self.has_class("-shown"):
             self.read_changed(run_dir)
@@ -109,7 +109,10 @@ class RunPreview(TextPane):
         self.show(partial(self.run_lines, run, run_dir))
 
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
-        """Return the facts of a run, and its charts beside them once they are read, if they fit."""
+        """Return the facts of a run.
+
+        With charts beside them, if the record has been read and they fit.
+        """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         facts = partial(
             preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy
@@ -132,7 +135,7 @@ class RunPreview(TextPane):
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
-        """Read a run's record once the cursor rests, and show it."""
+        """Read a run's record, once the cursor rests on it, and show it."""
         await asyncio.sleep(RESTS_S)
         self.measured = Measured(
             run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=self.draws_colors)
@@ -148,13 +151,13 @@ class RunPreview(TextPane):
         self.show_read(run_dir)
 
     def show_read(self, run_dir: Path) -> None:
-        """Show the run again with its details, unless another one is shown now."""
+        """Show a run with the details just read, unless another run is shown now."""
         if self.shown is not None and self.shown[1] == run_dir:
             self.show_run(*self.shown)
 
 
 def page_of(run_dir: Path, *, colors: bool) -> Page | None:
-    """Return the page of a run; loads the chart library off the event loop."""
+    """Return the page of a run, read in a thread together with the chart library."""
     importlib.import_module("plotext")  # its first import takes a while
     from tui.app.screens.runs_result import read_page
 
@@ -182,10 +185,10 @@ def preview(
     whole: bool = False,
     short: bool = False,
 ) -> list[Line]:
-    """Return the most important facts of a run, beside its findings and notes.
+    """Return the most important facts of a run, with findings and notes beside them.
 
     `changed`: parameters that differ from the profile. `whole`: all findings, notes and hosts.
-    `short`: one line for what the list shows.
+    `short`: a single line for what the list shows already.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
     head = _brief_head(run, half) if short and not whole else _head(run, half)

@@ -1,4 +1,4 @@
-"""What the run under the cursor measured, as figures and charts, for large terminals."""
+"""Figures and charts of the run under the cursor, for large terminals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_CHART = 9  # rows
 def read_page(run_dir: Path, *, colors: bool) -> Page | None:
     """Return the record of a run as a page.
 
-    None without a record, or with a very large one.
+    None if there is no record, or a very large one.
     """
     path = run_dir / RECORD_FILE
     try:
@@ -60,7 +60,7 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
 
 
 def course_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return one chart: the headline's metric over time.
+    """Return a chart of the headline's metric over time.
 
     Empty for several steps, or without samples.
     """

@@ -1,1 +1,1 @@
-"""What screens have done outside of themselves: hosts, engines, editors."""
+"""What screens do outside of themselves: work with hosts, engines, files and editors."""

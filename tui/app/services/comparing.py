@@ -1,4 +1,4 @@
-"""The content of Compare: marked runs, grouped into sides or not, compared with the first.
+"""The content of Compare: marked runs, grouped into sides, compared with the first.
 
 No widgets.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ComparisonRequest(Struct, frozen=True):
-    """What the user asked for.
+    """How the user wants runs compared.
 
     None (the default): runs made by `ab` are grouped, and their settings may differ.
     """
@@ -31,9 +31,9 @@ class ComparisonRequest(Struct, frozen=True):
 
 
 class ShownComparison(Struct, frozen=True):
-    """The comparison as it is shown.
+    """A comparison as it is shown.
 
-    `can_join`, `can_accept`: what else is possible.
+    `can_join`, `can_accept`: whether runs can be grouped, and differences accepted.
     """
 
     sides: tuple[tuple[Path, ...], ...]
@@ -44,7 +44,7 @@ class ShownComparison(Struct, frozen=True):
     can_accept: tuple[str, ...] = ()
 
     def lines(self, width: int) -> list[Line]:
-        """Return which side is A, and what the keys would change."""
+        """Return which side is A, and what keys would change."""
         runs: list[Run] = [
             ("A ", ACCENT),
             (f"is {self._first()}; x makes the next {self._thing} A", LABEL),
@@ -95,9 +95,9 @@ class ShownComparison(Struct, frozen=True):
 
 
 def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
-    """Return each side compared with the first, judged by its thresholds.
+    """Return each side compared with the first, and judged by its thresholds.
 
-    Raises BenchtuiError.
+    `noise`: file of noise floors. Raises BenchtuiError.
     """
     from tui.analysis.compare import apart, compare, differing, joined
     from tui.analysis.criteria import judge_against

@@ -1,4 +1,4 @@
-"""Export and copy runs, write reports, import the output of a load generator."""
+"""Export and copy runs, write reports, import output of load generators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 async def export_run(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for format and path, and export. For a worker: waits for the answer."""
+    """Ask for format and path, and export a run.
+
+    Waits for the answer, so call it from a worker.
+    """
     formats, folder = await asyncio.to_thread(_formats), Path.cwd()
 
     def propose(name: str, redact: bool) -> str:
@@ -59,7 +62,7 @@ def _title(name: str) -> str:
 
 
 def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
-    """Write the export; return the files and a remark on them."""
+    """Write an export; return its files, and a note if the run has not ended."""
     from tui.export.save import export, remark_of, source_of, without_names
 
     source = source_of(run_dir)
@@ -78,9 +81,9 @@ Sides = Sequence[Sequence[Path]]
 async def report_runs(
     screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> None:
-    """Ask for format and path, write the report of these runs, and show its path.
+    """Ask for format and path, write a report, and show its path.
 
-    For a worker: waits for the answer.
+    Waits for the answer, so call it from a worker.
     """
     folder, name = Path.cwd(), name_of(sides)
 
@@ -103,7 +106,7 @@ async def report_runs(
 async def write_report(
     sides: Sides, wanted: ExportRequest, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> Path:
-    """Write the report of runs, each side compared with the first, and return its path.
+    """Write a report that compares each side with the first; return its path.
 
     Raises BenchtuiError.
     """
@@ -139,13 +142,13 @@ async def write_report(
 
 
 def name_of(sides: Sides) -> str:
-    """Return the file name of a report: the first run's id, and how many more."""
+    """Return the file name of a report: the first run's id, and the number of others."""
     first, *others = [run_dir.name for side in sides for run_dir in side]
     return f"{first}-and-{len(others)}-more" if others else first
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """Return a free file name, so that nothing is overwritten."""
+    """Return the path of a file that does not exist, so that nothing is overwritten."""
     names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
     return next(path for each in names if not is_there(path := folder / each))
 
@@ -154,7 +157,10 @@ MOST_BYTES = 74_000  # of what many terminals take in one sequence, before base6
 
 
 async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
-    """Ask what to copy, and copy it. For a worker: waits for the answer."""
+    """Ask which text of a run to copy, and copy it.
+
+    Waits for the answer, so call it from a worker.
+    """
     try:
         copies = await asyncio.to_thread(_copies, run_dir)
     except BenchtuiError as error:
@@ -164,12 +170,15 @@ async def copy_of_run(screen: Screen[None], run_dir: Path) -> None:
 
 
 async def copy_of_comparison(screen: Screen[None], shown: ShownComparison) -> None:
-    """Ask what to copy of a comparison, and copy it. For a worker: waits for the answer."""
+    """Ask which text of a comparison to copy, and copy it.
+
+    Waits for the answer, so call it from a worker.
+    """
     await copy_one_of(screen, "the comparison", await asyncio.to_thread(_of_comparison, shown))
 
 
 async def copy_one_of(screen: Screen[None], whose: str, copies: list[Copy]) -> None:
-    """Ask which of the texts, and copy it."""
+    """Ask which of the texts to copy, and copy it."""
     text = await screen.app.push_screen_wait(CopyDialog(whose, copies))
     if text is None:
         return
@@ -187,7 +196,10 @@ def _of_comparison(shown: ShownComparison) -> list[Copy]:
 
 
 def _copies(run_dir: Path) -> list[Copy]:
-    """Return what can be copied. Raises UsageError without a readable record."""
+    """Return the texts that can be copied from a run.
+
+    Raises UsageError if the record cannot be read.
+    """
     from tui.export.copies import copies_of
     from tui.export.save import source_of
 
@@ -195,7 +207,7 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Import runs from a path and show the result; return their names."""
+    """Import runs from a path and show the result; return their ids."""
     try:
         names = await asyncio.to_thread(_import, from_home(text), runs)
     except BenchtuiError as error:

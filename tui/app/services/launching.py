@@ -1,4 +1,4 @@
-"""Launch a plan: confirm data loss and skipped parts, start the engine, show the run."""
+"""Start a plan: confirm data loss and skipped steps, start the engine, show the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
-    """Return the plan of a profile on the first chosen host, else on this machine.
+    """Return the plan of a profile on the first selected host, otherwise on this machine.
 
     Raises BenchtuiError.
     """
@@ -32,7 +32,7 @@ def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
 
 
 async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
-    """Ask whether to run the other steps if a load generator is missing on hosts.
+    """Ask whether to skip the steps whose load generator is missing on hosts.
 
     Waits for the answer, so call it from a worker.
     """
@@ -41,9 +41,9 @@ async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
 
 
 async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -> Plan | None:
-    """Return the plan once the name of everything to overwrite was typed.
+    """Return the plan, once the user has typed the name of everything it overwrites.
 
-    None if refused or cancelled.
+    None if the run is refused, or the user cancels.
     """
     if found is None or not (found.names or found.problems):
         return plan
@@ -53,9 +53,9 @@ async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -
 
 
 async def start_engine(shell: AppShell, plan: Plan, person: Asker | None = None) -> None:
-    """Start an engine on a plan and show the run; `person` answers login questions.
+    """Start an engine on a plan and show the run.
 
-    Raises BenchtuiError.
+    `person` answers login questions. Raises BenchtuiError.
     """
     from tui.engine.launch import launch_asking
 

@@ -11,11 +11,14 @@ from textual.screen import Screen
 
 
 class EditorError(Exception):
-    """The editor did not start or exited with an error."""
+    """Raised if the editor does not start, or exits with an error."""
 
 
 def editor_command(environ: Mapping[str, str]) -> list[str]:
-    """Return the command of $VISUAL, else $EDITOR, else vi. Raises EditorError."""
+    """Return the command of $VISUAL, otherwise of $EDITOR, otherwise vi.
+
+    Raises EditorError.
+    """
     text = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
     try:
         command = shlex.split(text)
@@ -27,9 +30,9 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
 
 
 def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -> bool:
-    """Edit a file in the user's editor while the app is suspended.
+    """Suspend the app and edit a file in the user's editor.
 
-    Return whether it succeeded.
+    Returns whether the editor succeeded.
     """
     try:
         with screen.app.suspend():
@@ -41,7 +44,10 @@ def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -
 
 
 def edit_file(path: Path, environ: Mapping[str, str]) -> None:
-    """Run the editor on a file and wait for it. Raises EditorError when it is missing or fails."""
+    """Run the editor on a file until it exits.
+
+    Raises EditorError if it is missing or fails.
+    """
     command = [*editor_command(environ), str(path)]
     try:
         # the app draws on stderr; the editor uses the terminal itself

@@ -1,4 +1,4 @@
-"""Hosts before a run: collect facts, run the preflight, warn of effects of a logout."""
+"""Hosts before a run: facts, preflight, warnings about a logout."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ async def check_each(
     asker: Asker,
     programs: Path | None,
 ) -> AsyncIterator[HostCheck]:
-    """Check all hosts in parallel and yield each result as it arrives.
+    """Check all hosts in parallel; yield each result as it arrives.
 
-    `asker` is asked for passwords and the like. `programs`: a folder of load generators to copy to
-    the hosts for the check. Raises UsageError for files in it that are not programs.
+    `asker` is asked for passwords and the like. `programs`: a directory of load generators to copy
+    to the hosts for the check. Raises UsageError for files in it that are not programs.
     """
     from tui.engine.preflight.host_check import check_hosts
     from tui.engine.preflight.programs import programs_for_check
@@ -57,9 +57,9 @@ async def check_each(
 
 
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
-    """Return user, address, port and bastions of hosts from ssh config.
+    """Return user, address, port and bastions of hosts, by ssh config.
 
-    A host with an unreadable configuration is skipped: its check says why.
+    Hosts whose configuration cannot be read are left out; their check says why.
     """
     from tui.remote.connections import Connections
     from tui.remote.way_base import is_over_ssh
@@ -87,8 +87,9 @@ def add_to_inventory(path: Path, hosts: NewHosts) -> None:
 
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
-    """Examine the hosts of a plan: return what it overwrites, and the plan without what they cannot
-    run.
+    """Examine the hosts of a plan: what it would overwrite, and what hosts cannot run.
+
+    Return the plan without the steps that hosts cannot run.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
@@ -105,8 +106,9 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
 
 
 def needs_look(plan: Plan) -> bool:
-    """Return whether to examine the hosts before the launch: the plan may overwrite data, or tools
-    may be missing.
+    """Return whether hosts must be examined before the launch.
+
+    True if the plan may overwrite data, or load generators may be missing.
     """
     from tui.engine.preflight.missing_tools import has_several_tools
     from tui.engine.preflight.preview import overwrites
@@ -115,7 +117,10 @@ def needs_look(plan: Plan) -> bool:
 
 
 def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
-    """Return the steps whose tools are missing on checked hosts; the launch offers to skip them."""
+    """Return the steps whose load generator is missing on checked hosts.
+
+    The launch offers to skip them.
+    """
     from tui.engine.preflight.missing_tools import has_several_tools, lacking_by_checks, without
 
     if not (checks and has_several_tools(plan)):
@@ -129,7 +134,7 @@ async def ask_ahead(
 ) -> list[HostReadiness]:
     """Run the preflight on the hosts of a plan.
 
-    `heard` is called with each host that answered.
+    `heard` is called with the name of each host that has answered.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import look_ahead
@@ -140,9 +145,9 @@ async def ask_ahead(
 
 
 class AtLogout:
-    """Warnings about effects of a logout on a run that is not launched yet.
+    """Warnings about what a logout would do to a run that is not started yet.
 
-    `lines`: those for the hosts examined last.
+    `lines`: warnings for the hosts examined last.
     """
 
     def __init__(self) -> None:
@@ -150,9 +155,9 @@ class AtLogout:
         self._hosts: Sequence[HostAddress] = ()
 
     async def look(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
-        """Check again if the hosts changed.
+        """Examine the hosts, if they are others than last time.
 
-        Return True if the warnings changed.
+        Returns whether the warnings changed.
         """
         if hosts == self._hosts:
             return False
@@ -162,16 +167,16 @@ class AtLogout:
 
 
 async def systemd() -> str | None:
-    """Return the warning that systemd would end the run."""
+    """Return a warning if systemd would end the run at logout."""
     from tui.engine.preflight.logout import logout_warning
 
     return await asyncio.to_thread(logout_warning, os.environ)
 
 
 async def agent(hosts: Sequence[HostAddress], paths: Paths) -> str | None:
-    """Return the warning that SSH keys would be gone.
+    """Return a warning if the run's SSH keys would be gone at logout.
 
-    Contacts hosts only if the agent is forwarded.
+    Contacts hosts only if the SSH agent is forwarded.
     """
     from tui.engine.preflight.logout import agent_may_go, agent_warning
     from tui.remote.connections import Connections

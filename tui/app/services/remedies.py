@@ -1,4 +1,4 @@
-"""Remedies for a failed run: take over its hosts, trust host keys, clean up its files."""
+"""Remedies for a failed run: take over hosts, trust host keys, clean up files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the question: wait for the run that holds the hosts, or run at the same time."""
+    """Return the question whether to wait for the run that uses the hosts.
+
+    Or to run at the same time.
+    """
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
@@ -64,7 +67,7 @@ def take_over_question(held: Sequence[Trouble]) -> Confirm:
 
 
 def again(plan: Plan, answer: str) -> Plan | None:
-    """Return the plan for an answer; None: do not run."""
+    """Return the plan to run for an answer; None if the answer is not to run."""
     from msgspec.structs import replace
 
     if answer == "take":
@@ -78,9 +81,9 @@ FRAME = 8  # cells of a dialog beside its text
 async def presented_keys(
     addresses: Sequence[HostAddress], paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> tuple[list[Presented], list[HostError]]:
-    """Return the keys that hosts present, and the errors of the others.
+    """Return the keys that hosts present, and the errors of other hosts.
 
-    `asker` provides bastions' passwords.
+    `asker` provides the passwords of bastions.
     """
     from tui.remote.connections import Connections
     from tui.remote.fan_out import fan_out
@@ -95,7 +98,7 @@ async def presented_keys(
 async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
     """Show the fingerprints of hosts' keys, and pin them if the user agrees.
 
-    Return the names of the pinned hosts.
+    Returns the names of the hosts whose keys were pinned.
     """
     from tui.app.dialogs import text_entry
     from tui.engine.inputs.user_files import add_lines
@@ -143,19 +146,19 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What the remedy key does, and the problems it solves."""
+    """The remedy for a failed run, and the problems that it solves."""
 
     kind: Literal["take", "trust", "change"]
     troubles: tuple[Trouble, ...] = ()
 
     @property
     def words(self) -> str:
-        """What the key does, in a few words."""
+        """The remedy in a few words, as label of its key."""
         return WORDS[self.kind]
 
 
 def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
-    """Return the remedy for a run that ended in this state; None: it did not fail."""
+    """Return the remedy for a run that ended in this state; None if it did not fail."""
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):
         return Remedy("take", locked)
@@ -165,7 +168,7 @@ def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
 
 
 def of_state(state: RunState) -> Remedy | None:
-    """Return the remedy of a run on Live; None while it is running."""
+    """Return the remedy for a run on Live; None while it is running."""
     if not state.ended:
         return None
     return remedy_of(
@@ -174,7 +177,7 @@ def of_state(state: RunState) -> Remedy | None:
 
 
 def of_record(record: RunRecord) -> Remedy | None:
-    """Return the remedy of a run on Result."""
+    """Return the remedy for a run on Result; None if it needs none."""
     problems = (
         Trouble(host.name, each.code, each.message)
         for host in record.hosts
@@ -184,7 +187,7 @@ def of_record(record: RunRecord) -> Remedy | None:
 
 
 def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | None) -> None:
-    """Apply a remedy; ask before launching or trusting."""
+    """Apply a remedy; ask before it starts a run or trusts a key."""
     if remedy is None:
         screen.notify("nothing to fix in this run; press r on Runs to run it again")
     elif remedy.kind == "take" and plan is not None:
@@ -205,13 +208,13 @@ def _answered(screen: StepScreen, plan: Plan, answer: str | None) -> None:
 
 
 async def _trust(screen: StepScreen, hosts: list[HostAddress], run_dir: Path) -> None:
-    """Show the keys of the hosts; once they are pinned, show the run on Review."""
+    """Show the keys of hosts; once they are pinned, show the run on Review."""
     if await ask_to_trust(screen, hosts):
         await run_again(screen.shell, run_dir)
 
 
 async def _launch(screen: StepScreen, plan: Plan) -> None:
-    """Start an engine on a plan, and watch it."""
+    """Start an engine on a plan and show the run."""
     try:
         await start_engine(screen.shell, plan)
     except BenchtuiError as error:
@@ -224,10 +227,9 @@ SEEN = (DialogChoice("seen", "o", "OK"),)
 
 
 async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
-    """Show what a run left on its hosts, ask, remove it, show the result; False if nothing was
-    removed.
+    """Show what a run left on its hosts, ask, remove it, show the outcome.
 
-    For a worker: it waits for the answer.
+    Returns whether anything was removed. Waits for the answer, so call it from a worker.
     """
     from tui.engine.preflight.clean import clean, look
     from tui.library.additions import check_over, keep_removed
@@ -272,7 +274,10 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
 
 
 def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
-    """Return a run's plan and what its record says it created. Raises BenchtuiError."""
+    """Return a run's plan, and what it created according to its record.
+
+    Raises BenchtuiError.
+    """
     from tui.engine.preflight.clean import created_of
     from tui.journal.rundir import load_plan
     from tui.library.load import load_record
@@ -284,7 +289,7 @@ def left_by(run_dir: Path) -> tuple[Plan, list[Created]]:
 async def over_hosts(
     plan: Plan, paths: Paths, work: Callable[[Connections], Awaitable[list[Cleaning]]]
 ) -> list[Cleaning]:
-    """Run `work` with connections to the run's hosts."""
+    """Run `work` with connections to the hosts of a plan."""
     from tui.remote.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts) as connections:
@@ -292,7 +297,7 @@ async def over_hosts(
 
 
 def text_of(found: list[Cleaning], *, done: bool) -> str:
-    """Return what is or was removed, as much as fits in a dialog."""
+    """Return what will be removed or, if `done`, was removed; cut to fit in a dialog."""
     lines = [line for each in found for line in each.lines(done=done)]
     rest = len(lines) - LINES_SHOWN
     more = [f"and {rest} more lines: benchtui clean shows all"] if rest > 0 else []

@@ -1,4 +1,4 @@
-"""Continue from an earlier run: repeat it, resume it, recover it, prove its bottleneck."""
+"""Continue from an earlier run: repeat, resume or recover it, confirm its bottleneck."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AGAIN_FROM = ("runs", "result")
 
 
 async def run_again(shell: AppShell, run_dir: Path) -> None:
-    """Select a run's hosts, profile and parameters, and show Review."""
+    """Select the hosts, profile and parameters of a run, and show Review."""
     asked_on = str(getattr(shell.screen, "SCOPE", ""))
     shell.forget_fleet()  # its hosts may have been added since
     try:
@@ -54,7 +54,7 @@ async def run_again(shell: AppShell, run_dir: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The hosts, profile and parameters of a run that still exist."""
+    """The hosts, profile and parameters of a run, as far as they still exist."""
 
     hosts: list[str]
     servers: list[str]
@@ -64,7 +64,10 @@ class Chosen:
 
 
 def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
-    """Return the selection that repeats a run. Raises BenchtuiError if that is impossible."""
+    """Return the selection that repeats a run.
+
+    Raises BenchtuiError if the run cannot be repeated.
+    """
     from tui.engine.plan.reproduce import choices_again
     from tui.journal.rundir import load_plan
     from tui.workloads.terms import command_in
@@ -84,7 +87,7 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
 
 
 def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
-    """Return the names that the fleet can resolve, and those that it cannot."""
+    """Return the names of hosts that are known, and those that are not."""
     found: list[str] = []
     gone: list[str] = []
     for name in names:
@@ -97,7 +100,7 @@ def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str
 
 
 def choose(selection: Selection, chosen: Chosen) -> None:
-    """Replace the selection, including everything typed."""
+    """Replace the selection, including all input."""
     again = chosen.again
     selection.ticked, selection.servers = list(chosen.hosts), list(chosen.servers)
     selection.profile = None
@@ -125,7 +128,7 @@ POLL_S = 0.2
 
 
 def recovery_question(runs: Sequence[Path]) -> Confirm:
-    """Return the question whether to recover these runs.
+    """Return the question whether to recover runs.
 
     The answer is ``recover`` or ``later``.
     """
@@ -144,8 +147,9 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to recover the selected run, or all runs that were cut off, and return the chosen
-    ones.
+    """Ask whether to recover the selected run, or all runs that were cut off.
+
+    Returns the runs to recover.
     """
     from tui.library.unfinished import unfinished_runs, write_missing
 
@@ -163,9 +167,10 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
 async def recover(
     runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]
 ) -> None:
-    """Recover runs one after the other, as they may share hosts.
+    """Recover runs one after another, because they may share hosts.
 
-    `begun` is called for each engine that is up, `asked` with its login questions.
+    `begun` is called with the directory of each run whose engine is up, `asked` with the login
+    questions.
     """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
@@ -188,7 +193,7 @@ def _is_taken_up(run_dir: Path) -> bool:
 
 
 async def until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Poll, off the event loop, until a condition holds or the timeout expires."""
+    """Wait until a condition holds or the timeout expires, without blocking the event loop."""
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             while not await asyncio.to_thread(condition):
@@ -196,7 +201,7 @@ async def until(condition: Callable[[], bool], timeout_s: float) -> None:
 
 
 async def resume_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask which missing parts of a run to measure, then measure them and show the run live."""
+    """Ask which missing parts of a run to measure, measure them, and show the run live."""
     try:
         missing = await asyncio.to_thread(lacking, run_dir)
         if not missing:
@@ -210,8 +215,10 @@ async def resume_run(shell: AppShell, run_dir: Path) -> None:
 
 
 class MissingSteps(Struct, frozen=True):
-    """What a run could still measure: missing steps, missing and failed steps, points of a search
-    out of budget.
+    """What a run could still measure.
+
+    `missing`: number of missing steps; `with_failed`: including failed ones; `spent`: the budget
+    that a search has used up.
     """
 
     missing: int
@@ -249,7 +256,7 @@ def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
 
 
 async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> EngineMode | None:
-    """Ask what to measure, and return the engine mode for it; None: nothing.
+    """Ask what to measure; return the engine mode for it, None for nothing.
 
     Raises BenchtuiError.
     """
@@ -272,8 +279,9 @@ async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> En
 
 
 def resume_question(name: str, found: MissingSteps) -> Confirm:
-    """Return the question what to measure; the answer is an engine mode, ``more`` (of a search) or
-    ``cancel``.
+    """Return the question what to measure.
+
+    The answer is an engine mode, ``more`` (for a search) or ``cancel``.
     """
     answers = [DialogChoice("cancel", "n", "Not now")]
     if found.missing:
@@ -289,7 +297,7 @@ def resume_question(name: str, found: MissingSteps) -> Confirm:
 
 
 def steps(count: int) -> str:
-    """Return ``1 step``, ``12 steps``."""
+    """Return a number of steps as text: ``1 step``, ``12 steps``."""
     return f"{count} step{'' if count == 1 else 's'}"
 
 
@@ -310,7 +318,7 @@ def spent_text(spent: Spent) -> str:
 def give(run_dir: Path, bounds: Bounds) -> None:
     """Raise the limits of a run's search.
 
-    Raises UsageError if it is running, and as `give_more` does.
+    Raises UsageError if it is running, or for the reasons of `give_more`.
     """
     from tui.engine.extend_search import give_more
     from tui.journal.rundir import is_running
@@ -328,7 +336,7 @@ async def resume(
 ) -> None:
     """Start an engine for the missing parts of a run.
 
-    `begun` is called when it is up, `asked` with its login questions.
+    `begun` is called with the directory when it is up, `asked` with the login questions.
     """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
@@ -340,7 +348,7 @@ async def resume(
 
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask whether to run a counter-experiment on a run's bottleneck, then show it live."""
+    """Ask whether to run a counter-experiment on a run's bottleneck, run it, show it live."""
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))
@@ -359,7 +367,7 @@ PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "R
 
 
 def planned_proof(run_dir: Path) -> Plan:
-    """Return the plan of a counter-experiment about the headline's step.
+    """Return the plan of a counter-experiment on the headline's step.
 
     Raises BenchtuiError if none is possible.
     """
@@ -370,7 +378,7 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the question: what is changed, the prediction, the duration."""
+    """Return the question whether to run it: the change, the prediction, the duration."""
     from tui.metrics import units
     from tui.model.search import SAID
 
@@ -387,9 +395,9 @@ def proof_question(plan: Plan) -> Confirm:
 
 
 async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:
-    """Return the plan once the name of everything to overwrite was typed.
+    """Return the plan, once the user has typed the name of everything it overwrites.
 
-    None if refused or cancelled.
+    None if the run is refused, or the user cancels.
     """
     from tui.engine.preflight.preview import overwrites
 

@@ -1,4 +1,4 @@
-"""Commands on the selected run, the same on Runs and Result."""
+"""Commands on the selected run, the same on Runs and on Result."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ TITLE_HELP = "name in lists and reports; empty: the profile's name"
 
 
 class RunChanged(Message):
-    """Sent to the screen of a command: the run's record or marks changed, or the run is deleted."""
+    """Sent to the screen of a command when its run has changed: record, marks, or deleted."""
 
 
 class RunCommand(Struct, frozen=True):
-    """A command on a run, and what it changes: shared runs, and hosts of unpacked runs, are
-    read-only.
+    """A command on a run.
+
+    `changes`: what it changes. Shared runs, and the hosts of unpacked runs, must not be changed.
     """
 
     does: Callable[[StepScreen, Path], object]
@@ -40,7 +41,7 @@ class RunCommand(Struct, frozen=True):
 
 
 def perform(name: str, screen: StepScreen) -> None:
-    """Run a command on the selected run; say why if the run is read-only."""
+    """Run a command on the selected run, or say why that is not possible."""
     command, run_dir = COMMANDS[name], screen.run_at_hand
     if run_dir is not None and (
         command.changes == "nothing" or is_ours(screen, run_dir, hosts=command.changes == "hosts")
@@ -49,9 +50,9 @@ def perform(name: str, screen: StepScreen) -> None:
 
 
 def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
-    """Return whether a run may be changed, or with `hosts` its plan executed.
+    """Return whether a run may be changed or, with `hosts`, run on its hosts.
 
-    Say why if not.
+    Says why if not.
     """
     try:
         store = screen.shell.store
@@ -66,7 +67,7 @@ def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
 
 
 def replay(screen: StepScreen, run_dir: Path) -> None:
-    """Replay a run on Live."""
+    """Replay a run on the screen Live."""
     if (run_dir / "journal.jsonl").is_file():
         screen.shell.open_live(run_dir, 1.0)
     else:
@@ -74,19 +75,19 @@ def replay(screen: StepScreen, run_dir: Path) -> None:
 
 
 def export(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for format and path, and export."""
+    """Ask for format and path, and export a run."""
     screen.run_worker(export_run(screen, run_dir), group="export", exit_on_error=False)
 
 
 def copy(screen: StepScreen, run_dir: Path) -> None:
-    """Ask what to copy of the run, and copy it through the terminal."""
+    """Ask which text of a run to copy, and copy it through the terminal."""
     screen.run_worker(
         copy_of_run(screen, run_dir), group="copy", exclusive=True, exit_on_error=False
     )
 
 
 def report(screen: StepScreen, *run_dirs: Path) -> None:
-    """Ask for format and path, and write the runs as a report."""
+    """Ask for format and path, and write a report on runs."""
     work = report_runs(screen, [[run_dir] for run_dir in run_dirs], screen.shell.options.environ)
     screen.run_worker(work, group="report", exclusive=True, exit_on_error=False)
 
@@ -95,21 +96,21 @@ def report(screen: StepScreen, *run_dirs: Path) -> None:
 
 
 def run_again(screen: StepScreen, run_dir: Path) -> None:
-    """Open Review with the run's hosts and parameters."""
+    """Show Review with the hosts and parameters of a run."""
     screen.shell.run_worker(
         resuming.run_again(screen.shell, run_dir), group="again", exclusive=True
     )
 
 
 def resume(screen: StepScreen, run_dir: Path) -> None:
-    """Measure the missing parts of the run; ask first."""
+    """Ask, then measure the missing parts of a run."""
     screen.shell.run_worker(
         resuming.resume_run(screen.shell, run_dir), group="resume", exclusive=True
     )
 
 
 def prove(screen: StepScreen, run_dir: Path) -> None:
-    """Confirm the bottleneck with a counter-experiment; ask first."""
+    """Ask, then confirm the bottleneck of a run by a counter-experiment."""
     screen.shell.run_worker(
         resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True
     )
@@ -119,7 +120,7 @@ def prove(screen: StepScreen, run_dir: Path) -> None:
 
 
 def change(screen: StepScreen, write: Callable[[], object]) -> None:
-    """Write something off the event loop, show errors, and let the screen reload the run."""
+    """Call `write` in a thread, show its errors, and have the screen reload the run."""
 
     async def work() -> None:
         try:
@@ -132,7 +133,7 @@ def change(screen: StepScreen, write: Callable[[], object]) -> None:
 
 
 def note(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for a note and keep it."""
+    """Ask for a note on a run and keep it."""
 
     def answered(text: str | None) -> None:
         if text:
@@ -142,7 +143,7 @@ def note(screen: StepScreen, run_dir: Path) -> None:
 
 
 def write_note(run_dir: Path, text: str) -> None:
-    """Send a note to the run's engine, or add it to the record of an ended run.
+    """Add a note through the run's engine or, after its end, to its record.
 
     Raises BenchtuiError.
     """
@@ -165,14 +166,14 @@ def toggle_star(screen: StepScreen, run_dir: Path) -> None:
 
 
 def tags(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for the tags of the run."""
+    """Ask for the tags of a run and keep them."""
     if (run := summarize(run_dir)) is not None:
         dialog = LineDialog(f"Tags of {run_dir.name}", TAGS_HELP, tags_text(run.tags))
         ask_and_change(screen, dialog, lambda text: retag(run_dir, parse_tags(text.split())))
 
 
 def title(screen: StepScreen, run_dir: Path) -> None:
-    """Ask for the title of the run."""
+    """Ask for the title of a run and keep it."""
     if (run := summarize(run_dir)) is not None:
         ask_and_change(
             screen,
@@ -182,7 +183,7 @@ def title(screen: StepScreen, run_dir: Path) -> None:
 
 
 def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str], object]) -> None:
-    """Ask for a line of text, possibly empty, and write it."""
+    """Ask for a line of text, which may be empty, and pass it to `write` in a thread."""
 
     def answered(text: str | None) -> None:
         if text is not None:
@@ -192,7 +193,7 @@ def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str]
 
 
 def clean(screen: StepScreen, run_dir: Path) -> None:
-    """Remove what the run created on its hosts; ask first."""
+    """Ask, then remove what a run created on its hosts."""
 
     async def work() -> None:
         if await clean_hosts(screen, run_dir):
@@ -202,7 +203,7 @@ def clean(screen: StepScreen, run_dir: Path) -> None:
 
 
 def delete(screen: StepScreen, run_dir: Path) -> None:
-    """Delete the run permanently; ask first."""
+    """Ask, then delete a run for good."""
     from tui.library.unfinished import check_removable, remove_run, still_on_hosts
 
     if screen.shell.run_is_alive(run_dir):

@@ -1,1 +1,1 @@
-"""The terminal: colours and symbols, its driver, what a crash leaves."""
+"""The terminal: colours, symbols, driver, crash log; and the registry of actions."""

@@ -1,4 +1,4 @@
-"""A screen and an action, as declared in the registry."""
+"""The types of the registry: a screen and an action."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KEY_NAMES = {
 
 
 class ScreenEntry(Struct, frozen=True):
-    """One screen. Those with a `key` are in the top bar, in list order."""
+    """A screen. Screens with a `key` are steps in the top bar, in list order."""
 
     name: str  # the scope of its actions
     title: str
@@ -50,7 +50,10 @@ class ScreenEntry(Struct, frozen=True):
 
 
 class Action(Struct, frozen=True):
-    """A user action. `call`: the Textual action, if not the id's last part."""
+    """An action of the user.
+
+    `call`: the Textual action, by default the last part of the id.
+    """
 
     id: str
     keys: tuple[str, ...]
@@ -64,36 +67,36 @@ class Action(Struct, frozen=True):
 
     @property
     def scope(self) -> str:
-        """Where it works: "app", "list", or a screen's name."""
+        """Where the action is available: "app", "list", or the name of a screen."""
         return self.id.partition(".")[0]
 
     @property
     def name(self) -> str:
-        """Its name within the scope: ``zoom`` of ``live.zoom``."""
+        """The name within its scope: ``zoom`` of ``live.zoom``."""
         return self.id.partition(".")[2]
 
     @property
     def action(self) -> str:
-        """The Textual action string."""
+        """The Textual action as a string."""
         if self.on_run:
             return f"app.on_run('{self.name}')"
         return self.call or self.name.replace("-", "_")
 
     @property
     def target(self) -> str:
-        """The Textual action with the namespace it lives in: ``screen.check``, ``app.quit``."""
+        """The Textual action with its namespace: ``screen.check``, ``app.quit``."""
         if "." in self.action.partition("(")[0]:
             return self.action
         return f"{'app' if self.scope == 'app' else 'screen'}.{self.action}"
 
     @property
     def shown_keys(self) -> str:
-        """All its keys as displayed: ``j Down``."""
+        """All keys of the action as displayed: ``j Down``."""
         return " ".join(map(key_name, self.keys))
 
 
 def key_name(key: str) -> str:
-    """Return a Textual key name as displayed: ``ctrl+p`` is ``Ctrl+P``, ``g,g`` stays a letter."""
+    """Return a Textual key name as displayed: ``Ctrl+P`` for ``ctrl+p``."""
     if key in KEY_NAMES:
         return KEY_NAMES[key]
     if "+" in key:

@@ -53,7 +53,7 @@ SCREENS = (
     ScreenEntry("runs", "Runs", "6", "all saved runs", aside=True),
 )  # fmt: skip
 REPLAY = ScreenEntry("replay", "Replay", back="runs", part_of="live", missing=NO_RUN)
-"""Live for a replay, beside Live for the running run; same keys."""
+"""The screen of a replay. It has the keys of Live, and leaves the running run there alone."""
 BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)
 
@@ -363,16 +363,16 @@ SCOPES: dict[str, tuple[str, ...]] = {
     entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app")
     for entry in SCREENS
 }
-"""Screen name -> scopes of its actions, nearest first."""
+"""The scopes of each screen's actions, nearest first."""
 
 
 def in_scope(scope: str) -> list[Action]:
-    """Return the actions of one scope, in registry order."""
+    """Return the actions of a scope, in registry order."""
     return [action for action in ACTIONS if action.scope == scope]
 
 
 def of_screen(screen: str) -> list[Action]:
-    """Return every action that works on a screen, the screen's own first."""
+    """Return every action available on a screen, the screen's own first."""
     return [action for scope in SCOPES.get(screen, ("app",)) for action in in_scope(scope)]
 
 
@@ -400,7 +400,7 @@ def bindings(scope: str) -> list[BindingType]:
 
 
 def key_table(scope: str) -> str:
-    """Return the Markdown table of one scope, as docs/screens.md has it."""
+    """Return the keys of a scope as a Markdown table, for docs/screens.md."""
     rows = [
         f"| {', '.join(map(key_name, a.keys))} | {a.label} | {a.help} |" for a in in_scope(scope)
     ]
@@ -408,14 +408,14 @@ def key_table(scope: str) -> str:
 
 
 def key_tables() -> str:
-    """Return the tables of all scopes, each with a comment naming it."""
+    """Return the tables of all scopes, each after a comment with the scope's name."""
     return "\n\n".join(
         f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCOPES)
     )
 
 
 def write_tables(path: Path) -> None:
-    """Replace the text between the two key marks of a Markdown file."""
+    """Replace the key tables in a Markdown file, between two marks."""
     before, begin, rest = path.read_text(encoding="utf-8").partition(KEYS_BEGIN)
     _, end, after = rest.partition(KEYS_END)
     if not (begin and end):

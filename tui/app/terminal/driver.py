@@ -1,4 +1,4 @@
-"""The terminal: write frames, repaint, detect a hangup, log a crash."""
+"""The terminal driver: write frames, repaint, detect a hangup, log a crash."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ import tui
 
 
 def crash_text(error: BaseException) -> str:
-    """Return version and traceback of an error; never the values of variables."""
+    """Return version and traceback of an error, without values of variables."""
     lines = traceback.TracebackException.from_exception(error, capture_locals=False).format()
     return f"benchtui {tui.__version__}\n{''.join(lines)}"
 
 
 def write_crash_log(folder: Path, error: BaseException) -> Path | None:
-    """Write the traceback to a new file under `folder` and return it.
+    """Write the traceback of an error to a new file in `folder`; return its path.
 
-    None if that fails as well.
+    None if writing fails.
     """
     now = datetime.datetime.now(datetime.UTC)
     path = folder / f"crash-{now:%Y%m%dT%H%M%S%f}Z.log"
@@ -57,10 +57,10 @@ PART = re.compile(
 
 
 class TightUpdate(ChopsUpdate):
-    """Changed column ranges of rows."""
+    """A repaint of changed columns only."""
 
     def render_segments(self, console: Console) -> str:
-        """Return the escape sequences for them."""
+        """Return the escape sequences of the repaint."""
         sent: list[str] = []
         for y, x1, x2 in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
@@ -74,14 +74,14 @@ class TightUpdate(ChopsUpdate):
 
 
 class TightCompositor(Compositor):
-    """Repaints only changed columns, and asks only affected widgets for lines."""
+    """Repaints only changed columns, and asks only widgets with changes for lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self._changed: tuple[Region, ...] = ()  # by a partial update
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Return the changes; None if there are none."""
+        """Return the repaint; None if nothing changed."""
         self._changed = tuple(self._dirty_regions)
         try:
             found = super().render_partial_update()
@@ -90,9 +90,9 @@ class TightCompositor(Compositor):
         return None if found is None else TightUpdate(found.chops, found.spans, found.chop_ends)
 
     def _get_renders(self, crop: Region | None = None) -> list[tuple[Region, Region, list[Strip]]]:
-        """Return regions and lines of the widgets.
+        """Return the regions and lines of widgets.
 
-        In a partial update, only of changed and overlapping widgets.
+        In a partial update only of changed widgets and those that overlap them.
         """
         whole = self.visible_widgets
         if self._changed:
@@ -108,16 +108,16 @@ class TightCompositor(Compositor):
 
 
 class Colours:
-    """Removes redundant SGR sequences from output to a terminal.
+    """Removes redundant SGR sequences from what is written to a terminal.
 
-    Keeps the state between writes.
+    The state is kept between writes.
     """
 
     def __init__(self) -> None:
         self._set = ""  # parameters of SGR; empty: none
 
     def lean(self, text: str) -> str:
-        """Return an equivalent text in fewer bytes."""
+        """Return a text with the same effect in fewer bytes."""
         first, *parts = SGR.split(text)
         if not parts:
             return text
@@ -136,7 +136,7 @@ class Colours:
 
 @lru_cache(4096)
 def change(old: str, new: str) -> str:
-    """Return the shortest sequence between two looks."""
+    """Return the shortest SGR sequence that leads from one look to another."""
     if not new:
         return "\x1b[0m"
     before, after = parts_of(old), parts_of(new)
@@ -153,12 +153,12 @@ def change(old: str, new: str) -> str:
 
 
 def _loses(before: dict[str, str], after: dict[str, str]) -> bool:
-    """Return whether a colour is reset without a new one."""
+    """Return whether a colour is reset to the default."""
     return any(before[name] and not after[name] for name in ("front", "back"))
 
 
 def parts_of(look: str) -> dict[str, str] | None:
-    """Return SGR parameters by part: attributes, foreground, background.
+    """Return the SGR parameters of a look: attributes, foreground, background.
 
     None if not recognized.
     """
@@ -175,36 +175,36 @@ def parts_of(look: str) -> dict[str, str] | None:
 
 
 class LenientFile(io.TextIOBase):
-    """A terminal that drops failed writes: after a hangup every write fails with EIO.
+    """A terminal that ignores failed writes: after a hangup every write fails with EIO.
 
-    Such an error would end Textual's output thread, and the app would hang on exit.
+    The error would end Textual's output thread, and the app would hang at exit.
     """
 
     def __init__(self, file: io.TextIOBase) -> None:
         self._terminal = file
 
     def write(self, text: str) -> int:
-        """Write, or drop."""
+        """Write a text; ignore failures."""
         with contextlib.suppress(OSError, ValueError):
             self._terminal.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or drop."""
+        """Flush; ignore failures."""
         with contextlib.suppress(OSError, ValueError):
             self._terminal.flush()
 
     def fileno(self) -> int:
-        """The terminal's."""
+        """Return the descriptor of the terminal."""
         return self._terminal.fileno()
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Return True."""
         return True
 
 
 class TerminalDriver(LinuxDriver):
-    """Draws on stderr as Textual's own driver does."""
+    """Draws on stderr, as Textual's own driver does."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class TerminalDriver(LinuxDriver):
         super().write(self._colours.lean(data))
 
     def _sigcont_application(self, *_: object) -> None:
-        """Resume only after Ctrl-Z: a hangup sends SIGCONT as well."""
+        """Resume only after Ctrl-Z, because a hangup sends SIGCONT as well."""
         if self._must_signal_resume:
             super()._sigcont_application()
 

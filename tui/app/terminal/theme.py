@@ -1,4 +1,4 @@
-"""Colours, symbols and themes, and a style sheet that is parsed once."""
+"""Colours, symbols and themes, and a style sheet that parses each part once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SymbolSet = Literal["braille", "block", "ascii"]
 class Symbols(Struct, frozen=True):
     """The characters of one symbol set.
 
-    Each is one column wide but for the three ticks, which are three.
+    Each is one cell wide, except for the three ticks, which are three cells.
     """
 
     name: SymbolSet
@@ -48,9 +48,9 @@ SYMBOLS: dict[str, Symbols] = {
 
 
 def pick_symbols(wanted: str | None, environ: Mapping[str, str], encoding: str | None) -> Symbols:
-    """Return the set asked for, else the richest one that the terminal can show.
+    """Return the set asked for, otherwise the best one that the terminal can show.
 
-    ASCII without UTF-8, blocks on the Linux console (its fonts have no braille), braille elsewhere.
+    ASCII without UTF-8, blocks on the Linux console (its fonts have no braille), otherwise braille.
     """
     if wanted is None:
         utf8 = (encoding or "").lower().replace("-", "").replace("_", "") == "utf8"
@@ -202,8 +202,9 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 
 
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
-    """Return the Textual name of the theme asked for, else dark, or ansi where TERM promises 16
-    colours only.
+    """Return Textual's name of the theme asked for, otherwise dark.
+
+    ansi if the environment announces 16 colours only.
     """
     if wanted is None:
         many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in (
@@ -215,14 +216,11 @@ def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
 
 
 class KeptStylesheet(Stylesheet):
-    """Keeps the rules of each part for as long as the colours stay.
-
-    Other colours make it forget them by itself.
-    """
+    """A style sheet that keeps the parsed rules of each part until colours change."""
 
     def reparse(self) -> None:
-        """Bring all parts together again.
+        """Combine all parts again.
 
-        Raises what `parse` raises, with the rules of before still in use.
+        Raises the errors of `parse`; the previous rules then stay in use.
         """
         self.parse()

@@ -1,1 +1,1 @@
-"""Widgets shared by screens."""
+"""Widgets that several screens use."""

@@ -1,4 +1,4 @@
-"""Live: rate, bandwidth and p99 over all directions in large digits."""
+"""Tiles of Live: rate, bandwidth and p99 over all directions, in large digits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDE = 22  # cells of a tile if it fits: one more digit does not move other tile
 
 
 class FigureTiles(Lines):
-    """The figures of a load in large digits."""
+    """Shows the figures of a load in large digits."""
 
     DEFAULT_CSS = f"FigureTiles {{ height: {TILE_LINES}; padding: 0 1; }}"
 
@@ -29,23 +29,23 @@ class FigureTiles(Lines):
         self.tiles: Sequence[FigureTile] = ()
 
     def show(self, tiles: Sequence[FigureTile]) -> None:
-        """Show these figures."""
+        """Show these tiles."""
         self.tiles = tiles
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """Titles with averages, and the digits."""
+        """Return the titles with averages, and the digits."""
         return tile_lines(self.tiles, width, self.symbols, WIDE)
 
 
 def live_tiles(
     subject: Subject, waits: Subject, axis: TimeAxis, tail: float | None, counted: str = ""
 ) -> list[FigureTile]:
-    """Return rate, bandwidth and p99: now, at the cursor, or of the whole load once it has ended;
-    empty before it.
+    """Return rate, bandwidth and p99 as tiles; empty before a load.
 
-    `waits`: whose latencies are shown. `tail`: p99 in ns under the cursor. `counted`: what a
-    metadata load counts in place of I/Os; it has no bandwidth.
+    Figures of now, at the cursor, or of the whole load once it has ended. `waits`: whose latencies
+    are shown. `tail`: p99 in ns at the cursor. `counted`: what a metadata load counts in place of
+    I/Os; it has no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []
@@ -61,15 +61,15 @@ def live_tiles(
 
 
 def _summed(subject: Subject) -> list[str]:
-    """Return the directions whose rates make the total."""
+    """Return the directions whose rates add up to the total."""
     names = [name for name in subject.dirs if direction(name).in_total]
     return [MIXED] if MIXED in names else names
 
 
 def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, str]:
-    """Return number, unit, and the average of the load so far.
+    """Return number, unit, and average of the load so far.
 
-    Of an ended load, only the average.
+    After the load, only the average.
     """
     total, at = subject.total, axis.cursor_s
     average = merge_values(total.series(metric.name))
@@ -86,7 +86,7 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
 
 
 def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
-    """Return p99 of the last second with that of all I/Os so far."""
+    """Return p99 of the last second as a tile, with p99 of all I/Os so far."""
     total = waits.total
     so_far = total.so_far_percentiles.get("99")
     if so_far is None and total.so_far_mean_ns is not None:
@@ -100,7 +100,7 @@ def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
 
 
 def _mean(waits: Subject, axis: TimeAxis) -> FigureTile:
-    """Return the mean latency, for load generators that print no live histogram."""
+    """Return the mean latency as a tile, for load generators that print no live histogram."""
     total, at = waits.total, axis.cursor_s
     value = (
         total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]

@@ -1,4 +1,4 @@
-"""One-line text fields, and a form of them with errors below, for a narrow pane."""
+"""Inputs of one line, and a form of inputs with errors below, for a narrow pane."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ WAS = 12  # cells of a default beside the value
 LABEL = 13  # cells before a field
 AROUND = 2  # padding of a field, and of the default
 Check = Callable[[str, str], str | None]
-"""(field's name, text) -> one line on what is wrong, or None."""
+"""Returns what is wrong with a field's text (name, text) in one line, None if valid."""
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field. Its label is accented while the value differs from the default; `hint` is shown
-    with the focus.
+    """Declares a field.
+
+    Its label is accented while the value differs from the default; `hint` is shown while the field
+    has the focus.
     """
 
     name: str
@@ -47,7 +49,7 @@ class FieldSpec(Struct, frozen=True):
 
 
 class Field(Vertical):
-    """Label, input, and an error line, hidden without an error."""
+    """A field: label, input, and an error line, which is hidden if there is no error."""
 
     DEFAULT_CSS = """
     Field {
@@ -82,7 +84,7 @@ class Field(Vertical):
         self.checked = spec.value.strip()  # the text that `show_state` saw last
 
     def compose(self) -> ComposeResult:
-        """One line, and two that appear when needed."""
+        """Yield the label and the input in one line, and two lines shown when needed."""
         with Horizontal():
             yield Label(self.label, classes="field-label", markup=False)
             yield self.make_input()
@@ -95,7 +97,7 @@ class Field(Vertical):
         )
 
     def make_input(self) -> TextInput:
-        """Return the input, whose text is selected on focus."""
+        """Return the input, whose text is selected when it gets the focus."""
         spec = self.spec
         if spec.choices:
             return ChoiceInput(spec.value, spec.choices, name=spec.name, select_on_focus=True)
@@ -103,19 +105,22 @@ class Field(Vertical):
 
     @property
     def label(self) -> str:
-        """The text before the input."""
+        """The label before the input."""
         return self.spec.label or self.spec.name
 
     @property
     def was(self) -> str:
-        """The default, shown beside a changed value; empty without a default, or for a secret."""
+        """The default, to show beside a changed value.
+
+        Empty without a default, or for a secret.
+        """
         default = self.spec.default
         if not (self.cut and default) or self.spec.masked:
             return ""
         return f"was {default if len(default) <= WAS else default[: WAS - 1] + self.cut}"
 
     def on_descendant_focus(self) -> None:
-        """Show the hint, by a class: `:focus-within` would restyle all fields."""
+        """Show the hint, by setting a class: `:focus-within` would restyle all fields."""
         self.add_class("-entered")
 
     def on_descendant_blur(self) -> None:
@@ -124,7 +129,7 @@ class Field(Vertical):
 
     @on(events.Resize)
     def show_was(self) -> None:
-        """Show the default beside the value if both fit."""
+        """Show the default beside the value, if both fit."""
         room = self.size.width - LABEL - cell_len(self.value) - 2 * AROUND
         self.set_class(0 < cell_len(self.was) <= room, "-roomy")
 
@@ -134,14 +139,14 @@ class Field(Vertical):
         return self.query_one(TextInput).value.strip()
 
     def show_state(self, error: str | None) -> None:
-        """Show whether the field is wrong, and whether it differs from the default."""
+        """Show whether the text is invalid, and whether it differs from the default."""
         self.error, self.checked = error, self.value
         self.show_wrong(error)
         self.set_class(self.checked != self.spec.default, "-changed")
         self.show_was()
 
     def show_wrong(self, problem: str | None) -> None:
-        """Show a problem below the field: of its text, or of the plan."""
+        """Show a problem below the field, with its text or with the plan."""
         show_text(
             self.query_one(".field-error", Static),
             Content(f"{self.mark} {problem}" if problem else ""),
@@ -152,7 +157,7 @@ class Field(Vertical):
 class Form(VerticalScroll, can_focus=False):
     """A column of fields.
 
-    Each one is checked while typing; its text is selected on focus.
+    A field is checked while typing; its text is selected when it gets the focus.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -161,10 +166,10 @@ class Form(VerticalScroll, can_focus=False):
     ]
 
     class Edited(Message):
-        """A field's text changed."""
+        """Sent when the text of a field has changed."""
 
     class Done(Message):
-        """Enter was pressed in a valid form."""
+        """Sent when Enter is pressed in a valid form."""
 
     def __init__(
         self,
@@ -184,7 +189,7 @@ class Form(VerticalScroll, can_focus=False):
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
-        """Replace the fields."""
+        """Replace all fields."""
         fields = [Field(spec, self.mark, self.cut) for spec in specs]
         await self.remove_children()
         await self.mount_all(fields)
@@ -202,27 +207,27 @@ class Form(VerticalScroll, can_focus=False):
             entitle(self, subtitle=f"{changed} changed" if changed else self.unchanged)
 
     def dim(self, names: Collection[str]) -> None:
-        """Show these fields as unused."""
+        """Show the fields with these names as unused, all others as used."""
         for field in self.fields:
             field.set_class(field.spec.name in names, "-swept")
 
     @property
     def fields(self) -> list[Field]:
-        """The fields, top down."""
+        """The fields from top to bottom."""
         return [child for child in self.children if isinstance(child, Field)]
 
     @property
     def values(self) -> dict[str, str]:
-        """Text by field."""
+        """The text of each field, by name."""
         return {field.spec.name: field.value for field in self.fields}
 
     @property
     def errors(self) -> dict[str, str]:
-        """The errors by field."""
+        """The error of each invalid field, by name."""
         return {field.spec.name: field.error for field in self.fields if field.error}
 
     def focus_first(self) -> None:
-        """Focus the first invalid field, else the last focused one, else the first."""
+        """Focus the first invalid field, otherwise the field focused last, otherwise the first."""
         fields = self.fields
         wrong = [field for field in fields if field.has_class("-wrong")]
         last = [field for field in fields if field.spec.name == self.last]
@@ -230,9 +235,10 @@ class Form(VerticalScroll, can_focus=False):
             self.screen.set_focus(target.query_one(TextInput))
 
     def show_problem(self, problem: str) -> None:
-        """Show a problem of the plan below the field it names, preferably a changed one.
+        """Show a problem of the plan below the field that it names; an empty text removes it.
 
-        Empty: no problem. Unlike an invalid field, it does not block leaving the form.
+        If it names several fields, below a changed one. Unlike an invalid field, it does not
+        prevent leaving the form.
         """
         named = [
             field
@@ -246,15 +252,15 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(events.DescendantFocus)
     def remember(self, event: events.DescendantFocus) -> None:
-        """Remember the focused field."""
+        """Remember which field has the focus."""
         self.last = next(
             (field.spec.name for field in self.fields if field in event.widget.ancestors), self.last
         )
 
     def focus_on(self, name: str, *, typing: bool = False) -> None:
-        """Focus a field, with the cursor after its text.
+        """Focus a field.
 
-        `typing`: without selecting its text.
+        `typing`: with the cursor after its text, which is not selected.
         """
         for field in self.fields:
             if field.spec.name == name:
@@ -265,17 +271,17 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Blurred)
     def left(self, event: Input.Blurred) -> None:
-        """Select the text at the next focus."""
+        """Select the text of the field when it gets the focus again."""
         event.input.select_on_focus = True
 
     @on(Input.Changed)
     def typed(self, event: Input.Changed) -> None:
-        """Check the input while typing."""
+        """Check the text while typing."""
         event.stop()
         self.check_changed()
 
     def check_changed(self) -> None:
-        """Check the fields whose text changed, and post `Edited`."""
+        """Check the fields whose text has changed, and send `Edited`."""
         for field in self.fields:
             if field.value != field.checked:
                 field.show_state(self.check(field.spec.name, field.value))
@@ -284,7 +290,7 @@ class Form(VerticalScroll, can_focus=False):
 
     @on(Input.Submitted)
     def submitted(self, event: Input.Submitted) -> None:
-        """Leave a valid form; complete an abbreviated choice."""
+        """Complete an abbreviated choice, and leave the form if it is valid."""
         event.stop()
         if isinstance(event.input, ChoiceInput):
             event.input.complete()
@@ -296,7 +302,10 @@ class Form(VerticalScroll, can_focus=False):
 
 
 class TextInput(Input):
-    """A compact input with a steady cursor: a blinking one costs bytes on a slow link."""
+    """A compact input.
+
+    The cursor does not blink, which would cost bytes on a slow link.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+u", "delete_left_all", show=False),
@@ -321,17 +330,14 @@ class TextInput(Input):
         self.cursor_blink = False
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Paste printable text only.
-
-        A masked field accepts anything.
-        """
+        """Paste printable text only; a masked field accepts anything."""
         if not self.password:
             event.text = printable("".join(event.text.splitlines()[:1]))
 
     def render_line(self, y: int) -> Strip:
-        """Return the line.
+        """Return the drawn line.
 
-        On palettes without a second background, `_` fills it, so that an empty field is visible.
+        On palettes without a second background `_` fills it, so that an empty input is visible.
         """
         strip = self.shortened_line(y)
         if self.has_focus or not self.app.current_theme.ansi:
@@ -345,9 +351,9 @@ class TextInput(Input):
         )
 
     def shortened_line(self, y: int) -> Strip:
-        """Return the line.
+        """Return the drawn line.
 
-        A value wider than its field ends in an ellipsis while the field has no focus.
+        A value wider than the input ends in an ellipsis, unless it has the focus.
         """
         strip, width = super().render_line(y), self.scrollable_content_region.width
         begin = self.scroll_offset.x
@@ -360,15 +366,15 @@ class TextInput(Input):
 
 
 class SecretInput(TextInput):
-    """A field whose masked content is never copied: terminals and logs may keep clipboards."""
+    """An input whose masked text cannot be copied: terminals and logs may keep clipboards."""
 
     def action_copy(self) -> None:
-        """Copy what is selected, unless it is masked."""
+        """Copy the selection, unless it is masked."""
         if not self.password:
             super().action_copy()
 
     def action_cut(self) -> None:
-        """Cut the selection; masked text is deleted without a copy."""
+        """Cut the selection; masked text is deleted without being copied."""
         if self.password:
             self.delete_selection()
         else:
@@ -376,7 +382,7 @@ class SecretInput(TextInput):
 
 
 class ChoiceInput(SecretInput):
-    """A field with one of a few words: Left, Right and Space switch, letters are typed as usual."""
+    """An input for one of a few words: Left, Right and Space switch, letters can be typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "choose(-1)", show=False),
@@ -388,16 +394,16 @@ class ChoiceInput(SecretInput):
         self.choices = choices
 
     async def _on_key(self, event: events.Key) -> None:
-        """Switch on Space, which no choice contains."""
+        """Switch to the next word on Space, which no word contains."""
         if event.key == "space":
             event.stop()
             event.prevent_default()
             self.action_choose(1)
 
     def action_choose(self, step: int) -> None:
-        """Take the next choice; for an abbreviation, the first match.
+        """Switch to the next word or, after an abbreviation, to the first match.
 
-        The next letter replaces it.
+        The next letter typed replaces it.
         """
         fitting = [each for each in self.choices if each.startswith(self.value.strip())] or list(
             self.choices

@@ -1,4 +1,4 @@
-"""Graphs over time: areas and scales, the framed panel, and one line of figures in their place."""
+"""Graphs over time: areas with scales in a frame, and one line of figures in their place."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ FULL = 8
 
 
 def nice_ceiling(value: float, base: int = 1000) -> float:
-    """Return the smallest round number that is not below `value`: the top of a scale, round in
-    units of `base`.
+    """Return the smallest round number that is not below `value`, as the top of a scale.
+
+    Round in units of `base`, such as 1024 for bytes.
     """
     if value <= 0:
         return 1.0
@@ -52,7 +53,10 @@ def nice_ceiling(value: float, base: int = 1000) -> float:
 
 
 def merge_values(values: Sequence[Value], peaks: bool = False) -> Value:
-    """Return the mean (or the largest) of the values that are not gaps."""
+    """Return the mean of values, or with `peaks` the maximum; None without any.
+
+    Gaps (None) are ignored.
+    """
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -61,9 +65,9 @@ def merge_values(values: Sequence[Value], peaks: bool = False) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Where values are drawn: cells, the value at the far edge, characters.
+    """The area that values are drawn in: its size in cells, its scale, its characters.
 
-    `hanging`: the base line is the top edge.
+    `top`: the value at the far edge. `hanging`: values grow downwards.
     """
 
     width: int
@@ -78,8 +82,8 @@ def painted(
 ) -> list[tuple[Run, ...]]:
     """Return the rows of an area, top row first, oldest value at the left edge.
 
-    Without a front, rows fade from the tip to the base line; with one, the back is weak and the
-    front strong.
+    With a `front`, `back` is weak and `front` strong; without one, rows fade from the tip to the
+    base line.
     """
     rows = area.rows
     blocks = area.symbols != "ascii"
@@ -97,9 +101,9 @@ def painted(
 def with_level(
     rows: Sequence[tuple[Run, ...]], values: Sequence[Value], area: Area
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of an area with a line at these values, one per column.
+    """Return the rows of an area with a line through one value per column.
 
-    The line keeps the colour of the cells it crosses.
+    The line keeps the colour of the cells that it crosses.
     """
     if not values:
         return list(rows)
@@ -114,7 +118,7 @@ def with_level(
 
 
 def _over(cell: Run, mark: str) -> Run:
-    """Return a mark on the colour of a cell that is filled, else alone."""
+    """Return a mark, on the colour of the cell if that is filled."""
     behind, key = cell
     if behind != BLOCKS[FULL]:
         return mark, BRIGHT
@@ -122,9 +126,7 @@ def _over(cell: Run, mark: str) -> Run:
 
 
 def shade(key: str, row: int, rows: int) -> str:
-    """Return the style key of a row, 0 at the tip: full strength there, weaker towards the base
-    line.
-    """
+    """Return the style of a row: full strength at the tip (row 0), weaker to the base line."""
     strength = 100 - round(45 * row / max(1, rows - 1) / 5) * 5
     return key if strength == 100 else f"{key}*{strength}"
 
@@ -136,15 +138,18 @@ def _rows(values: Sequence[Value], area: Area) -> list[str]:
 
 
 def _row(back: str, front: str, weak: str, strong: str, *, hanging: bool) -> tuple[Run, ...]:
-    """Return one row, cell by cell, neighbours of one style joined."""
+    """Return one row as runs.
+
+    `back` and `front` are the characters of both areas, `weak` and `strong` their styles.
+    """
     pairs = zip(back, front or " " * len(back), strict=True)
     return joined(_cell(behind, before, weak, strong, hanging) for behind, before in pairs)
 
 
 def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Run:
-    """Return one cell.
+    """Return one cell with both areas.
 
-    A front that fills part of a cell stands on the colour of the back, where that fills it.
+    If the front fills part of a cell that the back fills, it has the back's colour behind it.
     """
     if behind not in BLOCKS:  # ASCII: one mark, the nearer area decides its strength
         return behind, strong if before != " " else weak
@@ -160,7 +165,8 @@ def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Ru
 def _part(mark: str, key: str, hanging: bool) -> Run:
     """Return a partly filled cell.
 
-    Upper parts are lower parts in reverse, terminals have no others.
+    For a part at the top, the part at the bottom is reversed: terminals have no characters for the
+    former.
     """
     level = BLOCKS.index(mark)
     if not level:
@@ -169,7 +175,7 @@ def _part(mark: str, key: str, hanging: bool) -> Run:
 
 
 def joined(cells: Iterable[Run]) -> tuple[Run, ...]:
-    """Return the cells with neighbours of one style in one run."""
+    """Return cells as runs; neighbours of one style are joined."""
     return tuple(
         ("".join(text for text, _ in group), key)
         for key, group in groupby(cells, key=lambda cell: cell[1])
@@ -186,8 +192,9 @@ ROOMY_COLUMNS = 40  # of a graph whose scale says its unit
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One area: its style key, its history (a value a second, None is a gap), and a stronger area
-    in front of it.
+    """One area of a graph: its style, and one value per second (None is a gap).
+
+    `front`: values of a stronger area in front of it.
     """
 
     key: str
@@ -203,9 +210,9 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What a panel shows.
+    """The content of a graph panel.
 
-    With two layers the second hangs down from a common base line in the middle.
+    If there are two layers, they share a base line in the middle, and the second hangs down.
     """
 
     title: str
@@ -224,8 +231,9 @@ class Graph:
 
 
 class GraphPanel(Lines):
-    """Draws a `Graph` in a frame of its own, so that a new figure repaints a few cells and not the
-    frame.
+    """Draws a `Graph` in a frame.
+
+    A new figure repaints a few cells, not the whole frame.
     """
 
     def __init__(self, *, id: str | None = None, symbols: Symbols = "braille") -> None:  # noqa: A002
@@ -235,18 +243,21 @@ class GraphPanel(Lines):
         self.told = False  # the figures of a single direction stand elsewhere
 
     def show(self, graph: Graph) -> None:
-        """Show another state of the graph."""
+        """Show a graph in place of the previous one."""
         self.graph = graph
         self.update_lines()
 
     def leave_out(self, *, told: bool) -> None:
-        """Leave out the figures of a single direction, or show them."""
+        """Hide the figures if the graph has a single direction, or show them.
+
+        `told`: they are shown elsewhere.
+        """
         if told != self.told:
             self.told = told
             self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Frame with title and figures, the area beside its scale, times."""
+        """Return the frame with title and figures, the area beside its scale, and the times."""
         inner, rows = width - 4, height - 2
         if inner < 4 or rows < LEAST_ROWS:
             return []
@@ -264,9 +275,9 @@ class GraphPanel(Lines):
         return [Line.of(*self._head(sides, width)), *framed, self._foot(sides, inner, room)]
 
     def _head(self, sides: str, width: int) -> list[Run]:
-        """The upper frame: title and figures.
+        """Return the upper line of the frame: title and figures.
 
-        At the right what else is known, first what it is compared with.
+        On the right, legend and secondary figures; the overlay's figure is kept longest.
         """
         graph = self.graph
         told = self.told and len(graph.layers) == 1
@@ -280,7 +291,7 @@ class GraphPanel(Lines):
         return [(sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT)]
 
     def _foot(self, sides: str, inner: int, room: int) -> Line:
-        """The lower frame, with the times of the axis set into it."""
+        """Return the lower line of the frame, with the times of the axis."""
         timed = any(layer.values for layer in self.graph.layers)
         times = (
             self.graph.axis.foot(inner - room, sides[4])
@@ -292,9 +303,9 @@ class GraphPanel(Lines):
         )
 
     def _ticks(self, inner: int, rows: int, top: float) -> list[Tick]:
-        """The scale; none without values.
+        """Return the ticks of the scale; empty without values.
 
-        Where there is little room a unit stands in the figures alone.
+        If space is short, their unit is only in the figures.
         """
         graph = self.graph
         if not any(layer.values for layer in graph.layers) or graph.notes:
@@ -345,7 +356,7 @@ class GraphPanel(Lines):
         return [*lines, *self._areas(inner, room, top)]
 
     def _bars(self, inner: int, rows: int) -> list[tuple[Run, ...]]:
-        """Return as many bars as have room, below a free line."""
+        """Return as many bars as fit, below an empty line."""
         shown = self.graph.bars[: max(0, rows)]
         name = max((width_of(text) for text, _, _ in shown), default=0)
         figure = max((width_of(said) for _, _, said in shown), default=0)
@@ -385,9 +396,9 @@ class GraphPanel(Lines):
 
 
 def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:
-    """Return the parts that have room in so many cells, apart from each other.
+    """Return the parts that fit into `room` cells, separated by blanks.
 
-    The last ones are kept longest.
+    The last parts are kept longest.
     """
     kept = [part for part in parts if part]
     while kept and sum(width_of_runs(part) + 2 for part in kept) - 2 >= room:
@@ -402,7 +413,7 @@ def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:
 def frame_line(
     start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int
 ) -> Line:
-    """Return a horizontal frame line with texts set into it."""
+    """Return a horizontal line of a frame, with texts on the left and right."""
     inner = width - 4
     heads = [(f" {text} ", key) for text, key in left if text]
     tails = [(f" {text} ", key) for text, key in right if text]
@@ -424,7 +435,7 @@ LEAST_TREND = 10
 
 
 class Pulse(Lines):
-    """Figures of graphs beside each other; what is left is the first one's course."""
+    """The figures of several graphs in one line, and the first graph as a sparkline."""
 
     DEFAULT_CSS = "Pulse { height: 1; padding: 0 1; }"
 
@@ -440,7 +451,7 @@ class Pulse(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """The one line."""
+        """Return the line."""
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
         parts = [_said(graph, first=not place) for place, graph in enumerate(self.graphs)]
         # its title, and what it was before
@@ -465,9 +476,9 @@ class Pulse(Lines):
 
 
 def _said(graph: Graph, *, first: bool) -> list[Run]:
-    """Return the figures of a graph with its title.
+    """Return the title and the figures of a graph.
 
-    The first one says whose they are, and what they were before.
+    For the first graph, also the host's name and the overlay's figure.
     """
     title, _, name = graph.title.partition(" · ")
     title = SHORT.get(title, title) + (f" {name}" if name and first else "")

@@ -1,4 +1,4 @@
-"""The graphs of a run, the overlaid run, the latency heat map."""
+"""The content of the graphs: rates, latency, overlaid run, and the latency heat map."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99t
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose figures are shown: all hosts, or one."""
+    """The figures that are shown, by direction: of all hosts, or of one."""
 
     dirs: Mapping[str, DirectionView]
     total: DirectionView
@@ -58,21 +58,21 @@ class Subject:
 
     @property
     def directions(self) -> list[str]:
-        """Directions with I/O, reads first; at most two fit."""
+        """Directions with I/O, reads first; at most two, because no more fit."""
         return self._two([name for name in in_order(self.dirs) if direction(name).in_total])
 
     @property
     def waits(self) -> list[str]:
-        """Directions whose latencies are shown, syncs first; at most two fit."""
+        """Directions with latencies to show, syncs first; at most two, because no more fit."""
         # with "both" they have no separate latencies
         split = () if BOTH not in self.dirs else ("read", "write")
         return self._two([name for name in in_order(self.dirs) if name not in split])
 
     @property
     def host_waits(self) -> str:
-        """The direction whose latencies hosts are compared by, if several; empty: all I/O together.
+        """The direction whose latencies hosts are compared by; empty for all together.
 
-        The headline's direction; for a job without it, the first.
+        The headline's direction or, if a job does not have it, the first.
         """
         if len(self.dirs) < 2 or self.about in ("", MIXED):
             return ""
@@ -82,7 +82,7 @@ class Subject:
         return in_order([names[0], self.about]) if self.about in names[2:] else names[:2]
 
     def title(self, text: str) -> str:
-        """Return a panel's title."""
+        """Return the title of a panel, with the name of the host or job."""
         return f"{text} · {self.name}" if self.name else text
 
 
@@ -101,7 +101,8 @@ def panels(
     """Return the graphs of IOPS, bandwidth and latency.
 
     `waits`: whose latencies are shown. `counted`: what a metadata load counts in place of I/Os,
-    such as ``stats``. `waiting`: what the run waits for before its load; replaces the first graph.
+    such as ``stats``. `waiting`: what the run waits for before its load; it replaces the first
+    graph.
     """
     first = wait_graph(waiting) if waiting is not None and not subject.name else None
     found = (
@@ -116,7 +117,7 @@ def panels(
 
 
 def wait_graph(waiting: Waiting) -> Graph:
-    """Return what a run is waiting for, and its progress."""
+    """Return a graph that shows what a run waits for, and the progress."""
     figures: tuple[Run, ...] = (
         ((waiting.number, VALUE), (f" {waiting.unit}", LABEL)) if waiting.number else ()
     )
@@ -156,18 +157,18 @@ def _heading(metric: Metric) -> str:
 
 
 def first_of(subject: Subject, name: str) -> int:
-    """Return the first second of a direction's series."""
+    """Return the first second of the run with a value for a direction."""
     span = subject.dirs[name].span
     return span[0] if span is not None else 0
 
 
 def cursor_time(axis: TimeAxis) -> tuple[Run, ...]:
-    """Return the time under the cursor; empty without one."""
+    """Return the time at the cursor as text; empty without a cursor."""
     return ((axis.cursor_text, ACCENT),) if axis.cursor_text else ()
 
 
 def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
-    """Return the graph of latency: the mean in front of the 99th percentile."""
+    """Return the graph of latency: the mean in front of p99."""
     series = {name: subject.dirs[name].series("latency") for name in subject.waits}
     layers = tuple(_latency_layer(subject, name, values) for name, values in series.items())
     figures = figures_of(subject, LATENCY, series, axis, ascii_only)
@@ -204,8 +205,9 @@ def figures_of(
     axis: TimeAxis,
     ascii_only: bool,
 ) -> tuple[Run, ...]:
-    """Return the figures under the cursor, or the current ones, or the averages once the load has
-    ended.
+    """Return the figures at the cursor, otherwise the current ones.
+
+    After the load, its averages.
     """
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
@@ -237,7 +239,10 @@ def figures_of(
 def average_of(
     subject: Subject, metric: Metric, name: str, values: Sequence[Value]
 ) -> float | None:
-    """Return the figure of an ended load as in the record: the tool's rate, the overall mean."""
+    """Return the figure of a load that has ended, as in the record.
+
+    The rate that the tool reported, or the overall mean latency.
+    """
     if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns
     result = subject.results.get(name)
@@ -249,9 +254,9 @@ def average_of(
 def _two_figures(
     found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool
 ) -> tuple[Run, ...]:
-    """Return two directions with the arrows of their areas: up and down.
+    """Return the figures of two directions, with arrows up and down for their areas.
 
-    A common unit is shown once.
+    If both have the same unit, it is shown once.
     """
     (up, (first, unit)), (down, (second, other_unit)) = found
     arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
@@ -283,7 +288,7 @@ def with_behind(
 ) -> tuple[Graph, ...]:
     """Return the graphs of IOPS, bandwidth and latency with another run overlaid.
 
-    `host`: empty for all hosts together. Both loads start at the same time on the axis.
+    `host`: empty for all hosts together. Both loads start at the same place of the axis.
     """
     if behind is None:
         return tuple(graphs)
@@ -309,7 +314,7 @@ def _layer(
     axis: TimeAxis,
     begin: int,
 ) -> Layer:
-    """Return a curve with its overlay: p99 over p99, a single value as a level."""
+    """Return a layer with its overlay: p99 over p99; a single value becomes a level line."""
     values = behind("p99" if layer.peaks else metric.name)
     if len(values) == 1:
         return replace(layer, behind=tuple(values) * axis.span_s, behind_s=axis.start_s)
@@ -318,16 +323,16 @@ def _layer(
 
 
 def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
-    """Return the overlaid figures: at the cursor, else over the whole run."""
+    """Return the figures of the overlay as text: at the cursor, otherwise of the whole run."""
     told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
     tail = "p99 " if any(layer.peaks for layer in layers) else ""
     return tail + " / ".join(told) if told else ""
 
 
 def _figure(layer: Layer, axis: TimeAxis) -> float | None:
-    """Return the overlay's mean, or its value under the cursor; of tails, the median.
+    """Return the overlay's value at the cursor, otherwise its mean.
 
-    Percentiles per second have no mean: the median represents them.
+    For percentiles per second, which have no mean, the median.
     """
     if axis.cursor_s is not None:
         at = axis.cursor_s - layer.behind_s
@@ -345,11 +350,11 @@ IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
 
 Told = Mapping[float, float | None]
-"""Latency in ns by percentile."""
+"""Latencies in ns by percentile; None if unknown."""
 
 
 class HeatPanel(Lines):
-    """The heat map: log latency upwards, time to the right, density as shade."""
+    """The latency heat map: log latency upwards, time to the right, density as shade."""
 
     DEFAULT_CSS = "HeatPanel { height: 8; }"
 
@@ -365,9 +370,9 @@ class HeatPanel(Lines):
     def show(
         self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told
     ) -> None:
-        """Show these bins, added up.
+        """Show the sum of `parts`.
 
-        `told`: the percentiles in the title without a cursor.
+        `told`: percentiles for the title while there is no cursor.
         """
         self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
@@ -375,14 +380,14 @@ class HeatPanel(Lines):
 
     @property
     def look(self) -> Look:
-        """How density is drawn: by characters if colours cannot be mixed."""
+        """How density is drawn: by characters if colours cannot be blended."""
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--latency").color.ansi is not None
         return "shade" if palette or self.app.no_color else "solid"
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Frame with title and percentiles, the map, its times."""
+        """Return the frame with title and percentiles, the map, and the times."""
         inner, rows = width - 4, height - 2
         if rows < LEAST_ROWS or inner <= SCALE + LEGEND:
             return []
@@ -406,8 +411,9 @@ class HeatPanel(Lines):
         return [head, *framed, self._foot(sides, inner)]
 
     def _heading(self, room: int) -> tuple[str, list[Run]]:
-        """Return title and legend that fit: the title is shortened first, then the legend by
-        importance.
+        """Return the title and the legend, shortened to fit.
+
+        First the title is shortened, then the least important parts of the legend are dropped.
         """
         titles = (
             self.title,
@@ -422,7 +428,7 @@ class HeatPanel(Lines):
         return title, [*legend.values()]
 
     def _legend(self) -> dict[float, Run]:
-        """Return each line's mark and value, and its second (`WHEN`), in order."""
+        """Return mark and value of each percentile line; with a cursor, first its time (`WHEN`)."""
         axis = self.axis
         if self.cells.empty:
             return {}
@@ -440,7 +446,7 @@ class HeatPanel(Lines):
         return {WHEN: (axis.cursor_text, VALUE), **runs} if axis.cursor_text else runs
 
     def _foot(self, sides: str, inner: int) -> Line:
-        """Return the lower frame with the times."""
+        """Return the lower line of the frame, with the times."""
         columns = inner - SCALE - (0 if self.cells.empty else LEGEND)
         after = sides[4] * (inner - SCALE - columns + 1) + sides[3]
         return Line.of(

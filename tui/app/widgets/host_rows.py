@@ -1,4 +1,4 @@
-"""Hosts and servers during a run: figures, states, ranking, and the table of servers."""
+"""Hosts and servers during a run: figures, states, order, and the table of servers."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ LATELY_S, LEAST_S = 5, 2
 
 
 def known(value: float | None) -> float:
-    """Return a value to sort by: unknown comes last."""
+    """Return a sort key for a value; unknown values come last."""
     return -1.0 if value is None else float(value)
 
 
 def percent(
     seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None
 ) -> Run:
-    """Return the newest share of a column: marked if it limits the load, dimmed if old.
+    """Return the newest percentage of a telemetry column.
 
-    `thresholds`: those that the run changes.
+    Marked if it limits the load, dim if it is old. `thresholds`: those that the run changes.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
@@ -49,13 +49,13 @@ def percent(
 
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:
-    """Return the role of the latest telemetry: dimmed if too old."""
+    """Return the role for a host's telemetry: dim if it is too old."""
     newest_t = seen.newest_t if seen is not None else None
     return TEXT if newest_t is not None and now - newest_t <= OLD_S else LABEL
 
 
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
-    """Return the rate to compare a host by: its recent mean, or the rate in `second`.
+    """Return the rate to compare a host by: the recent mean, or the rate in `second`.
 
     The last interval until there are enough seconds; the whole load once it has ended.
     """
@@ -65,7 +65,7 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
 
 
 def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, bool]:
-    """Return a host's current rate, and whether it covers enough seconds for a comparison."""
+    """Return a host's recent rate, and whether it covers enough seconds to compare hosts."""
     total = figures.total
     if not total.intervals():
         whole = total_rates(figures.results) if figures.results else None
@@ -79,10 +79,10 @@ def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, b
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or percentile latency in ns of the last interval; of the whole load once it
-    has ended.
+    """Return the mean or a percentile of the latency in the last interval, in ns.
 
-    `direction`: empty for all I/O together. None if the host did no such I/O.
+    Of the whole load once it has ended. `direction`: empty for all together. None if the host did
+    no such I/O.
     """
     view = figures.dirs.get(direction) if direction else figures.total
     if view is None:
@@ -93,8 +93,9 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:
-    """Return the p99 in ns of the last interval if it has one direction: no merging, walks from the
-    short end.
+    """Return the p99 of the last interval in ns, if it is in a single direction.
+
+    Fast: merges nothing, and counts from the upper end of the histogram. None otherwise.
     """
     view = (
         figures.dirs.get(direction)
@@ -107,14 +108,14 @@ def quick_p99(figures: HostFigures, direction: str) -> float | None:
 
 
 def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
-    """Return whether a host needs attention now: it is broken, silent or a straggler."""
+    """Return whether a host needs attention: it is broken, silent or a straggler."""
     return host.state in BROKEN or host.stale_s(now) is not None or spread.lags(host.name)
 
 
 def ranked(
     hosts: Sequence[HostView], now: float, spread: HostSpread, found: Mapping[str, Run]
 ) -> tuple[list[HostView], list[HostView]]:
-    """Return the hosts that need attention, worst first, and the unremarkable ones."""
+    """Return the hosts that need attention, worst first, and the unremarkable hosts."""
     bad: list[HostView] = []
     like: list[HostView] = []
     for host in hosts:
@@ -143,7 +144,7 @@ def _sort_share(spread: HostSpread, host: HostView) -> float:
 
 
 class ServerTable(PickList["HostTelemetry"]):
-    """The servers, a row each. Hidden without servers."""
+    """The table of servers; hidden if there are none."""
 
     DEFAULT_CSS = """
     ServerTable { height: 0; display: none; padding: 0 1; }
@@ -183,7 +184,7 @@ class ServerTable(PickList["HostTelemetry"]):
         self.update_lines()
 
     def titles(self, rooms: Sequence[int]) -> Line:
-        """The titles, with the range of visible rows if not all fit."""
+        """Return the column titles, with the range of visible rows if not all fit."""
         found = super().titles(rooms)
         if not self.scrolls:
             return found
@@ -194,7 +195,7 @@ class ServerTable(PickList["HostTelemetry"]):
         return Line.of(*padded(found.runs, self.size.width - width_of_runs([tail])), tail)
 
     def row_line(self, row: HostTelemetry, rooms: Sequence[int], width: int, fill: str) -> Line:
-        """A server's figures; the cursor is visible with the focus."""
+        """Return the figures of a server; the cursor is visible only with the focus."""
         return super().row_line(row, rooms, width, fill if self.has_focus else "")
 
     def _percent(self, name: str, host: HostTelemetry) -> Run:

@@ -36,9 +36,9 @@ NAME, BESIDE = SCALE + 1, LEGEND + 1
 
 
 class HostStrip(Lines, can_focus=True):
-    """A row per host, or per group of hosts showing the worst; with colours, two rows per line.
+    """A row per host or group of hosts, over time; a group shows its slowest host.
 
-    `whole`: one host per line, worst first.
+    With colours, two rows share a line. `whole`: one host per line, worst first.
     """
 
     BINDINGS = actions.bindings("list")
@@ -69,21 +69,24 @@ class HostStrip(Lines, can_focus=True):
         load: object,
         job: str | None,
     ) -> None:
-        """Show the hosts' load, or one job of it, up to a second of the run."""
+        """Show hosts over time, up to second `end_s` of the run.
+
+        `load` identifies the measurement; `job`: only that job, None for all.
+        """
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
             self.update_lines()
 
     @property
     def look(self) -> Look:
-        """How levels are drawn: solid colours, shades if colours cannot be mixed, or ASCII."""
+        """How levels are drawn: colours, shades if colours cannot be blended, or ASCII."""
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--read").color.ansi is not None
         return "shade" if palette or self.app.no_color else "solid"
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Frame with title and legend, names and levels, times."""
+        """Return the frame with title and legend, names with levels, and the times."""
         inner, lines = width - 4, height - 2
         name = min(LONGEST_NAME, max((len(each) for each in self.hosts), default=0))
         columns = inner - name - 1
@@ -102,7 +105,7 @@ class HostStrip(Lines, can_focus=True):
         return [self._head(sides, width), *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
 
     def _pairs(self, lines: int) -> list[list[StripRow]]:
-        """Return the rows in each line."""
+        """Return the rows that share each line: one, or two with colours."""
         count = len(self.hosts)
         if self.whole and count > lines:
             self.top = max(0, min(self.top, count - lines))
@@ -137,7 +140,7 @@ class HostStrip(Lines, can_focus=True):
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
 
     def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
-        """Return one line: the name of the slower row, in its current role, and the levels."""
+        """Return one line: the levels, and the name of the slower row in its current colour."""
         named = max(pair, key=lambda row: row.behind)
         label: Run = (fit(named.name, name) + " ", ROLES[named.now] if named.now < ALIKE else LABEL)
         first, *second = pair
@@ -176,7 +179,7 @@ class HostStrip(Lines, can_focus=True):
     # -- scrolling, if not all hosts fit
 
     def scroll_to_host(self, top: int) -> None:
-        """Scroll to another first host, up to the last page."""
+        """Scroll so that host number `top` is the first, at most to the last page."""
         self.top = max(0, top)
         self.update_lines()
 
@@ -187,12 +190,15 @@ class HostStrip(Lines, can_focus=True):
 
 
 class HostLine(HostStrip, can_focus=False):
-    """The strip in one line above the heat map: two groups of hosts, named by the worst."""
+    """The strip of hosts as one line above the heat map.
+
+    Two groups of hosts, each with the name of the slowest.
+    """
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
 
     def tells(self, width: int) -> bool:
-        """Return whether any host was slower than the others, so that the line is worth showing."""
+        """Return whether a host was slower than the others, so that the line is worth showing."""
         return self._take(width) and self.levels.differ
 
     def _take(self, width: int) -> bool:
@@ -202,7 +208,7 @@ class HostLine(HostStrip, can_focus=False):
         return columns >= LEAST_COLUMNS
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """The one line."""
+        """Return the line; empty if there is no room."""
         if not self._take(width) or not self.hosts:
             return []
         columns = len(self.levels.levels)

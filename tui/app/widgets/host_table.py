@@ -1,7 +1,4 @@
-"""All hosts of a run, worst first: how far each is from the others, what it does, and what it did.
-
-Their columns: figures at one time of the run, and their spread.
-"""
+"""The table of all hosts of a run, worst first: deviation, figures, state and trend."""
 
 from __future__ import annotations
 
@@ -78,10 +75,10 @@ SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
 
 
 class HostTable(PickList["HostView"]):
-    """The hosts, a row each, worst first. The cursor stays on its host when rows are sorted.
+    """The hosts of a run, a row each, worst first. The cursor stays on its host.
 
-    `view`: "fit" folds unremarkable hosts into a line if not all fit, "all" folds none, "bad" folds
-    them always.
+    `view`: "fit" folds unremarkable hosts into a line if not all fit, "all" never folds, "bad"
+    always.
     """
 
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
@@ -115,17 +112,17 @@ class HostTable(PickList["HostView"]):
 
     @property
     def found(self) -> Mapping[str, Run]:
-        """The findings by host."""
+        """The findings about each host."""
         return self.cells.found
 
     @property
     def spread(self) -> HostSpread:
-        """The deviation of hosts, now or at the cursor."""
+        """How far hosts are from the median, now or at the cursor."""
         return self.cells.spread
 
     @property
     def spread_now(self) -> HostSpread:
-        """The deviation of hosts now, regardless of the cursor."""
+        """How far hosts are from the median now, even if there is a cursor."""
         return self.cells.spread_now
 
     def show(
@@ -136,10 +133,10 @@ class HostTable(PickList["HostView"]):
         found: Mapping[str, Run] = NO_FINDINGS,
         seen: Mapping[str, HostTelemetry] | None = None,
     ) -> None:
-        """Show the hosts as they are at run time `now`.
+        """Show hosts as they are at time `now` of the run.
 
-        `found`: the findings about a host and their severity. `seen`: telemetry, for columns of its
-        own.
+        `found`: findings about each host, and their severity. `seen`: telemetry by host, shown in
+        columns of its own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
         before = (cells.shown, telemetry.titles)
@@ -169,7 +166,7 @@ class HostTable(PickList["HostView"]):
         self.update_lines()
 
     def sort_anew(self) -> None:
-        """Sort the rows at the next update, not after the usual pause."""
+        """Sort the rows at the next update, without the usual pause."""
         self._sorted_at = float("-inf")
 
     def _make_columns(self) -> None:
@@ -199,9 +196,9 @@ class HostTable(PickList["HostView"]):
 
     @property
     def _folds(self) -> list[HostView]:
-        """The hosts that are like the others, of those whose names hold what is wanted.
+        """The unremarkable hosts that match the filter.
 
-        Hosts shown in spare lines are not folded.
+        Without those shown in spare lines.
         """
         shown = {host.name for host in self.ahead}
         return [
@@ -209,22 +206,22 @@ class HostTable(PickList["HostView"]):
         ]
 
     def next_view(self) -> str:
-        """Switch the folding rule; return it."""
+        """Switch to the next way of folding, and return it."""
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
         return self.view
 
     def sort_by_next(self, *, reverse: bool = False) -> None:
-        """Sort by the next column, without folding."""
+        """Sort by the next column. Nothing is folded while the table is sorted by a column."""
         super().sort_by_next(reverse=reverse)
         self.put_rows()
 
     def on_resize(self) -> None:
-        """Fill the new number of lines."""
+        """Use the new number of lines."""
         if self.folds and self.hosts:
             self.put_rows()
 
     def put_rows(self) -> None:
-        """Sort the rows now."""
+        """Sort and show the rows now."""
         bad, self.like = ranked(self.hosts, self.cells.now, self.spread, self.found)
         self._given = self._arranged(bad)
         self.put_in_order()
@@ -232,18 +229,18 @@ class HostTable(PickList["HostView"]):
 
     @property
     def least_rows(self) -> int:
-        """Rows needed when unremarkable hosts are folded."""
+        """Number of rows if unremarkable hosts are folded."""
         return len(self.hosts) - len(self.like) + 1
 
     # -- painting
 
     @property
     def head(self) -> int:
-        """Lines above the hosts."""
+        """Number of lines above the hosts."""
         return HEADING if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:
-        """A rule with the count of hosts per state, above the titles.
+        """Return a rule with the number of hosts in each state, and the column titles.
 
         Both in one line if space is short.
         """
@@ -283,7 +280,7 @@ class HostTable(PickList["HostView"]):
         return found
 
     def row_line(self, row: HostView, rooms: Sequence[int], width: int, fill: str) -> Line:
-        """Return a host's figures; for a broken one, the reason."""
+        """Return the figures of a host; for a broken host, the reason."""
         if row.state not in BROKEN:
             return super().row_line(row, rooms, width, fill)
         why = row.state if self.brief else row.detail or row.state
@@ -292,7 +289,7 @@ class HostTable(PickList["HostView"]):
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:
-        """Return the line for the folded hosts: their deviation, worst tail and CPU."""
+        """Return the line for the folded hosts: deviation, worst tail, CPU."""
         if row.key == NOBODY:
             return Line.of(
                 *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill
@@ -313,12 +310,12 @@ class HostTable(PickList["HostView"]):
 
 
 def is_wanted(host: HostView, wanted: str) -> bool:
-    """Return whether a host's name contains the filter, or is in its range such as h[1-4]."""
+    """Return whether a host's name contains the filter, or is in its range: h[1-4]."""
     return host.name in named(wanted) if is_range(wanted) else wanted.lower() in host.name.lower()
 
 
 def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
-    """Return the text for folded hosts: count, deviation, worst tail and CPU."""
+    """Return the text for folded hosts: number, deviation, worst tail, CPU."""
     count = f"{len(hosts)} host{'s' if len(hosts) != 1 else ''} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]
@@ -337,7 +334,7 @@ def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
 
 
 class TelemetryCells:
-    """The telemetry of each host at one time."""
+    """The telemetry columns of the table, at one time."""
 
     def __init__(self, thresholds: Mapping[str, float]) -> None:
         self.thresholds = thresholds
@@ -347,7 +344,7 @@ class TelemetryCells:
         self.titles: frozenset[str] = frozenset()
 
     def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
-        """Take the hosts' telemetry at a time."""
+        """Set the telemetry of the hosts to that at time `t` of the run."""
         self.hosts, self.t = hosts, t
         new = {
             title
@@ -357,7 +354,7 @@ class TelemetryCells:
         self.titles = self.titles | {"CPU", "core"} | new if hosts else frozenset()
 
     def columns(self) -> list[Column[HostView]]:
-        """Return the columns with data."""
+        """Return the telemetry columns that have data."""
 
         def by(value: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
             return lambda host: known(
@@ -379,17 +376,17 @@ class TelemetryCells:
         return [column for column in columns if column.title in self.titles]
 
     def percent(self, name: str, host: HostView) -> Run:
-        """Return a share, marked if it limits the load."""
+        """Return a percentage, marked if it limits the load."""
         return percent(self.hosts.get(host.name), name, self.t, self.thresholds)
 
     def link(self, host: HostView) -> Run:
-        """Return the bandwidth of the busiest link."""
+        """Return the bandwidth of a host's busiest link."""
         seen = self.hosts.get(host.name)
         link = seen.busiest_link if seen is not None else None
         return bandwidth(link[1] if link is not None else None), age_role(seen, self.t)
 
     def disk(self, host: HostView) -> Run:
-        """Return how busy the busiest disk is."""
+        """Return the utilisation of a host's busiest disk."""
         seen = self.hosts.get(host.name)
         disk = seen.busiest_disk if seen is not None else None
         if disk is None:
@@ -398,23 +395,23 @@ class TelemetryCells:
         return f"{disk[1]:.0f} %", "warn" if full else age_role(seen, self.t)
 
     def in_flight(self, host: HostView) -> Run:
-        """Return the I/Os in flight."""
+        """Return how many I/Os a host has in flight."""
         seen = self.hosts.get(host.name)
         count = seen.in_flight if seen is not None else None
         return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self.t))
 
     def busiest_cpu(self, names: Sequence[str]) -> float | None:
-        """Return the highest CPU share of these hosts."""
+        """Return the highest CPU percentage of these hosts; None if all are unknown."""
         shares = [self.hosts[name].newest("cpu.busy") for name in names if name in self.hosts]
         return max((share for share in shares if share is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class RowFigures:
-    """Which figures of each host are shown.
+    """Which figures of each host the table shows.
 
-    `job`: None for all jobs together; `direction`: whose latencies, empty for all I/O together;
-    `counted`: the unit of the rate, empty when hosts have no figures of their own.
+    `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
+    `counted`: unit of the rate, empty if there are no figures per host.
     """
 
     job: str | None = None
@@ -423,7 +420,7 @@ class RowFigures:
 
 
 class HostCells:
-    """The figures of each host, now or in a second of the run."""
+    """The figures of each host, now or in one second of the run."""
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float]) -> None:
         self.symbols = symbols
@@ -443,7 +440,7 @@ class HostCells:
         self.trend_top: float | None = None  # common scale of all hosts
 
     def compare(self) -> None:
-        """Compute each host's deviation."""
+        """Compute how far each host is from the median."""
         whole = [host for host in self.hosts if not self.blank and host.state not in BROKEN]
         known = {host.name: rate_lately(self.figures(host), "iops") for host in self.hosts}
         rates: dict[str, float | None] = dict.fromkeys(known)
@@ -462,15 +459,15 @@ class HostCells:
         self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
 
     def figures(self, host: HostView) -> HostFigures:
-        """Return the figures of the current job."""
+        """Return the figures of a host, for the job that is shown."""
         return host.figures(self.shown.job)
 
     def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
-        """Return a host's rate."""
+        """Return a host's rate, now or at the cursor."""
         return None if self.blank else rate_of(self.figures(host), metric, self.second)
 
     def tail(self, host: HostView) -> float | None:
-        """Return the p99 of a host, cheaply while it measures."""
+        """Return a host's p99 in ns, computed in a fast way during the load."""
         figures = self.figures(host)
         if figures.total.intervals():
             return quick_p99(figures, self.shown.direction)
@@ -478,14 +475,14 @@ class HostCells:
 
     @property
     def is_running(self) -> bool:
-        """Whether figures of a running load are shown."""
+        """Whether the figures are of a load that is still running."""
         shows_figures = not self.blank and bool(self.shown.counted)
         return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
 
     # -- columns
 
     def columns(self) -> tuple[Column[HostView], ...]:
-        """Return the columns."""
+        """Return all columns of the table."""
         counts = bool(self.shown.counted)
         return (
             Column("", self.mark, 1),
@@ -502,7 +499,7 @@ class HostCells:
         )  # fmt: skip
 
     def rate_columns(self) -> list[Column[HostView]]:
-        """Return the columns of deviation, rates and latency tail."""
+        """Return the columns of deviation, rates and tail latency."""
         return [
             Column("median", self.share, 7, right=True),
             Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
@@ -518,7 +515,7 @@ class HostCells:
         ]  # fmt: skip
 
     def latency_column(self, name: str, title: str, drop: int) -> Column[HostView]:
-        """Return the column of the mean or a percentile."""
+        """Return a column of the mean or a percentile of latency."""
 
         def value(host: HostView) -> float | None:
             # per-host latencies of single seconds are not kept; layout writes are not the load
@@ -544,22 +541,22 @@ class HostCells:
     # -- cells
 
     def mark(self, host: HostView) -> Run:
-        """Return the symbol of a host's state, straggler or finding."""
+        """Return the symbol for a host's state, or for a straggler or finding."""
         return mark_of(host, self.now, self.symbols, self.found, self.spread)
 
     def share(self, host: HostView) -> Run:
-        """Return a host's deviation from the median."""
+        """Return how far a host is from the median."""
         share = self.spread.shares.get(host.name)
         return (UNKNOWN, LABEL) if share is None else (share_text(share), self.role(host))
 
     def role(self, host: HostView) -> str:
-        """Return the role of a host's deviation."""
+        """Return the role for a host's deviation, such as bad for a straggler."""
         if self.spread.lags(host.name):
             return "bad"
         return "warn" if self.spread.is_far(host.name) else LABEL
 
     def bar(self, host: HostView) -> list[Run]:
-        """Return the deviation as a bar to the left or right."""
+        """Return a host's deviation as a bar to the left or to the right."""
         return diverging(
             self.spread.shares.get(host.name),
             reach_of(self.widest),
@@ -569,7 +566,7 @@ class HostCells:
         )
 
     def figure(self, host: HostView, text: str) -> Run:
-        """Return a figure, dimmed if not current."""
+        """Return a figure of a host, dim if it is not current."""
         if self.blank:
             return UNKNOWN, LABEL
         figures = self.figures(host)
@@ -577,7 +574,7 @@ class HostCells:
         return text, TEXT if current or self.second is not None else LABEL
 
     def trend(self, host: HostView) -> str:
-        """Return the rate over the last seconds, or up to the cursor."""
+        """Return a host's rate over the last seconds, or those before the cursor, as one line."""
         if self.blank:
             return ""
         width, total = self.trend_room, self.figures(host).total

@@ -1,4 +1,4 @@
-"""Widgets that show styled lines: the base of most panels, and a scrolling pane."""
+"""Widgets that show styled lines: the base of most panels, and a pane that scrolls."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
 BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┿┄✓✗›‹▾▴", "┌┐└┘──││═╪-√x»«▼▲"))
 BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
-"""By symbol set: replacements for characters that the terminal cannot show.
+"""Replacements for characters that the terminal cannot show, by symbol set.
 
-Console fonts have no braille.
+Fonts of the Linux console have no braille.
 """
 SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
 # a blank beside it gives its place
@@ -65,7 +65,10 @@ def lacking(app: object) -> dict[int, int | str]:
 
 
 def shown_as(text: str, table: Mapping[int, int | str]) -> str:
-    """Return text of the same width with the replacements of `table` (from `lacking`)."""
+    """Return a text with characters replaced by `table`; its width stays the same.
+
+    `table`: what `lacking` returns.
+    """
     if table is ASCII:
         for spaced, plain in SPACED.items():
             text = text.replace(spaced, plain)
@@ -75,7 +78,7 @@ def shown_as(text: str, table: Mapping[int, int | str]) -> str:
 
 
 def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
-    """Return the columns [start, end) that differ between two lines, None if equal."""
+    """Return the columns [start, end) in which two lines differ; None if they are equal."""
     if old == new:
         return None
     if old.fill != new.fill:
@@ -96,7 +99,10 @@ def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
-    """Return how many runs are equal at the start and at the end: few lines change completely."""
+    """Return how many runs are equal at the start, and how many at the end.
+
+    Most changes of a line are in its middle.
+    """
     most = min(len(old), len(new))
     head = next((place for place in range(most) if old[place] != new[place]), most)
     # it belongs to the cell before
@@ -107,9 +113,9 @@ def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
 
 
 def cells(line: Line) -> list[tuple[str, str]]:
-    """Return (character, role) of every cell; the halves of a wide character are distinct.
+    """Return (character, role) of every cell; the two halves of a wide character differ.
 
-    Combining characters belong to the previous cell.
+    Combining characters belong to the cell before.
     """
     found: list[tuple[str, str]] = []
     for text, role in line.runs:
@@ -126,9 +132,9 @@ def cells(line: Line) -> list[tuple[str, str]]:
 
 
 class Lines(Widget):
-    """Shows lines.
+    """A widget that shows lines.
 
-    Subclasses build them in `build` from their data and call `update_lines` after a change.
+    Derive, return the lines from `build`, and call `update_lines` after a change of the data.
     """
 
     DEFAULT_CSS = """
@@ -167,7 +173,7 @@ class Lines(Widget):
         self._styles_by_key: dict[tuple[str, str], Style] = {}
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Return the styles of roles, each created on first use.
+        """Return the styles of roles, each created when first used.
 
         COMPONENT_CLASSES would create all of them for each widget.
         """
@@ -180,11 +186,14 @@ class Lines(Widget):
         return super().get_component_styles(*names)
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Return the lines for this size. Pure: reads the widget's data, changes nothing."""
+        """Return the lines for this size.
+
+        Must not change the widget.
+        """
         raise NotImplementedError
 
     def update_lines(self) -> None:
-        """Build the lines again and repaint the differences."""
+        """Build the lines again, and repaint what differs."""
         if not self.size:
             return
         old, self.painted = self.painted, self.build(*self.size)[: self.size.height]
@@ -196,7 +205,7 @@ class Lines(Widget):
                 self.damage(y, *span)
 
     def damage(self, y: int, start: int, end: int) -> None:
-        """Request a repaint of columns [start, end) of row `y`."""
+        """Request that columns [start, end) of row `y` are painted again."""
         width = min(end, self.size.width) - start
         if 0 <= y < self.size.height and width > 0:
             self.refresh(Region(start, y, width, 1))  # Textual adds border and padding itself
@@ -208,10 +217,10 @@ class Lines(Widget):
         self.refresh()
 
     def resized(self) -> None:
-        """Hook for subclasses, before the lines are built for a new size."""
+        """Called before lines are built for a new size; does nothing unless overridden."""
 
     def notify_style_update(self) -> None:
-        """Forget the styles of the old theme."""
+        """Drop the styles of the previous theme."""
         self._styles_by_key.clear()
         self._component_styles.clear()
         super().notify_style_update()
@@ -227,7 +236,7 @@ class Lines(Widget):
         return strip.adjust_cell_length(self.size.width, self.style_of(TEXT, line.fill))
 
     def style_of(self, key: str, fill: str = "") -> Style:
-        """Return the style of a key on a background."""
+        """Return the style of a role on a background."""
         style = self._styles_by_key.get((key, fill))
         if style is None:
             style = self._styles_by_key[key, fill] = self._make_style(key, fill)
@@ -269,7 +278,7 @@ class Lines(Widget):
 
 
 def merged(runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield the runs with neighbours of one style joined: fewer escape sequences."""
+    """Yield runs with neighbours of one style joined, to need fewer escape sequences."""
     if not runs:
         return
     pending, key = runs[0]
@@ -283,14 +292,14 @@ def merged(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def has_ground(key: str) -> bool:
-    """Return whether a style is visible on a space."""
+    """Return whether a style is visible on a blank."""
     return key.startswith("badge") or "~" in key or "/" in key
 
 
 Unit = Literal["row", "page", "end"]
-"""How far a key of the scope "list" moves."""
+"""The unit that a key of the scope "list" moves by."""
 Builder = Callable[[int], Sequence[Line]]
-"""Width -> lines."""
+"""Returns lines for a width."""
 STYLES = {
     LABEL: "$dim",
     FAINT: "$edge",
@@ -310,10 +319,7 @@ STYLES |= {
 
 
 class TextPane(VerticalScroll, can_focus=True):
-    """Shows the lines of a builder for the current width.
-
-    So values can wrap beside their labels.
-    """
+    """A scrolling pane with lines built for its width, so that values wrap beside labels."""
 
     BINDINGS = actions.bindings("list")
     DEFAULT_CSS = (
@@ -329,21 +335,24 @@ class TextPane(VerticalScroll, can_focus=True):
         self._built: Sequence[Line] | None = None
 
     def compose(self) -> ComposeResult:
-        """The text."""
+        """Yield the widget with the text."""
         yield Static()
 
     def on_mount(self) -> None:
-        """Rebuild when the scroll bar changes the width, without a resize event."""
+        """Build the lines again when a scroll bar changes the width.
+
+        Textual sends no resize event for that.
+        """
         self.watch(self, "show_vertical_scrollbar", self._build_soon, init=False)
 
     def show(self, builder: Builder) -> None:
-        """Show another text; keep the scroll position if possible."""
+        """Show another text, at the same scroll position if possible."""
         self.builder = builder
         self._built_for = -1
         self._build()
 
     def on_resize(self) -> None:
-        """Rebuild for the new width."""
+        """Build the lines for the new width."""
         if self.fills and self.size.height != self._built_height:
             self._built_for, self._built_height = -1, self.size.height
         if self._built is None:
@@ -357,7 +366,7 @@ class TextPane(VerticalScroll, can_focus=True):
         self.call_after_refresh(self._build)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show how to return to the list."""
+        """Show how to return to the list while the pane has the focus."""
         super().watch_has_focus(has_focus)
         self._say_how()
 
@@ -388,14 +397,17 @@ class TextPane(VerticalScroll, can_focus=True):
 
 
 def show_text(shown: Static, text: Content) -> None:
-    """Show a text, unless it is shown already: a comparison is cheaper than a layout."""
+    """Show a text unless it is shown already.
+
+    Comparing is faster than a new layout.
+    """
     before = shown.visual
     if not (isinstance(before, Content) and before.is_same(text)):
         shown.update(text)
 
 
 def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None) -> None:
-    """Set a pane's title and subtitle, unless unchanged."""
+    """Set the title and subtitle of a pane, if they differ."""
     if title is not None and pane.border_title != title:
         pane.border_title = title
     if subtitle is not None and pane.border_subtitle != subtitle:
@@ -403,9 +415,9 @@ def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None)
 
 
 def style_of(role: str, *, palette: bool) -> str:
-    """Return Textual's style of a role.
+    """Return Textual's style for a role.
 
-    A colour of the terminal's `palette` cannot be dimmed by percent.
+    Colours of the terminal's own `palette` cannot be dimmed by a percentage.
     """
     name, _, strength = role.partition("*")
     style = STYLES.get(name, "")
@@ -415,7 +427,7 @@ def style_of(role: str, *, palette: bool) -> str:
 def content_of(
     lines: Iterable[Line], table: Mapping[int, int | str], *, palette: bool = False
 ) -> Content:
-    """Return lines as Textual content, which can be selected with the mouse.
+    """Return lines as Textual content, which the mouse can select.
 
     `table`: what `lacking` returns.
     """

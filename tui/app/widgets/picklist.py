@@ -1,8 +1,8 @@
-"""The list widget: declared columns, headings, a cursor, sorting. Only visible rows are built, only
-changed cells painted.
+"""A list widget with declared columns, headings, cursor and sorting.
 
-The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering,
-sorting and new data leave it on the thing it was on.
+Only visible rows are built, and only changed cells painted. The cursor belongs to a key (a host's
+name, a profile's tag), never to a row number: after filtering, sorting and updates it is still on
+the same thing.
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ class Heading(Struct, frozen=True):
 
 
 class PickList(Lines, Generic[Row], can_focus=True):
-    """Rows of any type: `columns` says what is shown, `key` identifies a row."""
+    """A list of rows of any type.
+
+    `columns` declares what is shown, `key` returns the key of a row.
+    """
 
     BINDINGS = actions.bindings("list")
     DEFAULT_CSS = "PickList { background: $background; overflow-x: hidden; }"
 
     class Moved(Message):
-        """The cursor moved to another row."""
+        """Sent when the cursor has moved to another row."""
 
         def __init__(self, picklist: PickList[Any], key: str) -> None:
             super().__init__()
@@ -48,11 +51,14 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
         @property
         def control(self) -> PickList[Any]:
-            """The list."""
+            """The list that sent the message."""
             return self.picklist
 
     class Clicked(Moved):
-        """A row was clicked; `column` is the column under the pointer, `twice` a double click."""
+        """Sent when a row is clicked.
+
+        `column`: the column under the pointer; `twice`: a double click.
+        """
 
         def __init__(self, picklist: PickList[Any], key: str, column: int, twice: bool) -> None:
             super().__init__(picklist, key)
@@ -98,11 +104,14 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     @property
     def cursor_row(self) -> int:
-        """Row number of the cursor, 0 when there are no rows."""
+        """Row number of the cursor; 0 without rows."""
         return self._index.get(self.cursor_key or "", 0)
 
     def set_rows(self, rows: Sequence[Row | Heading]) -> None:
-        """Show these rows. The cursor stays on its key, or its row number if that is gone."""
+        """Show these rows.
+
+        The cursor stays on its key or, if that is gone, on its row number.
+        """
         self._given = list(rows)
         if self.fits:
             measured = [row for row in self._given if not isinstance(row, Heading)]
@@ -112,7 +121,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def put_in_order(self) -> None:
-        """Sort the rows again; the sort is stable."""
+        """Sort the rows again, keeping the order of equal rows."""
         before = self.cursor_row
         order = self.sort.order if self.sort is not None else None
         if self.sort is None or order is None:
@@ -135,7 +144,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.reveal()
 
     def sort_by(self, column: Column[Row]) -> None:
-        """Sort by a column; the same column again reverses the order."""
+        """Sort by a column; by the same column again in reverse."""
         if column.order is not None:
             self.reversed = column is self.sort and not self.reversed
             self.sort = column
@@ -154,12 +163,12 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def move_to(self, key: str) -> None:
-        """Move the cursor to a key, if it exists."""
+        """Move the cursor to the row with a key, if there is one."""
         if key in self._index:
             self.move(self._index[key] - self.cursor_row)
 
     def move(self, distance: int) -> None:
-        """Move the cursor by rows."""
+        """Move the cursor by a number of rows."""
         self._was_moved = True
         self._place(self.cursor_row + distance)
         self.reveal()
@@ -176,38 +185,38 @@ class PickList(Lines, Generic[Row], can_focus=True):
 
     @property
     def head(self) -> int:
-        """Lines above the rows."""
+        """Number of lines above the rows."""
         return 1 if self.header else 0
 
     @property
     def room(self) -> int:
-        """The number of visible rows."""
+        """Number of rows that are visible at a time."""
         return max(self.size.height - self.head, 1)
 
     @property
     def scrolls(self) -> bool:
-        """Whether not all rows fit."""
+        """Whether there are more rows than fit."""
         return len(self.rows) > self.room
 
     def reveal(self) -> None:
-        """Scroll the cursor into view, with a heading right above it."""
+        """Scroll so that the cursor is visible, with the heading directly above it."""
         row = self.cursor_row
         first = row - 1 if row and isinstance(self.rows[row - 1], Heading) else row
         self.top = min(max(self.top, row - self.room + 1), first)
         self.scroll_rows(0)
 
     def scroll_rows(self, distance: int) -> None:
-        """Scroll without moving the cursor."""
+        """Scroll by rows without moving the cursor."""
         self.top = max(0, min(self.top + distance, len(self.rows) - self.room))
 
     def resized(self) -> None:
-        """Keep the cursor visible."""
+        """Keep the cursor visible at the new size."""
         self.reveal()
 
     # -- keys and mouse
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Move by a row, by half a page, or to an end."""
+        """Move the cursor by a row, by half a page, or to an end."""
         rows = {"row": 1, "page": max(self.room // 2, 1), "end": len(self.rows)}[unit]
         self.move(direction * rows)
 
@@ -220,7 +229,10 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row and post `Clicked`; or scroll by the scroll bar."""
+        """Move the cursor to the clicked row and send `Clicked`.
+
+        On the scroll bar, scroll.
+        """
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -241,16 +253,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
             )
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Repaint: the cursor depends on the focus."""
+        """Repaint, because the cursor looks different with the focus."""
         super().watch_has_focus(has_focus)
         self.update_lines()
 
     # -- painting
 
     def rooms(self, width: int) -> list[int]:
-        """Return the widths of the columns; a scroll bar takes two cells.
+        """Return the widths of the columns, less two cells for a scroll bar.
 
-        The sort column stays visible: others are dropped first.
+        The column that the list is sorted by is dropped last.
         """
         columns = list(self._fitted or self.columns)
         if self.sort in self.columns:
@@ -259,7 +271,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return widths(columns, width - 2 * int(self.scrolls))
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The column titles and the visible rows."""
+        """Return the column titles and the visible rows."""
         rooms = self.rooms(width)
         rows = []
         for row in self.rows[self.top : self.top + self.room]:
@@ -276,11 +288,11 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return [*self.head_lines(rooms, width), *rows][:height]
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:  # noqa: ARG002
-        """Return as many lines as `head` says."""
+        """Return the lines above the rows, as many as `head`."""
         return [self.titles(rooms)] if self.header else []
 
     def titles(self, rooms: Sequence[int]) -> Line:
-        """Return the titles of the columns, with the sort column marked."""
+        """Return the column titles, with a mark on the one that the list is sorted by."""
         if all(column.order is None for column in self.columns):
             return head_line(self.columns, rooms)
         titled = [column for column in self.columns if column.title]
@@ -293,7 +305,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return head_line(self.columns, rooms, marked=marked)
 
     def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
-        """Return a row; override it for special rows."""
+        """Return the line of a row. Override it for rows that look different."""
         return table_line(self.columns, rooms, row, fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
@@ -304,8 +316,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
 def with_scroll_bar(
     rows: Sequence[Line], width: int, top: int, room: int, count: int
 ) -> list[Line]:
-    """Return the rows in sight, `room` of `count` from `top` on, with a scroll bar at their
-    right.
+    """Return the visible rows with a scroll bar on their right.
+
+    `room` of `count` rows are visible, from row `top` on.
     """
     size = max(1, round(room * room / count))
     place = round(top / max(1, count - room) * (room - size))

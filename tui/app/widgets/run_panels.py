@@ -48,9 +48,9 @@ SHORT_S = 60.0  # left of an allocation: shown as a warning
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """What the header shows.
+    """The content of the header.
 
-    `trail` holds (phase, mark) with mark one of done, now, failed, empty.
+    `trail`: (phase, mark), where the mark is done, now, failed or empty.
     """
 
     profile: str = ""
@@ -68,7 +68,7 @@ class RunHead:
 
 
 class RunHeader(Lines):
-    """Profile, state, hosts, step and time; below them phases and progress bar."""
+    """The header of Live: profile, state, hosts, step, time; below it phases and progress."""
 
     DEFAULT_CSS = "RunHeader { height: 2; padding: 0 1; }"
 
@@ -78,12 +78,12 @@ class RunHeader(Lines):
         self.head = RunHead()
 
     def show(self, head: RunHead) -> None:
-        """Show another state."""
+        """Show new content."""
         self.head = head
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """The two lines."""
+        """Return the two lines of the header."""
         return [Line.of(*self._first(width)), Line.of(*self._second(width))]
 
     def _first(self, width: int) -> list[Run]:
@@ -129,10 +129,7 @@ class RunHeader(Lines):
         ]
 
     def _trail(self, width: int) -> list[Run]:
-        """Return the phases.
-
-        Closer together if space is short.
-        """
+        """Return the phases, closer together if space is short."""
         plain = self.symbols == "ascii"
         marks = {
             "done": ("+" if plain else "✓", "good", LABEL),
@@ -154,10 +151,7 @@ class RunHeader(Lines):
 
 
 class Banner(Lines):
-    """How the run ended, its problems, and the next key.
-
-    Hidden while empty.
-    """
+    """How the run ended, its problems, and the next key; hidden while empty."""
 
     DEFAULT_CSS = """
     Banner { height: 0; display: none; padding: 0 1; margin: 0 0; background: $surface; }
@@ -169,7 +163,7 @@ class Banner(Lines):
         self.text: tuple[Line, ...] = ()
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show these lines; none: hide."""
+        """Show these lines; without lines, hide the banner."""
         if tuple(lines) == self.text:
             return
         grown = len(lines) != len(self.text)
@@ -180,12 +174,12 @@ class Banner(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The lines, cut to the width."""
+        """Return the lines, cut to the width."""
         return [Line.of(*clip(line.runs, width)) for line in self.text[:height]]
 
 
 class HostFactsBar(Lines):
-    """Facts of the host that all panels show."""
+    """Facts about the host that all panels show; hidden if they show all hosts."""
 
     DEFAULT_CSS = """
     HostFactsBar { height: 2; display: none; padding: 0 1; }
@@ -202,7 +196,7 @@ class HostFactsBar(Lines):
     def show(
         self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()
     ) -> None:
-        """Show a host's facts, its message, and `more` lines.
+        """Show the facts of a host, its message `said`, and `more` lines.
 
         An empty name hides the panel.
         """
@@ -214,11 +208,11 @@ class HostFactsBar(Lines):
 
     @property
     def wanted(self) -> int:
-        """The number of lines needed."""
+        """Number of lines that the panel needs."""
         return 2 + len(self.more) if self.host else 0
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
-        """Name and state, then the facts that fit."""
+        """Return name and state, then the facts that fit."""
         keys: list[Run] = [
             ("i", "accent"),
             (" details  ", LABEL),
@@ -237,7 +231,7 @@ class HostFactsBar(Lines):
 def ending(
     title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int
 ) -> list[Line]:
-    """Return the lines of a banner: how the run ended, the next key, a line per problem."""
+    """Return the lines of a banner: how the run ended, the next key, one line per problem."""
     first = spread(
         [(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width
     )
@@ -259,7 +253,7 @@ COLUMNS = (
 CELL = 9
 LEAST_LABEL = 13
 Counts = Sequence[tuple[int, int]]
-"""Bucket index and count, indices ascending."""
+"""Pairs of bucket index and count, by ascending index."""
 NAMES = 17  # direction and coverage, before a shape
 SHORT_NAME, COVERS = 6, 10  # of them: read, write; "last 10 s"
 LEAST_SHAPE = 20
@@ -267,8 +261,10 @@ LEAST_SHAPE = 20
 
 @dataclass(frozen=True, slots=True)
 class PercentileRow:
-    """One line: a direction (empty: same as above) in its style, its coverage, values in ns by
-    column key.
+    """One row of percentiles.
+
+    `direction`: empty if the same as above; `key`: its style; `covers`: what it covers; `values`:
+    in ns by column.
     """
 
     direction: str
@@ -280,9 +276,9 @@ class PercentileRow:
 
 
 class PercentileTable(Lines):
-    """A heading with the column names, then the rows.
+    """Percentiles of latency: a heading with the column names, then the rows.
 
-    Columns are dropped from the left if it is narrow.
+    If space is short, columns are dropped from the left.
     """
 
     DEFAULT_CSS = "PercentileTable { height: auto; padding: 0 1; }"
@@ -296,17 +292,17 @@ class PercentileTable(Lines):
 
     @property
     def rows(self) -> tuple[PercentileRow, ...]:
-        """The visible rows."""
+        """The rows that are visible."""
         return tuple(row for row in self.given if row.strong) if self.brief else self.given
 
     @property
     def spare(self) -> int:
-        """The number of secondary rows, which other panels could use."""
+        """Number of secondary rows, whose lines other panels could use."""
         weak = sum(not row.strong for row in self.given)
         return weak if weak < len(self.given) else 0
 
     def show(self, heading: str, rows: Sequence[PercentileRow]) -> None:
-        """Show these rows and adapt the height."""
+        """Show these rows, and adapt the height to them."""
         self.heading, self.given = heading, tuple(rows)
         self._fit()
 
@@ -323,7 +319,7 @@ class PercentileTable(Lines):
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """Heading and rows."""
+        """Return the heading and the rows."""
         columns = shown_columns(width)
         label = width - CELL * len(columns)
         titles = "".join(f"{title:>{CELL}}" for _, title in columns)
@@ -340,7 +336,7 @@ class PercentileTable(Lines):
         return [self._heading(titles, width, room, span), *rows][:height]
 
     def _shapes(self, label: int) -> list[Counts]:
-        """Return the histogram of each row, empty if it does not fit."""
+        """Return the histogram of each row; empty if histograms do not fit."""
         if label < NAMES + LEAST_SHAPE:
             return [()] * len(self.rows)
         return [row.counts() if row.counts is not None else () for row in self.rows]
@@ -356,7 +352,7 @@ class PercentileTable(Lines):
         )
 
     def _name_width(self, room: int) -> int:
-        """Return the cells of the directions: whole names where what they cover has room too."""
+        """Return the width of the direction's name; in full if `covers` still fits."""
         longest = max((len(row.direction) for row in self.given), default=0)
         return max(SHORT_NAME, min(longest + 1, room - COVERS))
 
@@ -376,7 +372,7 @@ class PercentileTable(Lines):
 
 
 def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
-    """Return the lowest and the highest bucket of all shapes: one scale for them all."""
+    """Return the lowest and the highest bucket of all histograms, as their common scale."""
     known = [counts for counts in shapes if counts]
     return min((counts[0][0] for counts in known), default=0), max(
         (counts[-1][0] for counts in known), default=0
@@ -384,10 +380,10 @@ def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
 
 
 def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
-    """Return a histogram as one row: latency to the right, counts upwards, both logarithmic to show
-    tails.
+    """Return a histogram as one line: latency to the right, counts upwards.
 
-    fio's buckets are nearly logarithmic, so the index is used as the logarithm.
+    Both logarithmic, so that tails are visible. fio's buckets are nearly logarithmic, so the index
+    is used as the logarithm.
     """
     low, high = span
     step = max(1e-9, (high - low + 1) / width)
@@ -401,7 +397,7 @@ def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols
 
 
 def shown_columns(width: int) -> Sequence[tuple[str, str]]:
-    """Return the columns that fit: the mean is dropped first, then the median."""
+    """Return the columns that fit; the mean is dropped first, then the median."""
     room = max(2, (width - LEAST_LABEL) // CELL)
     return COLUMNS[-room:]
 
@@ -412,9 +408,7 @@ NOTHING_TOLD, ELSEWHERE = "none", "see above"
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One message: run time in seconds, severity, the host it came from (empty: the engine), its
-    text.
-    """
+    """A message: seconds of the run, severity, host (empty for the engine), text."""
 
     t: float
     severity: str
@@ -423,9 +417,9 @@ class LogLine:
 
 
 class MessageLog(Lines, can_focus=True):
-    """The newest lines at the bottom.
+    """The messages of a run, the newest at the bottom.
 
-    `scroll_back` counts lines between the newest and the last one shown.
+    `scroll_back`: number of lines below the last one shown.
     """
 
     BINDINGS = actions.bindings("list")
@@ -440,7 +434,7 @@ class MessageLog(Lines, can_focus=True):
         self.empty = NOTHING_TOLD
 
     def show(self, messages: Sequence[LogLine]) -> None:
-        """Show these messages. A scrolled position is kept."""
+        """Show these messages; a scrolled position is kept."""
         if self.scroll_back:
             self.scroll_back += len(messages) - len(self.messages)
         self.messages = messages
@@ -448,13 +442,13 @@ class MessageLog(Lines, can_focus=True):
         self.update_lines()
 
     def scroll_by(self, lines: int) -> None:
-        """Scroll back in time (positive) or forward."""
+        """Scroll to older messages (positive) or newer ones."""
         self.scroll_back += lines
         self._clamp(self.size.height)
         self.update_lines()
 
     def action_move(self, unit: Unit, direction: int) -> None:
-        """Scroll to older or newer lines, or to an end."""
+        """Scroll to older or newer messages, or to an end."""
         lines = {"row": 1, "page": max(1, self.size.height // 2), "end": len(self.messages)}[unit]
         self.scroll_by(-direction * lines)
 
@@ -462,7 +456,7 @@ class MessageLog(Lines, can_focus=True):
         self.scroll_back = max(0, min(self.scroll_back, len(self.messages) - (height - 1)))
 
     def build(self, width: int, height: int) -> list[Line]:
-        """A heading and the lines that fit below it."""
+        """Return a heading, and the lines that fit below it."""
         end = len(self.messages) - self.scroll_back
         shown = self.messages[max(0, end - (height - 1)) : end]
         lines = [line for message in shown for line in self._lines(message, width)]
@@ -476,7 +470,7 @@ class MessageLog(Lines, can_focus=True):
         return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
 
     def _lines(self, message: LogLine, width: int) -> list[Line]:
-        """Return a message in one line, or wrapped while all messages are shown."""
+        """Return a message as one line; wrapped if all messages are shown."""
         stamp = f"{clock(message.t):>7} "
         mark = self.marks.get(message.severity, " ") + " "
         host = f"{message.host}  " if message.host else ""
@@ -490,18 +484,18 @@ class MessageLog(Lines, can_focus=True):
         return [line, *(Line.of((" " * (width - room), LABEL), (part, TEXT)) for part in more)]
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll up to older lines."""
+        """Scroll to older messages."""
         event.stop()
         self.scroll_by(1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Newer lines."""
+        """Scroll to newer messages."""
         event.stop()
         self.scroll_by(-1)
 
 
 class OperationsPanel(Lines):
-    """Lines built for the current width."""
+    """Shows the operations of a metadata benchmark, as lines built for the current width."""
 
     DEFAULT_CSS = "OperationsPanel { height: auto; padding: 0 1; display: none; }"
 
@@ -510,11 +504,11 @@ class OperationsPanel(Lines):
         self.make: Callable[[int], list[Line]] = lambda _: []
 
     def show(self, make: Callable[[int], list[Line]], height: int) -> None:
-        """Show the `height` lines that `make` returns for a width."""
+        """Show the lines that `make` returns for a width; `height` of them."""
         self.make = make
         self.styles.height = height
         self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The lines that fit."""
+        """Return the lines that fit."""
         return self.make(width)[:height]

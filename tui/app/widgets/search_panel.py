@@ -1,4 +1,4 @@
-"""Panels of a run with several points: search progress and matrix."""
+"""Panels of Live for runs with several points: progress of a search, and a matrix."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ LEAST_ROWS = 3  # of points below a curve
 
 
 class SearchPanel(Lines):
-    """The search: heading with budget, the answer so far, the point at work, then curve and
-    points.
-    """
+    """A search: budget, answer so far, current point, load curve, points."""
 
     DEFAULT_CSS = (
         "SearchPanel { height: 0; display: none; padding: 0 1; } SearchPanel.-shown { display:"
@@ -56,17 +54,17 @@ class SearchPanel(Lines):
         self.view: SearchView | None = None
 
     def show(self, view: SearchView) -> None:
-        """Show this state of the search."""
+        """Show the present state of the search."""
         self.view = view
         self.update_lines()
 
     def wanted_height(self, width: int) -> int:
-        """Return the lines needed for everything, with a curve of the usual height."""
+        """Return the number of lines for everything, with a curve of the usual height."""
         rows = len(self.view.record.points) + 1 if self.view is not None and width < BESIDE else 0
         return HEADS + CURVE + rows
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The lines that fit: the curve if there is space, else the newest points."""
+        """Return the lines that fit: with the curve if there is room, else the newest points."""
         if self.view is None:
             return []
         heads = [self._heading(width), found_line(self.view, width), *now_lines(self.view, width)]
@@ -110,7 +108,10 @@ class SearchPanel(Lines):
         return [*chart, *newest(table, rows if chart else room)]
 
     def _tiles(self, room: int) -> list[Line]:
-        """Return the figures of the search in large digits below an empty line, if they fit."""
+        """Return the figures of the search in large digits, below an empty line.
+
+        Empty if they do not fit.
+        """
         tiles = search_tiles(self.view) if self.view is not None and room > ROWS else []
         return [Line(), *tile_lines(tiles, TABLE, self.symbols, WIDE)] if tiles else []
 
@@ -137,14 +138,14 @@ class SearchPanel(Lines):
 
 
 def newest(table: list[Line], rows: int) -> list[Line]:
-    """Return the heading and the last rows of a table that fit in `rows` lines."""
+    """Return the heading of a table and its last rows, `rows` lines in all."""
     if rows <= 1:
         return []
     return table if len(table) <= rows else [table[0], *table[len(table) - rows + 1 :]]
 
 
 def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
-    """Return lines side by side, the right ones from column `at`."""
+    """Return lines side by side; the right ones start at column `at`."""
     rows = []
     for place in range(max(len(left), len(right))):
         runs = list(left[place].runs) if place < len(left) else []
@@ -161,7 +162,7 @@ SIDE_GAP, LEAST_SIDE = 4, 36  # gap before the panel beside a matrix, and its le
 def compact_lines(
     cells: Sequence[Cell], width: int, *, heat: bool = True
 ) -> tuple[list[Line], int]:
-    """Return the compact tables, and the line of the running cell (0 if none)."""
+    """Return compact tables, and the line number of the running cell (0 if none)."""
     tables = tables_of(cells, compact=True)
     now = next((cell.key for cell in cells if is_running(cell)), "")
     lines: list[Line] = []
@@ -175,7 +176,7 @@ def compact_lines(
 
 
 class MatrixPanel(Lines):
-    """The matrix of a running sweep: finished cells, the running one, time left."""
+    """The matrix of a running sweep: finished cells, running cell, time left."""
 
     DEFAULT_CSS = (
         "MatrixPanel { height: 0; display: none; padding: 0 1; } MatrixPanel.-shown { display:"
@@ -191,18 +192,18 @@ class MatrixPanel(Lines):
         self.title = ""
 
     def show(self, cells: list[Cell], progress: MatrixProgress | None) -> None:
-        """Show these cells."""
+        """Show the cells measured so far, and the progress."""
         self.cells, self.progress = cells, progress
         self.tables = tables_of(cells, compact=True)
         self.title = title_of(self.tables[0]) if len(self.tables) == 1 else "suite"
         self.update_lines()
 
     def wanted_height(self, width: int) -> int:
-        """Return the lines needed for everything, including the heading."""
+        """Return the number of lines for everything, with the heading."""
         return 1 + len(compact_lines(self.cells, width)[0])
 
     def build(self, width: int, height: int) -> list[Line]:
-        """The heading and the rows around the running cell."""
+        """Return the heading, and the rows around the running cell."""
         if not self.cells:
             return []
         lines, at = compact_lines(self.cells, width, heat=self.symbols != "ascii")
