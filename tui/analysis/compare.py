@@ -361,7 +361,7 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
     """Return the uncertainty of the share of I/Os beyond a percentile.
 
-    From the variation of that share over time.
+    It is estimated from the variation of that share over time.
     """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
@@ -483,9 +483,9 @@ def apart(records: Sequence[RunRecord]) -> Sides:
 def joined(records: Sequence[RunRecord]) -> Sides:
     """Group runs that repeat each other into sides, in order of first appearance.
 
-    By the sides of `ab` if declared, otherwise by configuration (profile, parameters, target,
-    hosts), otherwise by the first tag that gives several sides, but fewer than runs. If none
-    applies, each run is a side of its own.
+    They are grouped by the sides of `ab` if declared, otherwise by configuration (profile,
+    parameters, target, hosts), otherwise by the first tag that gives several sides, but fewer than
+    runs. If none applies, each run is a side of its own.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),
@@ -510,7 +510,7 @@ def _of_ab(record: RunRecord) -> object:
 def _configuration(record: RunRecord) -> object:
     """Return the configuration that repetitions have in common.
 
-    Without the points that a search chose.
+    The points that a search chose are not part of it.
     """
     if record.search is None:
         return configuration(record).key

@@ -83,10 +83,7 @@ class PointRepetition(Struct, frozen=True):
 
 
 class ComparedPoint(Struct, frozen=True):
-    """A point of a sweep, a profile of a suite, or the whole run.
-
-    With its repetitions and its headline.
-    """
+    """A point of a sweep, a profile of a suite, or the whole run; its repetitions and headline."""
 
     key: PointKey
     name: str

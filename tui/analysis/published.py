@@ -92,10 +92,7 @@ def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
 
 
 def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedComparison]:
-    """Return each published result with the run's results at the same point.
-
-    In the order of steps.
-    """
+    """Return each published result with the run's results at its point, in step order."""
     known = [each for each in baselines if each.host is None]
     found = []
     for group in repetitions(record.steps):

@@ -290,7 +290,7 @@ def _with_never_met(
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
     """Return the change over all searches of both sides.
 
-    By the Mann-Whitney test, from four searches on.
+    With LEAST_RANKED_REPETITIONS or more on each side it is tested (Mann-Whitney).
     """
     from tui.analysis import stats
 

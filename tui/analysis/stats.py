@@ -119,7 +119,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
     """Return twice the mean rank of each value, and the size of each group of ties.
 
-    Twice, so that it is an integer.
+    Twice the mean rank is an integer.
     """
     counts = Counter(values)
     ends = dict(
@@ -233,7 +233,7 @@ def of_spreads(
 ) -> Effect:
     """Return the effect between two positive figures with known uncertainty.
 
-    By Welch's interval of logarithms.
+    The interval is Welch's, on logarithms.
     """
     variances = spread_a.error**2, spread_b.error**2
     error = sqrt(sum(variances))

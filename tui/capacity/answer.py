@@ -194,10 +194,10 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
 
 
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
-    """Return the limit exceeded first.
+    """Return the limit exceeded first, at the lowest load that exceeded any.
 
-    At the lowest load that exceeded any limit, otherwise the one closest to being exceeded at the
-    answer.
+    OFFERED if that load was merely not achieved. If no load exceeded a limit, it is the one closest
+    to being exceeded at the answer.
     """
     broken = [each for each in whole if each.verdict == "breaks"]
     lowest = min(broken, key=lambda each: each.iops, default=None)

@@ -102,7 +102,7 @@ def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None
 def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> list[float]:
     """Return the shares of the maximum that have no point near them.
 
-    Near, because repeated full load differs slightly from the first.
+    Near is enough, because repeated full load differs slightly from the first.
     """
     order = shares_in_order(search)
     rates = [each.offer.rate_iops for each in points if each.offer.rate_iops is not None]
@@ -135,7 +135,7 @@ def hosts_in_order(search: Search) -> list[int]:
 def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point of a scaling run: each number of hosts at full load.
 
-    As often as requested; None if all are measured.
+    Each is measured as often as requested; None if all are measured.
     """
     done, seen = Counter(each.offer.knobs.get(HOSTS, each.hosts) for each in points), set[int]()
     for hosts in hosts_in_order(search):

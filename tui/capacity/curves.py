@@ -421,7 +421,7 @@ def _law(fits: Array, hosts: Array) -> Array:
 def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
     """Return the relative standard error of each point.
 
-    From the residuals of the fit, but at least the one from the point's own seconds.
+    It is that of the fit's residuals, but at least the one from the point's own seconds.
     """
     import numpy as np
 

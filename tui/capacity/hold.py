@@ -90,7 +90,8 @@ def _is_bad(
 def change_point(bad: Sequence[bool]) -> int | None:
     """Return the second from which a load exceeded its limits for good; None if there is none.
 
-    By likelihood ratio: two shares of bad seconds against one, corrected for testing every second.
+    The test is a likelihood ratio: two shares of bad seconds against one, corrected for testing
+    every second.
     """
     count, total = len(bad), sum(bad)
     best, found, before = 0.0, None, 0
@@ -186,7 +187,7 @@ def excess(search: Search, point: SearchPoint) -> float:
 def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]:
     """Return the points of the current state of the system.
 
-    From the last hold or contradiction that revealed a new state.
+    The state began with the last hold or contradiction that showed something new.
     """
     begun = [at for at in failed_holds(search, points) if unlike(search, points[at])]
     return list(points[max([*begun, *contradictions(search, points)], default=0) :])

@@ -32,7 +32,7 @@ class Estimate(Struct, frozen=True):
 def ratio_of(a: Estimate, b: Estimate) -> Estimate:
     """Return B / A of two independent positive figures.
 
-    Without an interval if A or B has none.
+    The ratio has no interval if A or B has none.
     """
     if not a.value or not b.value:
         return Estimate()
@@ -78,8 +78,8 @@ def blocks_of(values: Sequence[float]) -> list[float]:
 def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
     """Return the standard error of a sum over seconds, and Student's quantile for it.
 
-    From blocks of seconds; None with too few. `residuals` are deviations of seconds from the mean
-    and sum to about 0.
+    It is estimated from blocks of seconds; None with too few. `residuals` are deviations of seconds
+    from the mean and sum to about 0.
     """
     blocks = blocks_of(residuals)
     if len(blocks) < LEAST_BLOCKS:
@@ -123,9 +123,9 @@ def percentile_told(
 ) -> LatencyInterval | None:
     """Return a percentile of latency with its interval; None without I/Os.
 
-    By order statistics: the number of I/Os beyond a percentile is binomial, sqrt(n p (1 - p)). If
-    slow I/Os are bursty, it varies more, by the variation between blocks of `seconds`. With few
-    bursts the distribution is skewed: gamma, by Wilson and Hilferty.
+    The interval is from order statistics: the number of I/Os beyond a percentile is binomial,
+    sqrt(n p (1 - p)). If slow I/Os are bursty, it varies more, by the variation between blocks of
+    `seconds`. With few bursts the distribution is skewed: gamma, by Wilson and Hilferty.
     """
     total = sum(whole.n)
     if not total:

@@ -109,7 +109,7 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 def _middle(left: Sequence[Rung]) -> Rung:
     """Return the setting in the middle by load.
 
-    Of several, the one whose verdict would imply the most other verdicts.
+    If several have that load, it is the one whose verdict would imply most others.
     """
     load = _load(left[len(left) // 2])
 
@@ -124,7 +124,7 @@ def _middle(left: Sequence[Rung]) -> Rung:
 def above(known: Standing, rung: Rung) -> list[Rung]:
     """Return the lightest settings above `rung` that exceeded the limits.
 
-    Only those with unmeasured values in between.
+    Settings with no values between them and `rung` are left out.
     """
     heavier = [each for each in known.broken if lighter(rung, each)]
     nearest = [

@@ -355,7 +355,7 @@ def _hold_rate(
 ) -> Offer | None:
     """Return the hold that confirms the answer; None if not needed.
 
-    At the lower end of the answer's interval, below the rates of failed holds.
+    Its rate is the lower end of the answer's interval, below the rates of failed holds.
     """
     known = list(explored(search, present))[-1]
     if (

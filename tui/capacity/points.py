@@ -414,7 +414,7 @@ def _late_like(
 ) -> list[Late]:
     """Return the late I/Os of a direction that has no rate of its own.
 
-    In proportion to those of the directions it belongs to or follows.
+    They are a share of the late I/Os of the directions it belongs to or follows.
     """
     own = OF_BOTH if name == MIXED else FOLLOWED
     others = [other for other in late if other in own] or list(late)

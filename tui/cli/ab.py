@@ -308,7 +308,7 @@ def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
 def next_side(experiment: AbTest) -> str:
     """Return the side of the next run.
 
-    In ABBA order; a side that is two or more runs behind goes first.
+    Sides alternate in ABBA order; a side that is two or more runs behind goes first.
     """
     from tui.analysis.ab import side_of
 
@@ -345,7 +345,7 @@ def raise_failed(experiment: AbTest) -> None:
 def looked(experiment: AbTest) -> InterimLook | None:
     """Return the interim result, and print it if it is new.
 
-    From equally many runs of both sides; None below four runs in all.
+    It uses equally many runs of both sides; None below four runs in all.
     """
     from tui.analysis.ab import after_looks, keep_looks, made_at
 
@@ -377,7 +377,7 @@ def looked(experiment: AbTest) -> InterimLook | None:
 def tell_budget(experiment: AbTest) -> None:
     """Print once, after the first run, how many runs the test needs.
 
-    By the noise floor of the profile; nothing is printed if that was never measured.
+    The number follows from the profile's noise floor; without one nothing is printed.
     """
     from tui.analysis.ab import runs_for
 

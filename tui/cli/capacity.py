@@ -1,6 +1,6 @@
 """`benchtui capacity`: find the highest load within limits.
 
-In all other respects the same as `benchtui run`.
+In all other respects it is the same as `benchtui run`.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ def hosts(prefix: str) -> Iterable[str]:
 def of_source(name: str, text: str) -> Iterable[str]:
     """Complete the text after a source's colon.
 
-    With files, and names that the source knows without running a command.
+    Offers files, and names that the source knows without running a command.
     """
     from tui.sources.base import SourceContext, load_source
 

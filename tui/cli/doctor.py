@@ -74,10 +74,7 @@ def named_hosts(text: str) -> int:
 
 
 def ssh_login(surroundings: Surroundings) -> DoctorCheck:
-    """Check that there is a key to log in with.
-
-    In the SSH agent, or in a file without a passphrase.
-    """
+    """Check for a key to log in with: in the SSH agent, or in a file without a passphrase."""
     socket = surroundings.environ.get("SSH_AUTH_SOCK")
     held = asyncio.run(agent_keys(socket)) if socket else None
     files = private_keys(surroundings.home / ".ssh")
@@ -158,7 +155,7 @@ def named_keys(surroundings: Surroundings) -> list[Path]:
 def needs_passphrase(path: Path) -> bool:
     """Return whether a private key file is encrypted.
 
-    By OpenSSH's PROTOCOL.key (cipher name after the magic), or by the PEM header.
+    The cipher name after the magic says so (OpenSSH's PROTOCOL.key), or the PEM header.
     """
     try:
         text = read_text(path, encoding="ascii", errors="replace")

@@ -365,7 +365,7 @@ def add_one(args: argparse.Namespace) -> int:
 def sweep_all(args: argparse.Namespace) -> int:
     """List leftovers of earlier runs.
 
-    After confirmation end their processes and remove their directories.
+    After confirmation, end their processes and remove their directories.
     """
     addresses = chosen(args)
     return connected(args, lambda connections: _sweep(args, addresses, connections))

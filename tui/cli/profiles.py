@@ -157,9 +157,9 @@ def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, object]:
-    """Return a profile as plain data.
+    """Return a profile as plain data, with its path and `values`.
 
-    With its path and `values`: its parameters in bytes, seconds and plain numbers.
+    `values` are its parameters in bytes, seconds and plain numbers.
     """
     from tui.model.profile import resolve_params
 

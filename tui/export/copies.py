@@ -96,10 +96,7 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that repeats a run.
-
-    With profile, hosts, changed parameters, sweeps and tags.
-    """
+    """Return the command that repeats a run: profile, hosts, changed parameters, sweeps, tags."""
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():

@@ -87,7 +87,7 @@ class Follower:
     def poll(self) -> list[ExportSecond | Event]:
         """Return new seconds and events, in order.
 
-        Of a long journal only a part is read at a time: see `more`.
+        A long journal is read in parts: see `more`.
         """
         found: list[ExportSecond | Event] = []
         for event in self._tail.poll():

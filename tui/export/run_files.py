@@ -1,6 +1,6 @@
 """Text files of a run for `ls` and `less`: command.txt and summary.txt.
 
-Also report.html, if the settings ask for it.
+If the settings ask for it, there is report.html as well.
 """
 
 from __future__ import annotations

@@ -131,10 +131,7 @@ class FileSink:
 
 
 class HttpSink:
-    """An HTTP address that accepts POST.
-
-    Such as /write of InfluxDB, /influx/write of VictoriaMetrics.
-    """
+    """An HTTP address that accepts POST: /write of InfluxDB, /influx/write of VictoriaMetrics."""
 
     def __init__(self, url: str, say: Say, patient: Patient) -> None:
         self.url = url

@@ -118,7 +118,7 @@ def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
 def series_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield every second of all hosts together and of each host, by direction.
 
-    Ordered by step, then by host and direction, then by time.
+    They are ordered by step, then by host and direction, then by time.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -514,7 +514,7 @@ def _about(record: RunRecord) -> Family:
 def _operations(record: RunRecord) -> list[Family]:
     """Return the rates of an MPI benchmark's operations.
 
-    With bandwidth only if any operation moves bytes.
+    There is a family for bandwidth if any operation moves bytes.
     """
     rates = Family(
         f"{NAME}_result_operations_per_second",

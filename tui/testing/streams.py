@@ -174,7 +174,7 @@ def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterato
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
     """Yield a mistake if bad output gives a final result without a problem.
 
-    Bad: truncated output, a bad exit code, garbage.
+    Output is bad if it is truncated, ends with a bad exit code, or has garbage in it.
     """
     if whole.result is None:
         return

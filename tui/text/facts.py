@@ -103,7 +103,7 @@ def common_lines(found: FactsTogether) -> Fold:
 def _told(found: FactsTogether, name: str) -> Value:
     """Return the value that all hosts share; None for 0 and empty values.
 
-    Also None for facts of a target whose file system is unknown.
+    Facts of a target are None while its file system is unknown.
     """
     if name in OF_A_TARGET and not {"target_fstype"} & {
         *found.common,

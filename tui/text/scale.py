@@ -51,7 +51,8 @@ def steps_of(top: float, rows: int, base: int = 1000) -> int:
 def _is_round(step: float, base: int, known: Collection[float]) -> bool:
     """Return whether a step is round in its unit.
 
-    Round: one of `known` times a power of ten, or for binary units a power of two.
+    A step is round if it is one of `known` times a power of ten, or for binary units a power of
+    two.
     """
     while step >= base:
         step /= base

@@ -124,7 +124,10 @@ def _held(answer: AnswerRecord) -> str:
 
 
 def hold_text(answer: AnswerRecord) -> str:
-    """Return whether the answer was confirmed by a long hold; empty for older records."""
+    """Return whether the answer was confirmed by a long hold, as text.
+
+    ``not held`` for older records, which do not say.
+    """
     return answer.hold or "not held"
 
 

@@ -375,7 +375,7 @@ def side_runs(record: RunRecord) -> list[Run]:
 def gate_lines(found: Comparison, width: int) -> list[Line]:
     """Return the differences in setup, first those that prevent a comparison.
 
-    Without the ones that the sentence mentions.
+    Differences that the sentence mentions are left out.
     """
     lines: list[Line] = []
     mattering = [

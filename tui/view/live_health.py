@@ -70,8 +70,8 @@ def health(
 ) -> list[Line]:
     """Return the worst finding, then steadiness and bottleneck.
 
-    In one line if that fits, otherwise in up to `lines`. Empty if there is no load to judge and
-    nothing was found.
+    They are in one line if that fits, otherwise in up to `lines`. Empty if there is no load to
+    judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
@@ -139,10 +139,10 @@ def worst(
     planned_s: float | None,
     waiting: list[Run],
 ) -> list[Run]:
-    """Return the worst current problem.
+    """Return the worst current problem; if there is none, that nothing was found.
 
-    In this order: lost hosts, errors, stragglers, silent hosts, warnings; otherwise that nothing
-    was found. `waiting`: the hosts that the end of the load still waits for.
+    Lost hosts are worst, then errors, stragglers, silent hosts, warnings. `waiting`: the hosts that
+    the end of the load still waits for.
     """
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]

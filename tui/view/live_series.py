@@ -142,7 +142,7 @@ class HostsOverTime:
     def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
         """Return the telemetry columns of a host that belong to a lane.
 
-        Cached until the host has more columns.
+        They are cached until the host has more columns.
         """
         key, count = (host.host, lane.title), len(host.columns)
         known = self._columns.get(key)
@@ -236,7 +236,7 @@ class HostsOverTime:
 def headroom(rows: int) -> float:
     """Return how much taller the scale of a lane is than its values.
 
-    So that no lane touches the one above.
+    The difference keeps lanes from touching the one above.
     """
     return HEADROOM.get(rows) or rows / (rows - 1)
 
@@ -294,7 +294,7 @@ def live_lines(
 ) -> list[Line]:
     """Return the current phase, each operation's rate by iteration, and the time of iterations.
 
-    If `room` lines allow, also iterations as bars, and the hosts over time. Estimates are marked
+    If `room` lines allow, iterations follow as bars, and the hosts over time. Estimates are marked
     with "~".
     """
     if view is None or not view.phase:

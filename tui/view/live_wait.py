@@ -1,7 +1,4 @@
-"""What a run waits for while there is no load, and the progress.
-
-Such as hosts, the layout, the barrier.
-"""
+"""What a run waits for while there is no load (hosts, layout, the barrier), and the progress."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ LARGEST = 100_000  # of figures in a common unit; more cannot be compared at a g
 class FigureScale(Struct, frozen=True):
     """How the figures of a table are written.
 
-    With the unit for the heading, which may be empty.
+    `unit` is in the heading of the table; it may be empty.
     """
 
     unit: str

@@ -213,7 +213,7 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield whether merging the hosts' histograms reproduces the percentile.
 
-    And what averaging the hosts' percentiles would have given.
+    The evidence includes what averaging the hosts' percentiles would have given.
     """
     if step is None:
         return

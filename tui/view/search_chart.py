@@ -46,8 +46,8 @@ def curve_chart(
 ) -> list[Line]:
     """Return the load curve: latencies over achieved rate; empty without points.
 
-    With limits, capacity and knee. `now`: offered rate of the current point in I/Os per second;
-    `reached`: its figures so far.
+    It shows the limits, the capacity and the knee. `now`: offered rate of the current point in I/Os
+    per second; `reached`: its figures so far.
     """
     found = traces(search)
     if not found:

@@ -93,7 +93,7 @@ class TypeAheadApp(App[Result]):
     def _settle(self, node: MessagePump | None, turn: int) -> None:
         """End the turn of a key once its messages have bubbled from `node` to the app.
 
-        Such as Input.Submitted, which moves the focus.
+        One of them is Input.Submitted, which moves the focus.
         """
         if node is None or node is self or not node.call_later(self._settle, node._parent, turn):
             self.call_later(self._turn_over, turn)

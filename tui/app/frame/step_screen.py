@@ -280,7 +280,7 @@ class StepScreen(Screen[None]):
     def hand_over(self, take: Callable[..., None], *found: object) -> None:
         """Call `take` on the event loop with the result of this thread.
 
-        Unless a newer worker has replaced the thread.
+        The result is dropped if a newer worker has replaced the thread.
         """
         worker = get_current_worker()
 
@@ -315,7 +315,7 @@ class StepScreen(Screen[None]):
     def ask_to_save(self, then: Leave) -> None:
         """Ask what to do with unsaved input, then call `then`.
 
-        By default there is none.
+        The base class has no input and calls `then` at once.
         """
         self.call_later(then)
 

@@ -1,7 +1,4 @@
-"""Compare: the marked runs, each compared with the first.
-
-In the form that `benchtui compare` prints.
-"""
+"""Compare: the marked runs, each compared with the first, as `benchtui compare` prints it."""
 
 from __future__ import annotations
 
@@ -148,7 +145,7 @@ class CompareScreen(StepScreen):
     def fitting(self, width: int, room: int) -> list[Line]:
         """Return latency charts if two sides are compared and charts fit below the page.
 
-        Not if the user has switched charts on or off.
+        If the user has switched charts on or off, that counts instead.
         """
         self.fitted = False
         if (

@@ -213,7 +213,7 @@ class LiveScreen(WatchingScreen):
     def action_about(self) -> None:
         """Show all details of the host under the cursor.
 
-        If the table of servers has the focus, of the server.
+        If the table of servers has the focus, show those of the server.
         """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""

@@ -122,7 +122,7 @@ class LiveFeed(Feed):
     def position(self) -> float:
         """Seconds since the start of the run by this machine's clock.
 
-        After the end, the time of the last event.
+        After the run, it is the time of the last event.
         """
         state = self.state
         if state.ended or self.gone or not state.utc:

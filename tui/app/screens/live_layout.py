@@ -292,7 +292,7 @@ class PanelRooms:
     def room_for_servers(self) -> int:
         """Give the servers a heading and a line each; return the height.
 
-        At most a quarter of the screen.
+        The height is at most a quarter of the screen.
         """
         table = self.screen.query_one("#live-servers", ServerTable)
         height = (

@@ -90,7 +90,7 @@ class Look:
     def move_cursor(self, places: int) -> None:
         """Move the cursor of all graphs by columns of the heat map.
 
-        At first from the newest second.
+        The first move starts at the newest second.
         """
         state = self.screen.feed.state
         span, axis = state.total.span, self.axis
@@ -247,7 +247,7 @@ class HeatMap:
     def told_of(self, shown: Together, subject: Subject) -> Told:
         """Return the percentiles in the title of the map.
 
-        Of the last interval or, after the load, of all I/Os, as in the table.
+        They are those of the last interval or, after the load, of all I/Os, as in the table.
         """
         if (host := self.host) != self.look.host:
             view = self.screen.feed.state.hosts[host] if host is not None else None

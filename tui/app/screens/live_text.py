@@ -442,9 +442,9 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
 def telemetry_of(
     state: RunState, second: int | None
 ) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
-    """Return the telemetry of clients by name, and of servers in name order.
+    """Return the current step's telemetry: clients by name, and servers in name order.
 
-    Of the current step, at `second` of the run; None for the latest.
+    `second`: second of the run; None for the latest.
     """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry if step is not None else {}

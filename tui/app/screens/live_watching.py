@@ -198,7 +198,7 @@ class WatchingScreen(FilteredScreen):
     def switch_when_over(self) -> None:
         """Show the result of a run that completed while watched.
 
-        Not if the user has pressed a key.
+        Does nothing if the user has pressed a key.
         """
         state = self.feed.state
         if self.feed.replay or not state.ended or self.began_over is not False:

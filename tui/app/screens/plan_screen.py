@@ -449,7 +449,7 @@ class PlanScreen(StepScreen):
     def show_keys(self) -> None:
         """Show the keys of the field that has the focus.
 
-        If hosts or profile are missing, the keys that lead to them.
+        If hosts or profile are missing, show the keys that lead to them.
         """
         typing = self.form.has_focus_within
         keys = (

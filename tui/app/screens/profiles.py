@@ -302,7 +302,7 @@ class ProfilesScreen(FilteredScreen):
     def compare_files(self) -> None:
         """Compare names, sizes and times of files.
 
-        In a thread, because a home directory may be slow.
+        A thread does that, because a home directory may be slow.
         """
         from tui.engine.inputs.profile_files import stamps
 

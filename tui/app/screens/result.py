@@ -76,7 +76,7 @@ class ResultPage(Lines):
     def lines_for(self, width: int) -> list[Line]:
         """Return the lines for a width.
 
-        Cached by page and width, because charts take milliseconds.
+        They are cached by page and width, because charts take milliseconds.
         """
         if self.page is None:
             text, role = self.text
@@ -258,7 +258,7 @@ class ResultScreen(StepScreen):
     def action_open(self) -> None:
         """Show the step of the cell under the cursor.
 
-        Of several repetitions, the one closest to the median.
+        If it has several repetitions, show the one closest to the median.
         """
         page = self.page
         if (

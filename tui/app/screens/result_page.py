@@ -353,7 +353,7 @@ def page_of(
 ) -> Page:
     """Return the first page of a record.
 
-    If a record was read again, the page as it was `before`.
+    If the record was read again, return the page as it was `before`.
     """
     step = record.headline.step if record.headline and record.headline.step is not None else 0
     matrix = matrix_of(

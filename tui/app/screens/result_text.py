@@ -97,9 +97,9 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
 
 
 def title_line(page: Page, width: int) -> Line:
-    """Return state, profile and time of a run.
+    """Return the first line of a page: state, profile, title, time.
 
-    On all tabs but the summary, with headline and verdict.
+    On other tabs than the summary, headline and verdict replace title and time.
     """
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
@@ -200,8 +200,8 @@ def job_lines(page: Page, width: int) -> list[Line]:
 def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return notes on the figures of a step.
 
-    Such as short measurements, hosts that measured only part of the time, and figures rebuilt from
-    samples.
+    They mention short measurements, hosts that measured only part of the time, and figures rebuilt
+    from samples.
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s

@@ -57,8 +57,8 @@ def headline(page: Page, width: int) -> list[Line]:
 def figure_tiles(page: Page) -> list[FigureTile]:
     """Return rate, bandwidth, median and p99 as tiles.
 
-    Of the current step; for a matrix, of the headline's step. In the direction of the headline,
-    otherwise over all directions. An MPI benchmark has a tile per operation.
+    They are of the current step or, for a matrix, of the headline's step; in the direction of the
+    headline, otherwise over all directions. An MPI benchmark has a tile per operation.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
@@ -155,7 +155,7 @@ def latency_tiles(
 def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
     """Return a percentile over all directions as a tile.
 
-    Without buckets, that of the slowest direction.
+    If there are no buckets to merge, it is that of the slowest direction.
     """
     if not known:
         return []

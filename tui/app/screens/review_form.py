@@ -463,10 +463,7 @@ def yes_no(value: bool) -> str:
 
 
 def hint(param: Param, name: str = "") -> str:
-    """Return a parameter's help and allowed values.
-
-    With its name if the label is different.
-    """
+    """Return a parameter's help and allowed values, and its name if the label is different."""
     allowed = ", ".join(str(choice) for choice in param.choices or ())
     text = "; ".join(part for part in (param.help or "", allowed and f"one of {allowed}") if part)
     return f"{text} ({f'{name}, ' if name else ''}{param.kind})".lstrip()

@@ -150,7 +150,7 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
 def job_files(plan: Plan, room: int | None = None) -> list[Line]:
     """Return the first host's job file for each point; empty if none fits.
 
-    Only the first points if there are many, or if `room` is short.
+    If there are many points, or `room` is short, only the first ones are returned.
     """
     lines: list[Line] = []
     shown = [step for step in plan.steps if step.is_fill or not step.warmup]

@@ -269,9 +269,9 @@ class RunsScreen(FilteredScreen):
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 
     def action_report(self) -> None:
-        """Ask for format and path, and write a report.
+        """Ask for format and path, and write a report on the marked runs.
 
-        On the marked runs, or on the run under the cursor.
+        If none is marked, report the run under the cursor.
         """
         chosen = oldest_first(self.marked, self.runs) or filter(None, [self.picklist.cursor_key])
         if run_dirs := [self.shell.paths.runs / key for key in chosen]:

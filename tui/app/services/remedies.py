@@ -48,10 +48,7 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the question whether to wait for the run that uses the hosts.
-
-    Or to run at the same time.
-    """
+    """Return the question whether to wait for the run that uses the hosts, or run anyway."""
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)

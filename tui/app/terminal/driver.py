@@ -92,7 +92,7 @@ class TightCompositor(Compositor):
     def _get_renders(self, crop: Region | None = None) -> list[tuple[Region, Region, list[Strip]]]:
         """Return the regions and lines of widgets.
 
-        In a partial update only of changed widgets and those that overlap them.
+        A partial update needs only changed widgets and those that overlap them.
         """
         whole = self.visible_widgets
         if self._changed:

@@ -67,10 +67,7 @@ def _summed(subject: Subject) -> list[str]:
 
 
 def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, str]:
-    """Return number, unit, and average of the load so far.
-
-    After the load, only the average.
-    """
+    """Return number, unit, and average of the load so far; after the load only the average."""
     total, at = subject.total, axis.cursor_s
     average = merge_values(total.series(metric.name))
     parts = iops_parts if metric is IOPS else metric.parts

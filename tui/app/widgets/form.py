@@ -237,8 +237,8 @@ class Form(VerticalScroll, can_focus=False):
     def show_problem(self, problem: str) -> None:
         """Show a problem of the plan below the field that it names; an empty text removes it.
 
-        If it names several fields, below a changed one. Unlike an invalid field, it does not
-        prevent leaving the form.
+        If it names several fields, it is shown below a changed one. Unlike an invalid field, it
+        does not prevent leaving the form.
         """
         named = [
             field

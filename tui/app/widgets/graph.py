@@ -38,7 +38,7 @@ FULL = 8
 def nice_ceiling(value: float, base: int = 1000) -> float:
     """Return the smallest round number that is not below `value`, as the top of a scale.
 
-    Round in units of `base`, such as 1024 for bytes.
+    `base`: factor between units, such as 1024 for bytes.
     """
     if value <= 0:
         return 1.0

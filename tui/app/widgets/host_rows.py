@@ -81,8 +81,8 @@ def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, b
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
     """Return the mean or a percentile of the latency in the last interval, in ns.
 
-    Of the whole load once it has ended. `direction`: empty for all together. None if the host did
-    no such I/O.
+    Once the load has ended, it covers the whole load. `direction`: empty for all together. None if
+    the host did no such I/O.
     """
     view = figures.dirs.get(direction) if direction else figures.total
     if view is None:

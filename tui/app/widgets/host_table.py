@@ -196,10 +196,7 @@ class HostTable(PickList["HostView"]):
 
     @property
     def _folds(self) -> list[HostView]:
-        """The unremarkable hosts that match the filter.
-
-        Without those shown in spare lines.
-        """
+        """The unremarkable hosts that match the filter, less those shown in spare lines."""
         shown = {host.name for host in self.ahead}
         return [
             host for host in self.like if is_wanted(host, self.wanted) and host.name not in shown

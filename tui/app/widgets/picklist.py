@@ -231,7 +231,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row and send `Clicked`.
 
-        On the scroll bar, scroll.
+        A click on the scroll bar scrolls.
         """
         offset = event.get_content_offset(self)
         if offset is None:

@@ -230,6 +230,6 @@ def columns() -> int:
 def text_width() -> int | None:
     """Return the maximum width of text on standard output; None (unlimited) for pipes.
 
-    On a terminal its width, but at least 80.
+    On a terminal it is the terminal's width, but at least 80.
     """
     return max(80, columns()) if sys.stdout.isatty() else None

@@ -68,7 +68,7 @@ BETWEEN = ("barrier", "measure", "collect")
 class ProgressDisplay:
     """Prints the progress of a run to `out` (stderr), from its journal.
 
-    Of several steps, names the current one.
+    If the run has several steps, the current one is named.
     """
 
     def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:

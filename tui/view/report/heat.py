@@ -98,7 +98,7 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
 class Patch:
     """A rectangle of a heat map: adjacent columns of equal weight, and a latency range.
 
-    From `column` up to `end`, exclusive.
+    `end` is the column after the last one.
     """
 
     column: int

@@ -112,7 +112,7 @@ def _role(found: Trend, begin: int) -> str:
 def _chart(record: RunRecord, found: Trend) -> Chart:
     """Return a chart of the headline by run.
 
-    With a line at the median of each span; this run's point is filled.
+    A line shows the median of each span; the point of this run is filled.
     """
     metric = BY_UNIT[found.unit]
     rows: list[dict[str, Any]] = []

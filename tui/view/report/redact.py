@@ -242,8 +242,8 @@ def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
 def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
     """Add the servers, pools and file systems named in a mount source.
 
-    Also the paths after ``:/`` and ``//SERVER``. `own`: words that belong to the type of file
-    system, which stay.
+    This includes paths after ``:/`` and ``//SERVER``. `own`: words that belong to the type of file
+    system and stay.
     """
     share = source.startswith("//")
     if "://" in source or (source.startswith("/") and not share):

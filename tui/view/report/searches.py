@@ -70,7 +70,7 @@ def _cell(runs: Sequence[Run]) -> Cell:
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
     """Yield a chart of latencies over achieved rate; nothing without points.
 
-    With limits, capacity and knee.
+    It shows the limits, the capacity and the knee.
     """
     found = traces(search)
     if not found:

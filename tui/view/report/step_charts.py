@@ -235,7 +235,7 @@ def _range_text(metric: str, points: Sequence[SeriesSpan]) -> str:
 def _percentiles_over_time(step: StepRecord, heat: Heat) -> Iterator[Chart]:
     """Yield one chart per direction: percentiles over time, merged over hosts.
 
-    Without histograms, p99 and mean.
+    If there are no histograms, the chart shows p99 and mean.
     """
     series = step.series
     if series is None:

@@ -40,7 +40,7 @@ def _right(*titles: str) -> list[DocumentColumn]:
 def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTable | None:
     """Return the figures of a step over all hosts, one row per direction.
 
-    If there are several jobs, also one row per job.
+    If there are several jobs, each job has a row as well.
     """
     kind = record.latency_kind_of(step)
     rows = []

@@ -125,7 +125,7 @@ def svg_of(spec: Spec, alt: str) -> str:
 def cleaned(text: str, alt: str) -> str:
     """Return a drawn SVG prepared for the page.
 
-    Made smaller, named for screen readers, with tooltips instead of descriptions.
+    It is made smaller and gets a name for screen readers; descriptions become tooltips.
     """
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(text)
