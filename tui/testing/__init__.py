@@ -1,4 +1,4 @@
-"""A test kit for load generators of other packages: replays recorded output.
+"""A test kit for packages that provide load generators: replays recorded output.
 
     from tui.testing import replay
 

@@ -3,8 +3,9 @@
 from tui.testing.transports import check_transport
 
 async def test_the_transport_keeps_the_contract() -> None:
-    await check_transport(MyTransport(), HostAddress("c1", transport="mine"), HostAddress("gone",
-    transport="mine"))"""
+    gone = HostAddress("gone", transport="mine")
+    await check_transport(MyTransport(), HostAddress("c1", transport="mine"), gone)
+"""
 
 from __future__ import annotations
 

@@ -1,30 +1,32 @@
-"""The registry of screens and of actions: bindings, footer, help, palette, docs come from it.
+"""The registry of screens and actions: bindings, footer, help, palette and docs come from it.
 
-How to add a screen -------------------
-1. A module in `tui/app/screens` with a class that derives from
+How to add a screen
+-------------------
+1. Write a module in `tui/app/screens` with a class that derives from
    `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE``.
-2. A `ScreenEntry` in `SCREENS` below, and its class in `CLASSES` of `tui.app.app`: it is
-   imported when it is shown first.
-3. Its keys below, or in `run_actions`, each with an id that begins with the screen's name.
+2. Add a `ScreenEntry` to `SCREENS` below, and the class to `CLASSES` of `tui.app.app`, which
+   imports it when the screen is first shown.
+3. Add its actions below or in `run_actions`, with ids that begin with the screen's name.
 
-How to add an action --------------------
-1. Append an `Action` to the tuple of your screen, below or in `run_actions`. `id` is
-   ``<scope>.<name>``: the scope is where it works ("app": everywhere; "list": every `PickList`;
-   "form", "filter", or the name of one screen), the name is the Textual action: ``live.zoom``
-   calls ``action_zoom`` of the screen.
-   (``go('runs')`` style parameters: set `call`.) What is done to the selected run sets `on_run`:
-   ``runs.note`` calls the command "note" of `run_commands`.
-2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
-3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small
-   numbers first; a screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included.
-   A test counts the columns.
-4. A screen that derives from `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE = "live"``
-   gets the bindings, the footer and the help by itself. A widget takes
-   ``BINDINGS = bindings("list")``.
-5. `SCOPES` says which scopes are alive together on a screen: a key may have one meaning among
-   them (tested).
-6. Run ``python -m tui.app.terminal.actions docs/screens.md``: it writes the tables of keys there
-   (tested as well).
+How to add an action
+--------------------
+1. Append an `Action` to the tuple of its screen, below or in `run_actions`. `id` is
+   ``<scope>.<name>``. The scope is where the action is available: "app" (everywhere), "list"
+   (every `PickList`), "form", "filter", or the name of a screen. The name is the Textual action:
+   ``live.zoom`` calls ``action_zoom`` of the screen. For an action with parameters, such as
+   ``go('runs')``, set `call`. For a command on the selected run, set `on_run`: ``runs.note``
+   calls the command "note" of `run_commands`.
+2. `keys` are Textual key names; the first one is displayed. An action without keys is only in the
+   palette.
+3. `help` is one sentence without a full stop. `footer` > 0 puts the action in the footer, small
+   numbers first. At 80 columns the footer has room for 7 actions, including `?` and `q` (100,
+   101); a test counts the columns.
+4. A `StepScreen` that sets ``SCOPE = "live"`` gets its bindings, footer and help from the
+   registry. A widget sets ``BINDINGS = bindings("list")``.
+5. `SCOPES` lists the scopes that are active together on a screen. Within them a key must have one
+   meaning, which is tested.
+6. Run ``python -m tui.app.terminal.actions docs/screens.md`` to update the tables of keys there,
+   which is tested as well.
 """
 
 from __future__ import annotations
