@@ -216,6 +216,22 @@ async def test_a_tree_goes_whole_unless_it_was_replaced_or_something_is_mounted_
     assert not tree.exists()
 
 
+async def test_empty_directories_go_at_any_of_three_levels_and_files_stay(
+    agent: Agent, tmp_path: Path
+) -> None:
+    tree = tmp_path / "benchtui-r3"
+    path = str(tree)
+    (tree / "0" / "data" / "ior-easy").mkdir(parents=True)  # IO500 removes them in a race of ranks
+    (tree / "0" / "kept").mkdir()
+    (kept := tree / "0" / "kept" / "file").touch()
+    known = await identify(agent, [path])
+    assert await unmake_tree(agent, "empty", path, known) == "stuck"
+    assert [each for each in tree.rglob("*")] == [tree / "0", kept.parent, kept]
+    kept.unlink()
+    assert await unmake_tree(agent, "empty", path, known) == "removed"
+    assert not tree.exists()
+
+
 async def test_a_directory_of_mpi_that_goes_whole_is_reported_as_removed(
     agent: Agent, tmp_path: Path
 ) -> None:

@@ -193,11 +193,17 @@ bt_in_tree() { # look|empty|remove|share ./NAME INODE-STAMP INDEX COUNT: below N
   cd -P -- "$2" 2>/dev/null && bt_here && [ "$BT_INODE $BT_STAMP" = "$3" ] || { bt_say other; return; }
   ! bt_mounted_below || { bt_say mounted-below; return; }
   case $1 in
-    empty) rmdir -- ./* 2>/dev/null ;;
+    empty) bt_rmdir_three_levels ;;
     remove) find . ! -name . -prune -exec rm -rf -- {} \; 2>/dev/null ;;
     share) bt_remove_share "$4" "$5" ;;
   esac
   :
+}
+
+bt_rmdir_three_levels() { # empty directories, deepest first: IO500 may leave some. Never walks a large tree
+  rmdir -- ./*/*/* 2>/dev/null
+  rmdir -- ./*/* 2>/dev/null
+  rmdir -- ./* 2>/dev/null
 }
 
 bt_remove_share() { # INDEX COUNT: every COUNT-th part of a tree three levels down, so that all hosts remove at once
