@@ -129,11 +129,8 @@ class Cleaning(Struct):
         if self.error:
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
-        said = (
-            [f"{some(self.goes, NAMES_SHOWN)}, {units.size(self.bytes)}: {verb}"]
-            if self.goes
-            else []
-        )
+        size = f", {units.size(self.bytes)}" if self.bytes else ""  # 0: directories alone
+        said = [f"{some(self.goes, NAMES_SHOWN)}{size}: {verb}"] if self.goes else []
         said += [f"{some(self.absent, NAMES_SHOWN)}: not there any more"] if self.absent else []
         said += [
             f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()

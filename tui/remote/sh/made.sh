@@ -183,6 +183,8 @@ BT_EOF
     then
       BT_WHY=$(bt_in_tree "$how" "$name" "$inode $stamp" "${7:-0}" "${8:-1}")
       case $how in empty | remove) rmdir -- "$name" 2>/dev/null ;; esac
+      # gone while this looked: another host that shares it was faster
+      [ -z "$BT_WHY" ] || [ -e "$name" ] || [ -L "$name" ] || BT_WHY=absent
       BT_WHY=${BT_WHY:-$(bt_became "$how" "$name")}
     fi
   fi
