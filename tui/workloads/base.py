@@ -77,7 +77,7 @@ class Paced(Struct, frozen=True):
     """A step that offers a rate, with `remarks` on how.
 
     `unpaced`: why its jobs cannot offer a rate; empty if they can. `own_ramp`: the ramp comes from
-    the profile.
+    the profile, or there is none.
     """
 
     step: Step

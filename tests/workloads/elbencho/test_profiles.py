@@ -13,7 +13,7 @@ from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
 from tui.model.search import Offer
 from tui.workloads.elbencho.jobimport import import_job
-from tui.workloads.elbencho.plan import build_steps, pace
+from tui.workloads.elbencho.plan import build_steps, pace, set_by_search
 
 FILES = "phase: {phase}, directory: /data, options: {{threads: 2, dirs: 1, files: 2, size: 4k}}"
 RANDOM = (
@@ -113,6 +113,26 @@ def test_a_rate_is_shared_out_as_bytes_per_second_and_thread() -> None:
     assert made.step.jobs[0].rate_iops == {"read": 400.0}
     with pytest.raises(UsageError, match="at least one is needed"):
         pace(profile, {}, hosts, {"h1": 1, "h2": 1}, Offer(4.0, 10.0))
+
+
+def test_random_reads_at_a_rate_are_one_pass_because_each_pass_restarts_the_limit() -> None:
+    profile = load_profile(text(RANDOM), "p.yaml")
+    made = pace(profile, {}, [HostAddress("h1")], {"h1": 1}, Offer(400.0, 60.0))  # 80 s of it
+    assert "--randamount 125M" in made.step.tasks[0].job_file
+    assert (made.own_ramp, made.step.ramp_s, set_by_search(profile, {})) == (True, 0.0, [])
+
+
+@pytest.mark.parametrize(("files", "paced"), [(2000, True), (1900, False)])
+def test_passes_that_are_too_short_for_a_rate_are_refused(files: int, paced: bool) -> None:
+    body = FILES.format(phase="read").replace("files: 2", f"files: {files}")
+    profile = load_profile(text(body, "{metric: iops, direction: read}"), "p.yaml")
+    offer = Offer(200.0, 10.0)  # 100 a second and thread: 2000 files are 20 s
+    assert set_by_search(profile, {})[0].startswith(f"at most {files // 20 * 2} IOPS")
+    if paced:
+        pace(profile, {}, [HostAddress("h1")], {"h1": 1}, offer)
+        return
+    with pytest.raises(UsageError, match="restarts its rate limit"):
+        pace(profile, {}, [HostAddress("h1")], {"h1": 1}, offer)
 
 
 # -- command lines

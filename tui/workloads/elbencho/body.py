@@ -111,6 +111,14 @@ class Load(Struct, frozen=True):
         return self.block if size and size % self.block == 0 else None
 
     @property
+    def pass_bytes(self) -> int:
+        """Bytes that a thread moves until it has done all of its files once."""
+        if self.files:
+            amount = self.size("randamount") if self.flag("rand") else 0
+            return (amount or self.size("size") * len(self.files)) // self.threads
+        return max(self.count("dirs", 1), 1) * self.count("files", 1) * self.size("size")
+
+    @property
     def mixed(self) -> int:
         """Percentage of reads in a write phase."""
         return self.count("rwmixpct", 0)

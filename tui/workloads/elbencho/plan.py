@@ -4,7 +4,8 @@ Also plans the same load at another rate, for another time, or with one change. 
 
 elbencho limits bytes per second and thread. A thread does its share of each second at once, as fast
 as it can, and sleeps until the second is over (RateLimiter.h): latencies at a low rate are those of
-bursts at full concurrency.
+bursts at full concurrency. With infloop each pass over the files starts a new second
+(initPhaseFunctionPointers): a pass that takes less than a second is not limited at all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.objects import check_apart
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
@@ -45,6 +47,8 @@ BURSTS = (
     "elbencho sends each second's share in one burst and sleeps for the rest: latencies are those"
     " of bursts, not of I/Os spread over the second"
 )
+NO_RAMP = True  # elbencho measures from its start: a point has the ramp of its step, which is none
+LEAST_PASS_S = 20  # a pass may be up to a second's share faster: 5 %
 
 
 def build_steps(
@@ -377,7 +381,7 @@ def pace(
     free = with_options(timed(profile, offer.seconds), dict.fromkeys(LIMITS))
     rate_iops = offer.rate_iops
     if rate_iops is None:
-        return Paced(build_steps(free, params, hosts, seeds)[0])
+        return Paced(build_steps(free, params, hosts, seeds)[0], own_ramp=NO_RAMP)
     loads = [
         resolve(free, params, host.name, index, len(hosts))
         for index, host in enumerate(hosts, start=1)
@@ -385,9 +389,27 @@ def pace(
     threads = sum(load.threads for load in loads)
     limit = limit_of(loads[0], rate_iops / threads)
     name = "limitwrite" if loads[0].phase.name == "write" else "limitread"
-    step = build_steps(with_options(free, {name: limit}), params, hosts, seeds)[0]
+    held = {name: limit, **_one_pass(loads[0], limit, offer.seconds)}
+    step = build_steps(with_options(free, held), params, hosts, seeds)[0]
     step.jobs = [_offered(loads[0], rate_iops / len(hosts))]
-    return Paced(step, (BURSTS,))
+    return Paced(step, (BURSTS,), own_ramp=NO_RAMP)
+
+
+def _one_pass(load: Load, limit: int, seconds: float) -> dict[str, Scalar]:
+    """Return the options with which a limit holds although each pass starts it anew.
+
+    Random reads of files go on in one pass. Raises UsageError for other passes that are too short.
+    """
+    if _is_one_pass(load):
+        amount = limit * (round(seconds) + LEAST_PASS_S)
+        return {"randamount": max(amount, load.pass_bytes) * load.threads}
+    if 0 < load.pass_bytes < limit * LEAST_PASS_S:
+        raise UsageError(
+            f"elbencho restarts its rate limit with each pass over the files: at {limit} B/s a"
+            f" thread's pass takes {load.pass_bytes / limit:.2g} s, at least {LEAST_PASS_S} s are"
+            f" needed; use files of {limit * LEAST_PASS_S} bytes or more in all for each thread"
+        )
+    return {}
 
 
 def limit_of(load: Load, rate_iops: float) -> int:
@@ -422,7 +444,24 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
     ]
     defaults = {name: param.default for name, param in profile.params.items()}
     unused = [name for name in lengths(profile) if params.get(name) != defaults.get(name)]
-    return left + [f"{name} is not used: each point lasts as its figures need" for name in unused]
+    left += [f"{name} is not used: each point lasts as its figures need" for name in unused]
+    return left + _most_offered(resolve(profile, params, "h1", 1, 1))
+
+
+def _most_offered(load: Load) -> list[str]:
+    """Return the highest rate that can be offered with these files; empty if all can."""
+    if _is_one_pass(load) or not load.pass_bytes or load.even_block is None:
+        return []
+    most = load.pass_bytes // LEAST_PASS_S // load.even_block * load.threads
+    return [
+        f"at most {units.iops(most)} IOPS can be offered on each host: elbencho restarts its rate"
+        f" limit with each pass over the files, which has to take {LEAST_PASS_S} s"
+    ]
+
+
+def _is_one_pass(load: Load) -> bool:
+    """Return whether a search makes a load one pass, of as many random reads as it takes."""
+    return bool(load.files) and load.flag("rand") and load.phase.name == "read"
 
 
 def lengths(profile: Profile) -> list[str]:
