@@ -300,7 +300,7 @@ async def _connect_to_recover(session: HostSession) -> None:
 async def adopt(
     ctx: RunContext, history: History, unfinished: dict[int, list[TaskStarted]]
 ) -> AdoptedStep:
-    """Follow the commands of the running steps to their end."""
+    """Follow the commands of running steps, left by a dead engine, to their end."""
     if not any(task.phase == "measure" for tasks in unfinished.values() for task in tasks):
         return await _adopt_layout(ctx, history, max(unfinished), unfinished[max(unfinished)])
     adopting = (_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items())

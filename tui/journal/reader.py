@@ -85,7 +85,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
 def _is_sound(event: AnyEvent | SampleStamp) -> bool:
     """Return whether the numbers in an event are plausible; a damaged line may still be valid JSON.
 
-    Raises OverflowError.
+    Raises OverflowError for a number that is out of range.
     """
     if not 0 <= event.t < LATEST_S:
         return False

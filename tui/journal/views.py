@@ -182,12 +182,12 @@ class DirectionView(ABC):
     @property
     @abstractmethod
     def ios(self) -> int:
-        """I/Os so far."""
+        """Number of I/Os so far."""
 
     @property
     @abstractmethod
     def bytes(self) -> int:
-        """Bytes so far."""
+        """Number of bytes moved so far."""
 
     @property
     @abstractmethod
@@ -197,7 +197,7 @@ class DirectionView(ABC):
     @property
     @abstractmethod
     def so_far(self) -> Histogram:
-        """All latencies so far."""
+        """Histogram of all latencies so far."""
 
     @abstractmethod
     def intervals(self) -> list[Interval]:
@@ -424,7 +424,7 @@ class Leaf(DirectionView):
 
     @property
     def so_far(self) -> Histogram:
-        """All latencies so far."""
+        """Histogram of all latencies so far."""
         return self._histogram
 
     def intervals(self) -> list[Interval]:
@@ -463,12 +463,12 @@ class Group(DirectionView):
 
     @property
     def ios(self) -> int:
-        """I/Os so far."""
+        """Number of I/Os so far."""
         return sum(leaf.ios for leaf in self.leaves)
 
     @property
     def bytes(self) -> int:
-        """Bytes so far."""
+        """Number of bytes moved so far."""
         return sum(leaf.bytes for leaf in self.leaves)
 
     @property
@@ -481,7 +481,7 @@ class Group(DirectionView):
 
     @property
     def so_far(self) -> Histogram:
-        """All latencies so far, merged."""
+        """Histogram of all latencies so far, merged from all leaves."""
         return (
             self.latencies[0]
             if len(self.latencies) == 1

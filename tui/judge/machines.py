@@ -118,7 +118,9 @@ def _is_memory(device: str) -> bool:
 
 
 def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator[CheckResult]:
-    """Yield a result that names these hosts by kind and gives the reason for doubt."""
+    """Yield one result that names the hosts and the kinds found on them, with the reason for
+    doubt.
+    """
     found = {host: names for host, names in kinds.items() if names}
     if found:
         name = ", ".join(sorted(set().union(*found.values())))

@@ -99,9 +99,11 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _has_digits(each: OperationRecord) -> bool:
-    """Return whether rates are printed with enough digits to differ; 7.65 MiB/s is not.
+    """Return whether rates are printed with enough digits to tell two measurements apart; 7.65
+    MiB/s has too few.
 
-    Data has two decimals, of I/Os below 1 MiB and of MiB/s from there on; metadata has three.
+    Data rates have two decimals, in I/Os per second below 1 MiB per I/O and in MiB/s from there on;
+    metadata rates have three.
     """
     digit = HUNDREDTH if each.bytes_per_op else DIGIT
     printed = (each.max or 0.0) * max(each.bytes_per_op / MIB, 1)

@@ -293,8 +293,8 @@ def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
 
 
 def _of_one_client(step: Step, cpus: int) -> list[LoadChange]:
-    """Return experiments that show whether one client's cores limit its workers: then half as many
-    do half as much.
+    """Return experiments on whether one client's cores limit its workers: if so, half the workers
+    do half the I/O.
     """
     workers = sum(job.workers for job in step.jobs)
     if 0 < 2 * workers <= cpus:

@@ -92,7 +92,7 @@ class TarStream:
         return bytes(found)
 
     def seek(self, offset: int) -> None:
-        """Skip forward."""
+        """Skip forward to an offset in the stream."""
         if offset < self._at:
             raise tarfile.ReadError("a file that overlaps the previous one")
         while self._at < offset and self._some(min(offset - self._at, TAR_BLOCK)):
@@ -251,7 +251,7 @@ class Deflated(io.RawIOBase):
         stored.write(HEADER + bytes(SUM_BYTES))
 
     def writable(self) -> bool:
-        """Return True."""
+        """Return True, because the stream can only be written."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
@@ -291,7 +291,7 @@ class Inflated(io.RawIOBase):
         self._sum = hashlib.sha256()
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, because the stream can only be read."""
         return True
 
     def read(self, size: int = -1) -> bytes:

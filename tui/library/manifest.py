@@ -23,7 +23,7 @@ BLOCK = 1 << 20
 
 
 class SummedFile(Protocol):
-    """A file with its size and checksum."""
+    """A file with its size and checksum, in a manifest or a record."""
 
     path: str
     sha256: str

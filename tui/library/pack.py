@@ -157,7 +157,7 @@ def _new_file(into: Path | None, name: str) -> Iterator[IO[bytes] | None]:
 
 
 def _drain(archive: TarStream) -> None:
-    """Read to the end of the file, which has the checksum; only padding may follow the last
+    """Read to the end of the file, which verifies its checksum; only padding may follow the last
     member.
     """
     for block in archive.rest():

@@ -99,7 +99,7 @@ def source_of(part: str) -> tuple[str, str] | None:
 
 
 def expand(spec: str) -> list[str]:
-    """Return the host names of one part that is not a group, in order. Raises UsageError."""
+    """Return the host names of one part of a SPEC, in order; not for groups. Raises UsageError."""
     names = _spelled(spec)
     for name in names:
         if not _NAME.fullmatch(name) or len(name) > 253:
@@ -154,7 +154,7 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
 
 
 def check_part(part: str) -> None:
-    """Raise UsageError for a part that cannot be a host, without looking anything up."""
+    """Raise UsageError for a part that cannot name a host, without resolving it."""
     if not part.startswith("@") and source_of(part) is None:
         destinations(part)
 
@@ -171,7 +171,7 @@ def host_in(part: str) -> str:
 
 
 def is_range(spec: str) -> bool:
-    """Return whether a part stands for several hosts."""
+    """Return whether a part of a SPEC stands for several hosts."""
     return any(character in spec for character in "[]{}")
 
 

@@ -357,7 +357,7 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def hosts(self) -> list[str]:
-        """Names of its hosts."""
+        """Names of the step's hosts."""
         return [task.host for task in self.tasks]
 
     @property

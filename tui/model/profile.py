@@ -1,6 +1,6 @@
 """A profile: the model of its file, and its resolved parameters.
 
-Pure; loading is `profile_load`.
+Pure; `profile_load` loads the file.
 """
 
 from __future__ import annotations

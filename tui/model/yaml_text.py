@@ -144,8 +144,9 @@ def _composer() -> Any:
         depth = 0
 
         def descend_resolver(self, parent: Node | None, _index: object) -> None:
-            """Raise an error at too deep nesting, called on the way down; libyaml's recursion is
-            unlimited and would crash.
+            """Raise an error if nesting is too deep.
+
+            Called on the way down; libyaml's recursion is unlimited and would crash.
             """
             self.depth += 1
             if self.depth > MAX_DEPTH + 1:

@@ -241,8 +241,8 @@ class TelemetryLook:
         return made
 
     def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
-        """Return the rows that end after a time, and the seconds that each covers, including the
-        quiet time before the load.
+        """Return first and end of the rows that end after a time, without leading quiet rows, and
+        the seconds of each row since `start_t`.
         """
         found = self._new.get(until_t)
         if found is None:
@@ -266,7 +266,8 @@ class RunningTelemetry(HostTelemetryRecord):
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
-        """Return the telemetry from `start_s` on; None if the host is not measuring.
+        """Return the telemetry from `start_s` on; without columns if `start_s` is None, because the
+        host is not measuring.
 
         `sums` come from the previous reading and are extended.
         """

@@ -320,7 +320,7 @@ def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def with_parents(paths: Sequence[str]) -> list[str]:
-    """Return directories with all their parents, without duplicates, parents first."""
+    """Return directories and all of their parents, without duplicates, parents first."""
     found: dict[str, None] = {}
     for path in paths:
         chain = [path]

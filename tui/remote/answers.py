@@ -137,7 +137,7 @@ def in_bytes(answer: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
-    """Return the facts of one directory."""
+    """Parse the facts of one directory, from keys with this prefix."""
 
     def get(name: str) -> str:
         return answer.get(prefix + name, "")
@@ -421,7 +421,7 @@ def parse_content(answer: AgentAnswer) -> BlockSample:
 
 
 def parse_status(answer: AgentAnswer) -> TaskStatus:
-    """Return the state of a task."""
+    """Parse the state of a task."""
     values = answer.values
     code = values.get("exit", "")
     return TaskStatus(

@@ -322,9 +322,10 @@ class Connections:
         raise BusyError(target.name, f"{target.host} port {target.port}")
 
     def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
-        """Wait for a server's penalty to end; refused attempts do not extend it.
+        """Note a server's penalty and allow another attempt; refused attempts do not extend the
+        penalty.
 
-        Raises the error if it takes too long.
+        Raises the error if it is not a penalty, or if the penalty lasts too long.
         """
         if not error.not_allowed:
             raise error

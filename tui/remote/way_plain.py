@@ -22,6 +22,6 @@ class ThisMachine(HostTransport):
     """Transport to this machine, without SSH."""
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return this machine."""
+        """Return a connection to this machine, without a login."""
         del ssh
         return LocalTransport(address)

@@ -172,7 +172,8 @@ def workload_contract() -> Contract:
 class PluggedIn(Plugin):
     """A load generator of another package.
 
-    Adds the providing package to its steps, and the host and step to its readers' samples.
+    Its steps are marked with the package, and results of its readers are checked for the right host
+    and step.
     """
 
     def __init__(self, inner: Any, who: str, provider: Provider):

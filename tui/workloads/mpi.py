@@ -330,7 +330,7 @@ class ReportsReader:
         return [("warning", line) for line in self._err.close()]
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return a result without figures."""
+        """Return a result without figures, because an archive has none."""
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:

@@ -61,9 +61,8 @@ class TermJob(Struct, frozen=True):
 
 
 def command_in(text: str | None) -> list[str]:
-    """Return the words of the command line in the text of a profile made from terms.
-
-    None for a profile written by a person.
+    """Return the words of the command line in the text of a profile made from terms; empty for a
+    profile written by a person.
     """
     first = (text or "").partition("\n")[0]
     return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []

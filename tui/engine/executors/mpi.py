@@ -454,7 +454,9 @@ async def _reopen_all(
 
 
 def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
-    """Return the task of a host as the dead engine started it."""
+    """Return a host's task with the arguments the dead engine used; without arguments if it started
+    none.
+    """
     return HostTask(
         host=host, randseed=0, job_file="", argv=tasks[host].argv if host in tasks else []
     )
@@ -499,7 +501,7 @@ async def adopt(
     step: Step,
     tasks: dict[str, TaskStarted],
 ) -> AdoptedStep:
-    """Follow a dead engine's program to its end."""
+    """Follow a program left by a dead engine to its end."""
     problems = ctx.journal.problems_on(step.hosts)
     alive, outcome = await adopt_program(ctx, step, tasks)
     whole, cut = outcome.reason == "exit" and outcome.exit_code == 0, ctx.stop_mode is not None

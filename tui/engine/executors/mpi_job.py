@@ -173,7 +173,7 @@ class MpiJob:
 
     @property
     def head(self) -> HeadRun:
-        """The run of mpiexec."""
+        """The mpiexec command on the head."""
         if self._head is None:
             raise RuntimeError("not started")
         return self._head
@@ -185,7 +185,7 @@ class MpiJob:
 
     @property
     def sessions(self) -> dict[str, HostSession]:
-        """The hosts of the program."""
+        """Sessions of the program's hosts, by host name."""
         return {each.name: each for each in self.ctx.sessions if each.name in self.cluster.facts}
 
     # -- beginning

@@ -270,7 +270,9 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
 async def adopt(
     ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
 ) -> AdoptedStep:
-    """Follow a measurement with one command per host to its end, and take its results."""
+    """Follow a running measurement, with one command per host, to its end and collect its
+    results.
+    """
     problems = ctx.journal.problems_on(step.hosts)
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
         runs = await reopen_all(ctx, history, step, tasks)
@@ -294,7 +296,7 @@ async def reopen_all(
 ) -> list[TaskRun]:
     """Return the commands started by a dead engine, with their streams open.
 
-    Reports those that are gone.
+    Reports commands that are gone.
     """
     sessions = [session for session in ctx.alive if session.name in tasks]
     runs = [

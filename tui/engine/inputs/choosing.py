@@ -138,7 +138,7 @@ class Chooser:
             raise UsageError(f"!{part} excludes none of the named hosts{hint}")
 
     def part(self, part: str, above: tuple[str, ...]) -> list[Chosen]:
-        """Return the hosts of one part. Raises UsageError."""
+        """Return the hosts of one part of a SPEC. Raises UsageError."""
         if part.startswith("@"):
             return list(self.group(part[1:], above))
         if source := self.source_in(part):
@@ -167,7 +167,7 @@ class Chooser:
         return suggestion(dict.fromkeys([*_as_source(word), *near]))
 
     def typed(self, place: Destination) -> Chosen:
-        """Return a host that was named directly."""
+        """Return the host for a name typed by the user."""
         if place.name in self.vouched and place.user is None:
             return Chosen(self.vouched[place.name], vouched=True)
         return Chosen(self.own(typed_address(place)), vouched=False)

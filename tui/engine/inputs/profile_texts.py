@@ -167,7 +167,7 @@ def head(text: str) -> tuple[str | None, str | None]:
 
 @functools.cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """Return the patterns of each group, in the order they are listed."""
+    """Return the tag patterns of each profile group, in listing order."""
     found: dict[str, tuple[str, ...]] = {}
     for line in read_text(presets_dir() / "groups.txt").splitlines():
         if not line.startswith("#"):
@@ -177,12 +177,12 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 
 def group_names() -> list[str]:
-    """Return all groups, the user's own profiles last."""
+    """Return the names of all profile groups, with the user's own profiles last."""
     return [*groups(), OTHER, OWN]
 
 
 def group_of(tag: str, *, preset: bool) -> str:
-    """Return the group of a profile."""
+    """Return the profile group that a tag belongs to."""
     if not preset:
         return OWN
     fitting = (

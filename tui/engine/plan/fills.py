@@ -73,9 +73,8 @@ def _fill(
 
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Return whether earlier steps fill all files of a task at least as often and as completely.
-
-    Images are treated as files.
+    """Return whether earlier steps fill all files, images or objects of a task at least as often
+    and as completely.
     """
     if task.objects:
         return all(_is_put(each, times, before) for each in task.objects)

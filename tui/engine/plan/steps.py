@@ -261,9 +261,9 @@ def _planned(
 def known_axes(
     profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words
 ) -> Mapping[str, Sequence[str]]:
-    """Return the sweep with resolved values.
+    """Return the sweep unchanged.
 
-    Raises UsageError for unknown names and invalid values.
+    Raises UsageError for unknown names, and for invalid or repeated values.
     """
     again = f"{words.repeat} measures points again"
     problems = []

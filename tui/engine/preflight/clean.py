@@ -84,7 +84,7 @@ class Created(Struct, frozen=True):
     """Files that a run created on one host.
 
     `sizes` are from the plan, 0 if unknown; `grown` are larger sizes from later runs of this user.
-    `counts` are file numbers of paths that stand for many files. `target` was on the file system
+    `counts`: number of files, for paths that stand for many. `target` was on the file system
     mounted at `mount`.
     """
 

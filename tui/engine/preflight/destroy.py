@@ -98,7 +98,7 @@ REFUSED = "a device in use is never written to"
 
 
 def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the paths that are devices, by name or on the host."""
+    """Return the paths that are devices, by their names or by what the host has at these paths."""
     paths = dict.fromkeys(spec.path for task in tasks for spec in task.files)
     return [
         path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")

@@ -83,8 +83,8 @@ def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:
 def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[CarriedProgram]:
     """Return the programs with these names in a folder and its per-architecture subfolders.
 
-    Raises UsageError for files that are not programs, for two programs of one architecture, and, if
-    `required`, when there is none.
+    Raises UsageError for files that are not programs, for two programs of the same name and
+    architecture, and, if `required`, when there is none.
     """
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
     paths = [place / name for name in names for place in places if (place / name).is_file()]

@@ -34,8 +34,8 @@ async def run_search(
 ) -> None:
     """Measure points until the search has its answer, or must end.
 
-    Raises RunStopped, and RunRefused if a host that a point needs is lost: fewer hosts have another
-    capacity.
+    Raises RunStopped, and RunRefused if a host that a point needs is lost: fewer hosts have a
+    different capacity.
     """
     decide_measured(ctx)
     for slot in slots:

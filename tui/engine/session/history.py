@@ -58,7 +58,7 @@ class History(Struct):
         )
 
     def at(self, step: int) -> StepState:
-        """Return the state of a step."""
+        """Return the state of a step, folded from the journal."""
         return self.seen.at_step(step)
 
     @property

@@ -58,7 +58,7 @@ async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
 
 
 class TaskRun:
-    """One command of a step on one host."""
+    """A command of a step on one host, and its stream."""
 
     def __init__(
         self,

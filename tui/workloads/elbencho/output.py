@@ -209,7 +209,7 @@ def _finer(printed: int, made: float, seconds: float) -> float:
 def _entries(
     last: Mapping[str, Any], latency: Mapping[str, Any], elapsed_ms: int
 ) -> DirectionResult:
-    """Return operations on files or directories."""
+    """Return the result of operations on files or directories."""
     count = whole(last, "entries")
     seconds = _seconds(count, whole(last, "entries/s"), elapsed_ms)
     return _result(count, 0, seconds, latency_of(latency, part(latency, "histogram")))

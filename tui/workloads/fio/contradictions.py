@@ -115,7 +115,7 @@ class PrintedJob(Struct):
 
 
 class PrintedDevice(Struct):
-    """One entry of ``disk_util``."""
+    """One entry of ``disk_util``, with the request counters that are checked."""
 
     read_ios: Count = 0
     write_ios: Count = 0

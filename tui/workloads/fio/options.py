@@ -149,7 +149,7 @@ class JobOptions(Struct, frozen=True):
         return default if value is None else value.lower() not in _FALSE
 
     def count(self, option: str, default: int = 1) -> int:
-        """Return a whole number. Raises UsageError."""
+        """Return an integer option. Raises UsageError."""
         value = self.get(option)
         if value is None:
             return default

@@ -390,8 +390,9 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
-    """Yield human-readable outputs; the hosts of one client are one measurement, its total is
-    skipped.
+    """Yield human-readable outputs.
+
+    The hosts of one client are one measurement; the client's own total is skipped.
     """
     place, clients, session = -1, set[str](), -1
     for each in found:

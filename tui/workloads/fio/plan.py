@@ -282,8 +282,8 @@ def in_flight(jobs: Sequence[JobOptions]) -> int:
 
 
 def timing(jobs: Sequence[JobOptions]) -> Timing:
-    """Return the start of the first load, the longest ramp, and the time until the last job ends,
-    in seconds.
+    """Return the start of the first load, the longest ramp, and the time from then until the last
+    job ends, in seconds.
     """
     groups = waves(jobs)
     if not groups:

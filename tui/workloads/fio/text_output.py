@@ -108,7 +108,7 @@ def printed_outputs(text: str, file: str) -> list[Printed]:
 
 
 class _Parser:
-    """Parses a text line by line."""
+    """Parses fio's human-readable output line by line."""
 
     def __init__(self, file: str) -> None:
         self.file, self.number = file, 0
@@ -133,7 +133,7 @@ class _Parser:
         )
 
     def take(self, number: int, line: str) -> None:
-        """Parse one line."""
+        """Parse one line; `number` is its line number."""
         self.number = number
         above, self.above = self.above, ""
         if below := HOST_BELOW.fullmatch(line):
@@ -179,7 +179,7 @@ class _Parser:
         return True
 
     def _over(self) -> None:
-        """End the results of one fio."""
+        """Finish the results of the current fio output."""
         self._complete()
         self.section, self.separate = None, True
 

@@ -70,7 +70,7 @@ class Shift:
         return each <= by <= self.placement.ranks - each
 
     def text(self) -> str:
-        """Return the shift as text: "136 ranks = 1 client on"."""
+        """Return the shift as text, such as "136 ranks = 1 client on"."""
         if self.ranks == 0:
             return "0 ranks: every rank works on its own files in all phases"
         if self.placement.dealt:
