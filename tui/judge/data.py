@@ -240,8 +240,8 @@ def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def memory_of(host: HostRecord) -> float | None:
-    """Return the bytes of memory available to a host's load: the host's, or the limit of its
-    control group.
+    """Return the bytes of memory available to a host's load, limited by its control group; None if
+    unknown.
     """
     usable = number_of(host.facts, "mem_usable_bytes")
     return usable if usable is not None else number_of(host.facts, "mem_bytes")

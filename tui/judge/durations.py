@@ -193,7 +193,9 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:
-    """Return start and end of a step's measurement, from its hosts or from the MPI program."""
+    """Return start and end of a step's measurement, from its hosts or from the MPI program; None if
+    unknown.
+    """
     if at.record.timing is not None and at.record.timing.hosts:
         spans = at.record.timing.hosts.values()
         return min(span.start_s for span in spans), max(span.end_s for span in spans)

@@ -63,8 +63,10 @@ class HotSet(Struct, frozen=True):
     when="files",
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Direct I/O bypasses the client's page cache, but not the caches behind it: drives,
-    controllers and servers keep blocks that are accessed repeatedly, and the figure is then theirs.
+    """Direct I/O bypasses the client's page cache, but not the caches behind it.
+
+    Drives, controllers and servers keep blocks that are accessed repeatedly; the figure then
+    measures these caches.
     """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
         raise UnknownError("without direct I/O: see working-set")

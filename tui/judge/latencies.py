@@ -240,7 +240,8 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
-    """Return the possible range of the mean, given minimum, percentiles and maximum.
+    """Return the possible range of the mean, given minimum, percentiles and maximum; None if they
+    are unknown.
 
     I/Os between two ranks lie between the two percentiles. A rank may be off by one, because tools
     compute it in floating point, and a percentile is the middle of its bucket.
@@ -296,7 +297,9 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:
-    """Return the possible range of the mean, from all lower and all upper bucket edges."""
+    """Return the possible range of the mean, from all lower and all upper bucket edges; None
+    without buckets.
+    """
     buckets = latency.buckets
     if buckets is None:
         return None

@@ -104,7 +104,9 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
 
 
 def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None:
-    """Return the load's median rate over all seconds; a mean would include start and end."""
+    """Return the load's median rate over all seconds, without the influence of start and end; None
+    if unknown.
+    """
     direction, _, unit = limit.what.partition("_")
     columns = at.record.series.columns if at.record.series is not None else ()
     own = next((c for c in columns if (c.host, c.direction) == (host.name, direction)), None)

@@ -58,7 +58,7 @@ class LiveFinding:
         return str(scope.get("hosts") or scope.get("host") or "").split()
 
     def see(self, finding: Finding, now_t: float) -> None:
-        """Record that a look found it again."""
+        """Record that the checks found this finding again, with its newest figures."""
         self.looks = max(self.looks, 0) + 1
         self.finding = finding
         if self.ended_t is not None and self.looks > 1:
@@ -67,7 +67,9 @@ class LiveFinding:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
-        """Record that a look did not find it; with `sure`, one such look ends the finding."""
+        """Record that the checks did not find it; it ends the second time, or at once with
+        `sure`.
+        """
         self.looks = min(self.looks, 0) - 1
         if self.ended_t is None and (sure or self.looks < -1):
             self.ended_t = now_t
@@ -79,7 +81,9 @@ Made = dict[str, list[Finding]]
 
 
 class StepLook:
-    """One attempt of a running step: its record so far and its bottleneck."""
+    """One attempt of a running step, as seen by the checks: its record so far and its
+    bottleneck.
+    """
 
     def __init__(self, plan: Plan, index: int, attempt: int) -> None:
         self.attempt = attempt

@@ -562,7 +562,7 @@ def clients(at: StepEvidence) -> list[HostTelemetryRecord]:
 
 
 def record_of(run: RunEvidence, name: str) -> HostRecord | None:
-    """Return the record of a host."""
+    """Return the record of a host; None if the run has no such host."""
     return next((host for host in run.hosts if host.name == name), None)
 
 

@@ -187,7 +187,7 @@ def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
 
 
 def _window_ci(rates: Sequence[float]) -> float | None:
-    """Return the relative confidence interval of a mean rate.
+    """Return the relative confidence interval of a mean rate; None for too few seconds.
 
     Uses windows, because neighbouring seconds are correlated.
     """

@@ -234,7 +234,10 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the headline: bandwidth for large blocks, else IOPS; for operations, the first one."""
+    """Return the headline: bandwidth for large blocks, else IOPS; for operations, the first one.
+
+    None if no I/O was counted.
+    """
     first = next(iter(found.values()))
     if first.metadata is not None:
         if first.metadata.scores:
@@ -331,7 +334,9 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
 
 
 def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
-    """Return the result of an MPI program, in the form of benchtui's own runs."""
+    """Return the result of an MPI program, in the form of benchtui's own runs; None for other
+    programs.
+    """
     told = next((each.metadata for each in found.values() if each.metadata is not None), None)
     if told is None:
         return None

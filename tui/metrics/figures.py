@@ -89,7 +89,9 @@ def marked(value: int | None, count: int, percentile: float) -> int | None:
 
 
 def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
-    """Return a percentile for display, marked as `Few` if too few samples are beyond it."""
+    """Return a percentile for display, marked as `Few` if too few samples are beyond it; None if
+    unknown.
+    """
     return (
         None
         if latency is None
@@ -98,8 +100,8 @@ def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
 
 
 def percentile_of(latency: Latency, percentile: float) -> int | None:
-    """Return any percentile in ns, computed from buckets if it is not stored; limited to the exact
-    maximum.
+    """Return any percentile in ns, from buckets if it is not stored, limited to the exact maximum;
+    None if unknown.
     """
     known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
     if known is not None or latency.buckets is None:

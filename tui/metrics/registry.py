@@ -173,7 +173,7 @@ def metric_of_operation(bytes_per_op: int) -> Metric:
 
 
 def rate_of_operation(rate: float | None, bytes_per_op: int) -> float | None:
-    """Return operations per second converted to the displayed unit."""
+    """Return operations per second converted to the displayed unit; None stays None."""
     return rate if rate is None else rate * (bytes_per_op or 1)
 
 

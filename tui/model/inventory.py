@@ -243,7 +243,11 @@ def _hosts(
 def _addresses(
     key: str, entry: HostEntry, count: int, document: YamlDocument, problems: list[Problem]
 ) -> list[str | None]:
-    """Return one address per host; a range of hosts needs an address range of the same length."""
+    """Return one address per host, None without one.
+
+    A range of hosts needs an address range of the same length; anything else is added to
+    `problems`.
+    """
     if entry.address is None:
         return [None] * count
     try:

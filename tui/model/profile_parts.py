@@ -135,7 +135,9 @@ def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return a sweep in which these values replace or extend the profile's own."""
+    """Return a sweep in which these values replace or extend the profile's own; None without
+    any.
+    """
     if not wanted:
         return sweep
     own = sweep or SweepSpec()

@@ -64,7 +64,7 @@ class YamlDocument:
     spans: dict[KeyPath, tuple[int, int]] = field(repr=False)
 
     def position(self, path: KeyPath, key: bool = False) -> Place:
-        """Return (line, column) of a value, or of its key.
+        """Return (line, column) of a value, or with `key` of its key.
 
         If the value does not exist, that of its nearest parent.
         """

@@ -85,7 +85,9 @@ def same(one: Cell, other: Cell) -> bool:
 
 
 def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
-    """Return the best valid point, and the points within noise of it."""
+    """Return the best valid point, and the points within noise of it; None and empty if there is
+    none.
+    """
     counted = [cell for cell in cells if cell.fit and cell.value is not None]
     if not counted or len({cell.unit for cell in counted}) > 1:
         return None, []

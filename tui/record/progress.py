@@ -304,7 +304,9 @@ def _spent_in_all(state: RunState, over: list[Step]) -> float:
 def _rest(
     state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float
 ) -> float | None:
-    """Return the remaining seconds: planned time plus the overhead around loads measured so far."""
+    """Return the remaining seconds: planned time plus the overhead around loads measured so far;
+    None if unknown.
+    """
     measured = [step for step in over if state.steps[step.index].state == "done"]
     around = [
         _spent(state, step) - step.expected_s for step in measured if step.expected_s is not None
@@ -374,11 +376,11 @@ class LiveMatrix:
         }
 
     def progress(self, state: RunState) -> MatrixProgress | None:
-        """Return the progress over all steps."""
+        """Return the progress over all steps; None if there is only one step."""
         return matrix_progress(self.plan, state, state.clock.now)
 
     def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:
-        """Return the headline figure of a finished step, cached."""
+        """Return the headline figure of a finished step, cached; None if it was not measured."""
         view = state.steps.get(step.index)
         if view is None or view.ended_t is None:
             return None
@@ -389,7 +391,7 @@ class LiveMatrix:
 
 
 def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
-    """Return the headline figure of a finished step."""
+    """Return the headline figure of a finished step; None if it was not measured."""
     headline = plan.headline_of(step)
     if headline is None:
         return None
@@ -406,7 +408,9 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
 
 
 def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
-    """Return an operation's mean rate, as printed by the MPI program or from its iterations."""
+    """Return an operation's mean rate, as printed by the MPI program or from its iterations; None
+    if unknown.
+    """
     view = state.at_step(index).metadata
     operations = (
         (view.result.operations if view.result is not None else view.operations)
@@ -420,7 +424,7 @@ def operation_rate(state: RunState, index: int, headline: Headline) -> float | N
 
 
 def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
-    """Return a step's headline figure over its last interval."""
+    """Return a step's headline figure over its last interval; None if it is not measuring."""
     headline = plan.headline_of(step)
     measured = state.measuring.get(step.index) or state.current
     if headline is None or not measured.is_of("measure", step.index) or not measured.cluster:

@@ -176,7 +176,7 @@ def _trace(
 def _latency(
     search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str
 ) -> float | None:
-    """Return a point's latency in ns; a mean is known only if a limit uses it."""
+    """Return a point's latency in ns; None if unknown, such as a mean that no limit uses."""
     if percentile != MEAN:
         return point.percentiles_ns.get(direction, {}).get(percentile)
     means = {

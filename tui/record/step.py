@@ -57,7 +57,10 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return the time in which any host measured; the window for storage nodes and MPI programs."""
+    """Return the time in which any host measured; None if none did.
+
+    It is the window for storage nodes and MPI programs.
+    """
     if spans:
         return min(span.start_t for span in spans.values()), max(
             span.end_t for span in spans.values()

@@ -226,7 +226,7 @@ def turbo(lines: FactLines) -> str:
 
 
 def cpu_list(text: str) -> int | None:
-    """Return the number of CPUs in a list such as ``0-15,64-79``."""
+    """Return the number of CPUs in a list such as ``0-15,64-79``; None if it is malformed."""
     total = 0
     for part in text.split(","):
         first, dash, last = part.partition("-")

@@ -57,7 +57,7 @@ class LocalChannel:
             raise HostError("lost", self._host, f"the shell is gone: {error}") from error
 
     async def wait(self) -> int | None:
-        """Return the exit status."""
+        """Return the exit status; None if unknown."""
         return await self._process.wait()
 
     async def close(self) -> None:

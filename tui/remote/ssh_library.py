@@ -18,8 +18,8 @@ FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
 
 
 def find_library(name: str) -> str | None:
-    """Return the path of a shared library in the usual directories, the shortest if several
-    match.
+    """Return the path of a shared library in the usual directories, the shortest if several match;
+    None if there is none.
     """
     several = str(sysconfig.get_config_var("MULTIARCH") or ".")
     places = [place for folder in FOLDERS for place in (Path(folder), Path(folder, several))]

@@ -75,7 +75,8 @@ class Shelf:
         return [file for file in self.users if file.name == name]
 
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
-        """Return the file with this tag: the user's own, a preset, or a neighbour.
+        """Return the file with this tag: the user's own, a preset, or a neighbour; None if there is
+        none.
 
         Skips the file `above`: a file does not extend itself.
         """

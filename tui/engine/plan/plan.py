@@ -243,7 +243,7 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
 
 
 def first_target(members: Sequence[LoadedProfile]) -> str | None:
-    """Return the target of a suite's first profile."""
+    """Return the target of the first profile in a suite that has one; None if none has."""
     found = (target_of(member.profile, resolve_params(member.profile, {})) for member in members)
     return next((target for target in found if target), None)
 

@@ -90,7 +90,7 @@ def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> b
 
 
 def last_setting(text: str) -> bool | None:
-    """Return the last KillUserProcesses in logind.conf texts.
+    """Return the last KillUserProcesses in logind.conf texts; None if there is none.
 
     A commented-out line gives the built-in default.
     """

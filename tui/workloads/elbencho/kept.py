@@ -200,7 +200,9 @@ def _moved(row: Row, prefix: str, iops: float, seconds: float) -> DirectionResul
 
 
 def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
-    """Return I/O latencies, in whole microseconds; the deviation is not printed."""
+    """Return I/O latencies in whole microseconds, without a deviation; None if they are not
+    printed.
+    """
     low, mean, high = (_number(row, f"{prefix}IO lat us [{name}]") for name in LATENCIES)
     if low is None or mean is None or high is None or not ios:
         return None

@@ -356,8 +356,9 @@ def _choice_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _int_problem(option: dict[str, Any], text: str) -> str | None:
-    """Return why an integer is invalid; size suffixes and up to three values by direction
-    (bs=4k,8k) are allowed.
+    """Return why an integer is invalid; None if it is valid.
+
+    Size suffixes and up to three values by direction (bs=4k,8k) are allowed.
     """
     parts = text.split(",") if option.get("parts") else [text]
     for part in parts:

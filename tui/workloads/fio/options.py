@@ -495,7 +495,10 @@ def _skews(job: JobOptions) -> dict[str, Skew]:
 
 
 def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
-    """Return an access distribution as fio parses it. Raises ValueError if fio would reject it."""
+    """Return an access distribution as fio parses it; None if it is uniform or depends on the host.
+
+    Raises ValueError if fio would reject it.
+    """
     if kind == "zipf":
         return Skew(text, "zipf", float(value.partition(":")[0] or 1.1))
     if kind == "pareto":

@@ -252,7 +252,7 @@ def required_dir(
     profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]
 ) -> str | None:
     """Return the longest directory parameter that contains a job's directory, and therefore must
-    exist.
+    exist; None if there is none.
     """
     given = [
         posixpath.normpath(str(params[name]))

@@ -463,7 +463,9 @@ def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionRes
 
 
 def _cpu(jobs: Sequence[StatusJob], name: str) -> float | None:
-    """Return CPU time in per cent of runtime, averaged over all jobs weighted by runtime."""
+    """Return CPU time in per cent of runtime, averaged over all jobs weighted by runtime; None
+    without runtime.
+    """
     total = sum(job.job_runtime for job in jobs)
     return (
         sum(float(getattr(job, name)) * job.job_runtime for job in jobs) / total

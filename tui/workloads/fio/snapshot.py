@@ -164,7 +164,7 @@ class StatusDirection(Struct):
     lat: StatusLatency | None = field(name="lat_ns", default=None)
 
     def latency(self, kind: LatencyKind) -> StatusLatency | None:
-        """Return one kind of latency."""
+        """Return the latency of this kind; None if fio did not print it."""
         return self.slat if kind == "slat" else self.clat if kind == "clat" else self.lat
 
 

@@ -110,7 +110,9 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
 
 
 def doubt_of(result: MetadataResult) -> Doubt | None:
-    """Return a finding if phases use files of the same client, whose cache may have answered."""
+    """Return a finding if phases use files of the same client, whose cache may have answered; else
+    None.
+    """
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
