@@ -84,7 +84,7 @@ class Interval(Struct):
 
 
 class Changes:
-    """Counts the changes of one host's figures, or of all hosts' figures."""
+    """Counter of changes to one host's figures, or to those of all hosts."""
 
     __slots__ = ("count",)
 
@@ -351,7 +351,7 @@ class Arrival(NamedTuple):
 class Leaf(DirectionView):
     """View of one direction of one host. Keeps the last interval even if the host is stale.
 
-    The caller counts the changes.
+    The caller counts the changes in `Changes`.
     """
 
     ios: int = 0

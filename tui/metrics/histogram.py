@@ -176,7 +176,7 @@ class Histogram:
             self._widen(_edges(buckets))
 
     def add_all(self, parts: Sequence[PackedBuckets]) -> None:
-        """Add many at once, which is faster than one by one."""
+        """Add several packed buckets at once, which is faster than adding them one by one."""
         if parts and not self._waiting:
             self._begin = parts[0].begin
         waiting, total, begin = self._waiting, self._waiting_total, self._begin

@@ -61,7 +61,7 @@ def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
 
 
 def verb_of(plan: Plan, path: str) -> str:
-    """Return what the hosts do at the same time with this path, as a verb."""
+    """Return "write" if any host writes this path while others use it, else "read"."""
     groups = (steps for steps in at_once(plan.steps) if path in _common_paths(steps))
     tasks = (task for steps in groups for step in steps for task in step.tasks)
     return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"

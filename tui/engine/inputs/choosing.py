@@ -88,7 +88,11 @@ class Chooser:
         return found
 
     def named(self, parts: Sequence[str], above: tuple[str, ...]) -> Iterator[Chosen]:
-        """Yield the hosts of parts, in order; nothing is allocated before the rest is known."""
+        """Yield the hosts of these parts, in order.
+
+        Parts that allocate hosts from a scheduler are resolved only after all others are known to
+        be valid.
+        """
         at_once = {part: self.part(part, above) for part in parts if not self.allocates(part)}
         if len(at_once) < len(set(parts)):
             self.refuse_unknown(chosen for each in at_once.values() for chosen in each)
@@ -96,7 +100,7 @@ class Chooser:
             yield from at_once[part] if part in at_once else self.part(part, above)
 
     def allocates(self, part: str, above: tuple[str, ...] = ()) -> bool:
-        """Return whether a part takes hosts from a scheduler, itself or as a group."""
+        """Return whether a part, or a group it names, allocates hosts from a scheduler."""
         if part in above:  # a circle, which is an error elsewhere
             return False
         if part.startswith("@"):

@@ -194,7 +194,7 @@ def created_on(
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
-    """Return what would be removed on each host; changes nothing."""
+    """Return the planned cleaning of each host; changes nothing."""
     return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
 
 
@@ -341,7 +341,7 @@ async def _other_mount(agent: Agent, created: Created) -> str:
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
-    """Return what to remove and what to keep, from what each path is now.
+    """Decide which paths to remove and which to keep, from the current state of each path.
 
     A directory is removed only if all of its contents are.
     """

@@ -183,7 +183,9 @@ async def _connect_one(session: HostSession) -> None:
 
 
 async def leave_hosts(ctx: RunContext) -> None:
-    """Remove what the plan says and the agent's own directories, then close all connections."""
+    """Clean up all hosts: remove created files if the plan says so, and the agent's own
+    directories; then disconnect.
+    """
     await ctx.telemetry.leave()
     await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):

@@ -112,7 +112,7 @@ class Load(Struct, frozen=True):
 
     @property
     def pass_bytes(self) -> int:
-        """Bytes that a thread moves until it has done all of its files once."""
+        """Bytes that a thread moves in one pass over its files."""
         if self.files:
             amount = self.size("randamount") if self.flag("rand") else 0
             return (amount or self.size("size") * len(self.files)) // self.threads

@@ -396,9 +396,11 @@ def pace(
 
 
 def _one_pass(load: Load, limit: int, seconds: float) -> dict[str, Scalar]:
-    """Return the options with which a limit holds although each pass starts it anew.
+    """Return options that keep a rate limit effective although elbencho restarts it with each pass
+    over the files.
 
-    Random reads of files go on in one pass. Raises UsageError for other passes that are too short.
+    Random reads of files are extended to a single pass. Raises UsageError for other passes that are
+    too short.
     """
     if _is_one_pass(load):
         amount = limit * (round(seconds) + LEAST_PASS_S)
@@ -449,7 +451,9 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
 
 
 def _most_offered(load: Load) -> list[str]:
-    """Return the highest rate that can be offered with these files; empty if all can."""
+    """Return a note with the highest rate that can be offered with these files; empty if there is
+    no limit.
+    """
     if _is_one_pass(load) or not load.pass_bytes or load.even_block is None:
         return []
     most = load.pass_bytes // LEAST_PASS_S // load.even_block * load.threads
@@ -460,7 +464,9 @@ def _most_offered(load: Load) -> list[str]:
 
 
 def _is_one_pass(load: Load) -> bool:
-    """Return whether a search makes a load one pass, of as many random reads as it takes."""
+    """Return whether a search runs the load as a single long pass, which is possible for random
+    reads of files.
+    """
     return bool(load.files) and load.flag("rand") and load.phase.name == "read"
 
 

@@ -180,8 +180,8 @@ def _numbered_files(
 
 
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:
-    """Return the error for a format that gives two workers the same file, of which fio gives the
-    second none.
+    """Return the error for a format that assigns the same file to two workers; fio gives the second
+    worker no file.
     """
     return UsageError(
         f"job {job.name}: filename_format={template} must contain $jobnum, so that each of the"
