@@ -90,8 +90,8 @@ def spent(share: float) -> float:
 def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
     """Return the number of runs to plan for, to find a change of `detect` in 9 of 10 tests.
 
-    `detect` and `deviation` (run to run) are shares; `degrees` of freedom of the deviation. If
-    there is such a change, half as many runs are needed on average.
+    `detect` and `deviation` (run to run) are shares; `degrees`: degrees of freedom of the
+    deviation. If there is such a change, half as many runs are needed on average.
     """
     needed = PRICE * (deviation / log(1 + detect)) ** 2 * (1 + WARY / degrees)
     return max(LEAST_MOST, 2 * ceil(needed / 2))

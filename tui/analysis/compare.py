@@ -288,7 +288,7 @@ def effect_of(
 ) -> stats.Effect:
     """Return the effect between repetitions, or between single runs.
 
-    For single runs, as far as their own seconds or iterations show it.
+    Between single runs it is from their own seconds or iterations.
     """
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
@@ -327,10 +327,10 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return a function for the uncertainty of a step's percentile, or mean if None.
+    """Return a function that returns the uncertainty of a step's percentile or mean.
 
-    It is derived from the seconds and the histogram of the step: standard error of the logarithm,
-    degrees of freedom.
+    Its percentile None stands for the mean. It returns the standard error of the logarithm and
+    degrees of freedom, from the step's seconds and histogram.
     """
     steps = {step.index: step for step in record.steps}
 
@@ -348,7 +348,7 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
     """Return the uncertainty of a percentile for a run of few seconds.
 
-    From ranks, with the error doubled because seconds are correlated.
+    It is from ranks, with the error doubled because seconds are correlated.
     """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:

@@ -160,7 +160,7 @@ def _judged(
 def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
     """Yield the figures that a threshold names.
 
-    Reads and writes together only if they are named as such.
+    Reads and writes together count only if they are named as such.
     """
     if criterion.metric == "ops":
         names = {

@@ -169,7 +169,7 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
     """Return a statistic of an MPI program's operation: max, min, mean or deviation.
 
-    Per second, or as bandwidth.
+    It is per second, or a bandwidth.
     """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
@@ -342,7 +342,7 @@ def is_place(name: str, value: str) -> bool:
 def number_of(value: Scalar | None) -> float | None:
     """Return a published value as a number in the record's units.
 
-    Bytes for 4k, seconds for 300s; None for other texts.
+    4k is converted to bytes, 300s to seconds; None for other texts.
     """
     if isinstance(value, bool) or value is None:
         return None

@@ -300,7 +300,7 @@ def _telemetry(
 ) -> Iterator[HostTelemetryRecord]:
     """Yield telemetry of the clients from what the source says.
 
-    CPU of the load generator, and bytes over a link of known speed.
+    It covers CPU of the load generator, and bytes over a link of known speed.
     """
     columns = []
     if (busy := _value(baseline.result.cpu.get(f"{baseline.tool.name}_client"))) is not None:

@@ -218,9 +218,9 @@ class SearchChange:
 
 
 Told = Callable[[int, str, float | None], tuple[float, float] | None]
-"""Returns the uncertainty of a step's percentile, or of its mean for None.
+"""A function that returns the uncertainty of a step's percentile, or mean if None.
 
-Standard error of the logarithm, and degrees of freedom.
+The uncertainty is the standard error of the logarithm, with degrees of freedom.
 """
 
 
@@ -322,7 +322,7 @@ def _figures(
 ) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
     """Return the name and both values of the figure to compare first.
 
-    Capacity, throughput with the most hosts, or full load.
+    It is capacity, throughput with the most hosts, or full load.
     """
     if a.answer is not None and b.answer is not None:
         ours, theirs = (
@@ -432,7 +432,7 @@ def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> 
 def search_lines(found: SearchChange, width: int) -> list[Line]:
     """Return a comparison of searches as lines.
 
-    Figures with intervals, fitted terms, throughput by hosts.
+    It has figures with intervals, fitted terms, and throughput by hosts.
     """
     lines = [
         line

@@ -297,7 +297,7 @@ def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
 def _size_class(mean: float) -> str:
     """Return a mean size rounded so that equal loads compare equal.
 
-    A power of two, or the two between which it lies.
+    It is a power of two, or the two between which the size lies.
     """
     near = 1 << round(log2(mean))
     if abs(mean / near - 1) <= EVEN:

@@ -200,9 +200,9 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> L
     """Return the uncertainty of a mean over the seconds of one run.
 
     None below LEAST_SECONDS. The mean is sum(`top`) / sum(`bottom`), such as latency x I/Os over
-    I/Os; without `bottom` it is that of `top`. By moving blocks (Kuensch 1989), which keep
-    neighbouring seconds together, so that slow changes count fully. Nothing is drawn at random: the
-    variance over all blocks is the limit of resampling.
+    I/Os; without `bottom` it is that of `top`. The method is moving blocks (Kuensch 1989):
+    neighbouring seconds stay together, so that slow changes count fully. Nothing is drawn at
+    random: the variance over all blocks is the limit of resampling.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom

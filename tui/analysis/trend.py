@@ -223,7 +223,7 @@ def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha
 def _strengths(logs: Sequence[float]) -> list[float]:
     """Return the strength of a split at each index.
 
-    The difference of the means on both sides, weighted by the number of runs.
+    It is the difference of the means on both sides, weighted by the number of runs.
     """
     n, sums = len(logs), list(accumulate(logs))
     return [

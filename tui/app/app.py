@@ -164,7 +164,7 @@ class BenchtuiApp(AppShell):
     # -- moving between screens
 
     def action_go(self, name: str) -> None:
-        """Show the screen of a step, on its key."""
+        """Show the screen of a step when its key is pressed."""
         here = getattr(self.screen, "SCOPE", "")
         if name == "runs" and here != "runs":
             self.runs_from = here

@@ -81,7 +81,7 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
     """Return the rate at full load with its interval.
 
-    The mean of several points, or a single point with the interval from its own seconds.
+    It is the mean of several points, or a single point with the interval from its own seconds.
     """
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
@@ -220,7 +220,7 @@ def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPo
 def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
     """Return the unused share of each limit at a point, by the limit's text.
 
-    Of several directions, the lowest share.
+    If a limit applies to several directions, the lowest share counts.
     """
     limits = {each.text: each.most for each in search.limits if each.most > 0}
     found: dict[str, float] = {}
@@ -234,8 +234,8 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 def doubts(points: Sequence[SearchPoint]) -> list[str]:
     """Return contradictions between points, as text.
 
-    A limit exceeded at clearly less load than another point that met it, or at full load after full
-    load had met all limits.
+    A limit was exceeded at clearly less load than another point that met it, or at full load after
+    full load had met all limits.
     """
     paced = [
         (at, each)

@@ -31,7 +31,7 @@ class PointEvidence(Struct, frozen=True):
 
     `side`: "figure" if the ratio was measured; "least" if it is a lower bound, because the point
     was ended early or did not achieve the offered load; "over" or "under" without a latency.
-    `share`: ln(I/Os above the limit / allowed I/Os), for a mean ln(mean / limit). A sum over
+    `share`: ln(I/Os above the limit / allowed I/Os), for a mean ln(mean / limit). It is a sum over
     seconds, so its mean over points is correct even if seconds differ.
     """
 
@@ -372,7 +372,7 @@ def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Arra
 def _calm(each: PointEvidence, evidence: Sequence[PointEvidence]) -> float:
     """Return the density of a latency below a cliff.
 
-    Wide for the lowest rate, otherwise centred on the latency at the next lower rate.
+    It is wide for the lowest rate, otherwise centred on the latency at the next lower rate.
     """
     lower = [
         other

@@ -36,7 +36,7 @@ def lead_s(search: Search, seconds: float) -> float:
 def seconds_for(search: Search, rate: float | None, longer: float = 1.0) -> float:
     """Return how many seconds a point needs for enough I/Os beyond its percentiles.
 
-    Within the search's bounds; `longer` multiplies the result. `rate` None: full load.
+    The result is within the search's bounds; `longer` multiplies it. `rate` None: full load.
     """
     needed = max(search.point_s, _least_ios(search) / rate) if rate else search.point_s
     return float(
@@ -181,7 +181,7 @@ def lacking(search: Search, points: Sequence[SearchPoint]) -> list[Offer]:
 def points_planned(search: Search) -> int:
     """Return how many points a search measures if none has to be repeated.
 
-    For a capacity search, the maximum number.
+    For a capacity search it is the maximum number.
     """
     return min(search.points, len(lacking(search, ())) or search.points)
 

@@ -121,7 +121,7 @@ MANY = 1000  # degrees of freedom above which Student's t is taken as normal
 class UncertainPoint(Struct, frozen=True):
     """A point of a load curve: rate, latency, standard error of ln(latency).
 
-    `degrees` of freedom of that error. None: unknown.
+    `degrees`: degrees of freedom of that error. None: unknown.
     """
 
     rate: float
@@ -274,7 +274,7 @@ def _mean(points: Sequence[UncertainPoint], low: float, high: float) -> _Mean:
 def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tuple[float, float]]:
     """Return the variance components of a weighted mean, each with degrees of freedom.
 
-    One for each point's own error, one for the scatter.
+    There is one for each point's own error, and one for the scatter.
     """
     own = [((share * each.error) ** 2, max(each.degrees, 1.0))
            for share, each in zip(shares, points, strict=True) if each.error]  # fmt: skip

@@ -176,7 +176,7 @@ def unlike(search: Search, point: SearchPoint) -> bool:
 def excess(search: Search, point: SearchPoint) -> float:
     """Return by how much a point exceeds its limits.
 
-    I/Os above a limit as a multiple of those allowed; for a mean, mean / limit.
+    It is the I/Os above a limit as a multiple of those allowed; for a mean, mean / limit.
     """
     limits = {each.text: each.most for each in search.limits if each.metric == "latency"}
     found = [each.over if each.over is not None else (each.value or 0.0) / limits[each.limit]
@@ -245,7 +245,7 @@ def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
     """Return the search with its points as long as failed holds require.
 
-    Long enough for several stalls, or for the next change of state.
+    They are long enough for several stalls, or for the next change of state.
     """
     failed = [points[at] for at in failed_holds(search, points)]
     found = [
@@ -320,7 +320,8 @@ def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
     """Return notes on holds, as text.
 
-    The effect of failed holds, how the last one passed, and what its length cannot detect.
+    They give the effect of failed holds, how the last one passed, and what its length cannot
+    detect.
     """
     notes = [
         f"{failure_text(search, points, at)}; the answer was lowered"

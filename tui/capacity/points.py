@@ -45,7 +45,7 @@ Late = tuple[float, float]
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
     """Return how many I/Os were due but not done at the end of each second.
 
-    Minus what the randomness of Poisson arrivals explains.
+    What the randomness of Poisson arrivals explains is subtracted.
     """
     found, behind = [], 0.0
     for done, length in zip(ios, lengths, strict=True):
@@ -96,7 +96,7 @@ def intended(
 ) -> dict[str, float]:
     """Return percentiles and the mean from the intended start, by name, in ns.
 
-    Never below those from the actual start.
+    They are never below those from the actual start.
     """
     total = sum(whole.n)
     if not total:
@@ -483,7 +483,7 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
 def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
     """Return how many I/Os of a direction the whole point may have.
 
-    At the current rate or at the offered one, whichever is more.
+    It is the number at the current rate or at the offered one, whichever is more.
     """
     done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
     lasted = sum(each.seconds for each in so_far)

@@ -224,7 +224,7 @@ def take_known(experiment: AbTest) -> None:
 def time_text(experiment: AbTest) -> str:
     """Return how many runs fit into the time, as text.
 
-    Raises UsageError if too few for an answer fit.
+    Raises UsageError if fewer runs fit than an answer needs.
     """
     from tui.analysis.ab import LEAST_RUNS
 
@@ -401,7 +401,7 @@ def tell_budget(experiment: AbTest) -> None:
 def obstacles_of(experiment: AbTest) -> list[str]:
     """Return the differences that make the sides incomparable.
 
-    Empty if they are comparable; more runs would not help otherwise.
+    Empty if they are comparable. More runs cannot remove a difference.
     """
     from tui.analysis.setup_differences import differences
 

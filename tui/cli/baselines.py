@@ -158,7 +158,7 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
 def figures_text(number: int, baseline: Baseline) -> list[str]:
     """Return the figures of one published result as text, as its source printed them.
 
-    One line per direction and latency kind.
+    Each direction and latency kind has a line.
     """
     hosts = (
         f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}"

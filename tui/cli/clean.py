@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
 def as_json(cleaned: Cleaning) -> dict[str, object]:
     """Return the outcome on one host as plain data.
 
-    What was removed and its bytes, what was already gone, what was left and why.
+    It lists what was removed with its bytes, what was already gone, and what was left and why.
     """
     return {
         "host": cleaned.host,

@@ -48,7 +48,7 @@ def undescribed(script: str) -> str:
 def complete(load: Load) -> None:
     """Print completions and exit, if the environment has a shell's request.
 
-    Otherwise return.
+    Does nothing without such a request.
     """
     from argcomplete.finders import CompletionFinder
 
@@ -165,7 +165,7 @@ def runnable(_: str) -> Iterable[str]:
 def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
     """Complete KEY=VALUE words after a load generator's name.
 
-    Common keys first; after ``rw=`` the values of that key.
+    Common keys come first; after ``rw=`` its values are offered.
     """
     from tui import workloads
     from tui.model.tool import installed

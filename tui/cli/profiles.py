@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Verb(Arguments):
     """The parser of one nested verb.
 
-    `later` adds arguments that are slow to find out, only when this verb is parsed.
+    `later` adds arguments that are slow to determine, only when this verb is parsed.
     """
 
     later: Callable[[argparse.ArgumentParser], None] | None = None

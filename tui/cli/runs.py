@@ -155,7 +155,7 @@ def tell_note(run_dir: Path, text: str) -> None:
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
     """Remove runs for good after confirmation.
 
-    The question names the files that runs left on hosts.
+    First warns about files that the runs left on hosts.
     """
     from tui.library.unfinished import check_removable, remove_run, still_on_hosts
 

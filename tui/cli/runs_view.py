@@ -61,7 +61,7 @@ def list_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable garbage collection meanwhile.
+    """Disable garbage collection in the body of a with statement.
 
     Ten thousand runs are many objects, none of them garbage.
     """

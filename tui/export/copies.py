@@ -119,7 +119,7 @@ def command_line(record: RunRecord) -> str:
 def _folders(record: RunRecord) -> list[str]:
     """Return the directories that were given with --with.
 
-    The parents of the directories for each architecture.
+    They are the parents of the directories for each architecture.
     """
     paths = [(Path(each.path).parent, each.machine) for each in record.provenance.carried]
     return list(
@@ -173,7 +173,7 @@ def comparison_headline(found: Comparison) -> str:
 def comparison_markdown(found: Comparison) -> str:
     """Return a comparison's result and all its figures as Markdown tables.
 
-    For searches, tables of their results.
+    Searches have tables of their results.
     """
     if found.search is not None:
         rows = [

@@ -83,7 +83,7 @@ def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[ExportColumn, ..
 def percentiles_of(record: RunRecord) -> list[str]:
     """Return the labels of all percentiles of a run.
 
-    The standard ones, and further ones of imported output.
+    They are the standard ones, and further ones of imported output.
     """
     known = set(map(label, PERCENTILES))
     for step in record.steps:
@@ -218,8 +218,8 @@ def _moved(
 def _nodes(step: StepRecord) -> int | None:
     """Return the number of hosts of a metadata benchmark; None if unknown.
 
-    The larger one of the tool's own number and the number of tasks: imported output has one task,
-    and hosts may share a name.
+    It is the larger one of the tool's own number and the number of tasks: imported output has one
+    task, and hosts may share a name.
     """
     nodes = step.metadata.nodes if step.metadata is not None else None
     return max(nodes or 0, len(step.tasks)) or None

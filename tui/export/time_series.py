@@ -146,7 +146,7 @@ def _values(
 def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
     """Return the percentiles that the tool itself printed for a second.
 
-    Valid for a single host only, because percentiles cannot be merged.
+    They are valid for a single host only, because percentiles cannot be merged.
     """
     told = {
         name: seconds(values[place])
@@ -160,7 +160,7 @@ def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
 def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield every telemetry interval of every host.
 
-    One point per subject, such as a NIC or a disk.
+    There is one point per subject, such as a NIC or a disk.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -203,7 +203,7 @@ def _by_subject(
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a run.
 
-    One point per step, direction and host, or per operation of an MPI benchmark.
+    There is one point per step, direction and host, or per operation of an MPI benchmark.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -238,7 +238,7 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
 def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a search.
 
-    One point per figure and end of its 95 % interval, and per number of hosts.
+    There is one point per figure and end of its 95 % interval, and per number of hosts.
     """
     search = record.search
     if search is None:
@@ -422,7 +422,7 @@ def _series(source: ExportSource) -> Iterator[ExportFile]:
 def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
     """Return the per-second samples, one family per field.
 
-    Measured figures first, then telemetry.
+    Measured figures come first, then telemetry.
     """
     found = {
         f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()

@@ -252,8 +252,8 @@ def replay(
 ) -> Replayed:
     """Replay what a load generator printed on each host of a successful run.
 
-    `profile` is a file, or its text; `outputs` is by host (for one host just its output): bytes, a
-    file, or an `Output` with stderr and exit code. `params` are values as people type them. Raises
+    `profile` is a file, or its text. `outputs` are by host (for one host just its output): bytes, a
+    file, or an `Output` with stderr and exit code. `params` are values as typed. Raises
     ContractError, which names every mistake found.
     """
     by_host = dict(outputs) if isinstance(outputs, Mapping) else {"h1": outputs}
@@ -308,9 +308,9 @@ def _replayed(
 
 
 def _check_targets(step: Step) -> Iterator[Mistake]:
-    """Yield mistakes in the commands that inspect targets: undeclared requirements.
+    """Yield a mistake for each target check whose command is no requirement.
 
-    An answer that makes no sense must not crash `target_problem`.
+    `target_problem` must not raise for an answer that makes no sense.
     """
     tool = workloads.of(step)
     commands = {need.command for need in tool.requirements([step])}
@@ -360,7 +360,7 @@ def check_run(
 ) -> Iterator[Mistake]:
     """Yield the failures of everything that reads the journal.
 
-    Live, record, verify, all exporters, compare, search points.
+    These are Live, record, verify, all exporters, compare, and search points.
     """
     told: Callable[[], Iterator[Mistake]]
     for code, told in (
@@ -388,7 +388,10 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
 
 
 def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
-    """Inspect the run after every event, as the Live screen does."""
+    """Inspect the run after every event, as the Live screen does.
+
+    Yields nothing; a failure raises.
+    """
     state = RunState()
     for event in events:
         fold(state, event)
@@ -456,7 +459,10 @@ def _compare(run_dir: Path) -> Iterator[Mistake]:
 
 
 def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mistake]:
-    """Judge the run as a point of a search."""
+    """Judge the run as a point of a search.
+
+    Yields nothing; a failure raises.
+    """
     results = [event for event in events if isinstance(event, HostResult) and event.dirs]
     if not results:
         return

@@ -121,7 +121,7 @@ class Read(Struct):
 def read(reader: Reader, pieces: Sequence[bytes], err: bytes, exit_code: int | None) -> Read:
     """Feed an output in these chunks to a new reader, as the engine does.
 
-    Return everything that the reader returned.
+    Returns everything that the reader returned.
     """
     found = Read()
     for piece in pieces:

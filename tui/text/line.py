@@ -261,7 +261,7 @@ REACHES = (0.2, 0.5, 1.0)
 def reach_of(widest: float) -> float:
     """Return the deviation that fills a bar, at most 100 %.
 
-    The smallest step that covers the largest deviation.
+    It is the smallest step that covers the largest deviation.
     """
     return next((reach for reach in REACHES if widest <= reach), REACHES[-1])
 

@@ -474,7 +474,7 @@ def axis_of(
 ) -> TimeAxis:
     """Return the time axis of a load: the shortest round length that covers the time so far.
 
-    Never longer than the planned time.
+    It is never longer than the planned time.
     """
     span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
     span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S

@@ -51,7 +51,7 @@ class Column(Struct, Generic[Row], frozen=True):
 def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
     """Return columns as wide as their widest cells.
 
-    For small tables whose rows are all in memory.
+    Use it for small tables whose rows are all in memory.
     """
     return [
         column if column.width else replace(column, width=_widest(column, rows))

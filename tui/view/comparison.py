@@ -469,7 +469,7 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
 def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
     """Return the columns of a table of changes.
 
-    Intervals only if there are any, counts only if they differ from those in the answer.
+    Intervals are shown only if there are any, counts only if they differ from those in the answer.
     """
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1

@@ -43,10 +43,7 @@ def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return the findings of one check.
-
-    Each message, then once the rule, meaning and advice.
-    """
+    """Return the findings of one check: all messages, then their rule, meaning and advice."""
     finding = findings[0]
     mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)

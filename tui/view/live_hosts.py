@@ -232,7 +232,7 @@ def apart(sums: Sequence[int]) -> int:
 def level_of(rate: float, middle: float, usual: float) -> int:
     """Return the level of a rate.
 
-    Relative to the median host at that time (`middle`) and the median of the load (`usual`).
+    It is relative to the median host at that time (`middle`) and the median of the load (`usual`).
     """
     if rate < STALL * usual:
         return STALLED
@@ -296,7 +296,7 @@ def message_of(
 def state_text(host: HostView, now: float) -> str:
     """Return a host's activity in a word or two.
 
-    Before and between loads, the state that the engine reports.
+    Before and between loads it is the state that the engine reports.
     """
     activity = host.activity(now)
     return activity if activity in SAID else host.state

@@ -244,7 +244,7 @@ def headroom(rows: int) -> float:
 def is_of(name: str, lane: Lane) -> bool:
     """Return whether a telemetry column belongs to a lane.
 
-    The column of all other devices does not.
+    Columns that sum up all other devices belong to none.
     """
     parts = parse_column(name)
     return f"{parts.family}.{parts.field}" in lane.columns and parts.subject != "others"

@@ -104,7 +104,7 @@ PLAIN_LOOK = MatrixStyle()
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
     """Return the title of a table: ``read bandwidth, MiB/s``.
 
-    `profile`: with the name of its profile in front.
+    `profile`: put the name of its profile in front.
     """
     what = {cell.what for cell in table.cells}
     name = what.pop() if len(what) == 1 else "Headlines"
@@ -293,7 +293,7 @@ def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
 
 
 def _corner(table: MatrixTable) -> str:
-    """Return the names of the row and column axes as one text: ``bs\numjobs``."""
+    """Return the names of the row and column axes as one text: ``bs\\numjobs``."""
     return f"{' '.join(table.down)}\\{table.across}" if table.down else table.across
 
 
@@ -302,7 +302,7 @@ def _grid_heads(
 ) -> Iterator[Line]:
     """Yield the heading of a grid: axis names and column values.
 
-    One line without details.
+    Without details it is one line.
     """
     names = _corner(table).ljust(grid.lead)
     if look.details:

@@ -90,7 +90,7 @@ def _remarks(series: Sequence[Series], width: int) -> list[Line]:
 def is_logarithmic(values: Sequence[float]) -> bool:
     """Return whether to draw an axis logarithmically.
 
-    For powers of two, or values over a wide range.
+    Powers of two, and values over a wide range, are drawn so.
     """
     if min(values) <= 0:
         return False

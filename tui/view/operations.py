@@ -114,7 +114,7 @@ def mean_of(view: MetadataView, phase: str) -> float | None:
 def _figure(rate: float | None, moved: int) -> tuple[str, str]:
     """Return a rate as number and unit.
 
-    A bandwidth if each operation moves bytes (`moved`).
+    It is a bandwidth if each operation moves bytes (`moved`).
     """
     if rate is None:
         return UNKNOWN, ""

@@ -235,7 +235,7 @@ def layout_bytes(plan: Plan) -> dict[str, int]:
 def written_bytes(plan: Plan) -> dict[str, int | None]:
     """Return the most bytes that the measurement may write on each host; None: no limit.
 
-    Overwritten and created ones; files that several steps write to count once.
+    Overwritten and created bytes count; files that several steps write to count once.
     """
     written: dict[tuple[str, frozenset[str]], int | None] = {}
     for step in plan.steps:
@@ -332,7 +332,7 @@ def _fill_text(step: Step) -> str:
 def steps_in_full(plan: Plan) -> list[Step]:
     """Return the steps to show in full.
 
-    All if there are few, otherwise the first fill and the first measurement.
+    If there are many, these are the first fill and the first measurement.
     """
     if len(plan.steps) <= STEPS_IN_FULL:
         return plan.steps

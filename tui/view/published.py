@@ -353,7 +353,7 @@ def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
 def baseline_json(baseline: Baseline) -> dict[str, Any]:
     """Return a published result as plain data.
 
-    Figures as printed and in SI units, facts, unknowns, doubts.
+    It has figures as printed and in SI units, facts, unknowns and doubts.
     """
     return {
         "collection": baseline.collection,

@@ -402,7 +402,7 @@ def _problems(record: RunRecord) -> list[str]:
 def _facts(record: RunRecord) -> list[str]:
     """Return the facts that all hosts share, and the facts that differ.
 
-    For a run that measured nothing only the differences; the record has everything.
+    A run that measured nothing has only the differences; the record has everything.
     """
     servers = compare({server.name: server.facts for server in record.servers if server.facts})
     brief = measured_nothing(record)

@@ -157,7 +157,7 @@ def point_rows(search: SearchRecord) -> list[PointRow]:
 def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
     """Return the columns of the table of points.
 
-    The figure of each limit, or without limits p50 and p99.
+    They have the figure of each limit or, without limits, p50 and p99.
     """
     unit = rate_unit(search)
     columns: list[Column[PointRow]] = [

@@ -76,7 +76,7 @@ class Bar(Widget):
 
     @property
     def shell(self) -> AppShell:
-        """The app, with its type."""
+        """The app as an `AppShell`."""
         return cast("AppShell", self.app)
 
 
@@ -242,7 +242,7 @@ class StepScreen(Screen[None]):
 
     @property
     def shell(self) -> AppShell:
-        """The app, with its type."""
+        """The app as an `AppShell`."""
         return cast("AppShell", self.app)
 
     def compose(self) -> ComposeResult:

@@ -145,7 +145,7 @@ class CompareScreen(StepScreen):
     def fitting(self, width: int, room: int) -> list[Line]:
         """Return latency charts if two sides are compared and charts fit below the page.
 
-        If the user has switched charts on or off, that counts instead.
+        Empty if the user has switched charts on or off.
         """
         self.fitted = False
         if (

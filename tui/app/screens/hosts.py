@@ -265,9 +265,9 @@ class HostsScreen(FilteredScreen):
             self.action_tick("row")
 
     def action_observe(self) -> None:
-        """Switch hosts between load generator and server to monitor.
+        """Switch the host under the cursor between load generator and server to monitor.
 
-        The host under the cursor, or on a heading its group.
+        On a heading, switch the whole group.
         """
         self.shell.selection.swap(
             [host.address for host in self.host_list.picked("row", self.picklist.cursor_key)]
@@ -405,7 +405,7 @@ def what_now(width: int) -> list[Line]:
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
     """Return everything known about one host.
 
-    Problems first, then differences from its peers.
+    Problems come first, then differences from its peers.
     """
     lines: list[Line] = []
     check, symbols = host_list.check_of(host), host_list.symbols

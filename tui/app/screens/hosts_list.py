@@ -345,7 +345,7 @@ def source_note(
 ) -> Run:
     """Return the note at the heading of a source.
 
-    How many hosts are ticked, and how old the answer is.
+    It says how many hosts are ticked, and how old the answer is.
     """
     if group.title in asking:
         return f"{symbols.wait} querying", ACCENT

@@ -43,7 +43,7 @@ class Trail:
     def take(self, event: PhaseStarted | PhaseEnded) -> None:
         """Record the start or the end of a phase.
 
-        A new step forgets all phases after the preflight.
+        When a step begins, phases after the preflight are forgotten.
         """
         if isinstance(event, PhaseStarted):
             if event.step is not None and event.step != self.step:

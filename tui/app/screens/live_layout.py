@@ -109,7 +109,8 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
 def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
     """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
-    Otherwise those without tiles (`shared`). `smaller`: heights in the lines that tiles leave.
+    Otherwise return the heights without tiles (`shared`). `smaller`: heights in the lines that
+    tiles leave.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
@@ -149,7 +150,7 @@ class PanelRooms:
     def room_for_operations(self, messages: int) -> int:
         """Return the height of a metadata benchmark.
 
-        All lines except those of some hosts, the servers and the messages.
+        It gets all lines except those of some hosts, the servers and the messages.
         """
         strips = sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         hosts = (
@@ -251,7 +252,7 @@ class PanelRooms:
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
         """Return the panels that do not fit in the row of graphs.
 
-        Hosts over time, or the bandwidth, which the tiles show too.
+        These are hosts over time, or the bandwidth, which the tiles show too.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}

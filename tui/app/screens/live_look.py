@@ -65,7 +65,7 @@ class Look:
 
     @property
     def planned_s(self) -> float | None:
-        """The planned duration of the current load in seconds; before the first one, of that.
+        """The planned seconds of the current load; before any load, of the first one.
 
         None if unknown.
         """
@@ -176,7 +176,7 @@ class HeatMap:
     def beside(self) -> dict[str, HeatBins]:
         """Return the latencies over time for other panels, by direction.
 
-        For a single host, those that the map has read so far.
+        For a single host they are those that the map has read so far.
         """
         if self.look.host not in self.screen.feed.state.hosts:
             return self.of_all()
@@ -212,7 +212,7 @@ class HeatMap:
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
         """Return the directions to choose from.
 
-        Each direction alone, the headline's first, then all together.
+        First each direction alone, beginning with the headline's, then all together.
         """
         names = [name for name in in_order(heat) if heat[name].columns]
         names.sort(key=lambda name: name != subject.about)

@@ -55,7 +55,7 @@ TITLES = {
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run; None if it cannot be read, for the journal is enough to watch."""
+    """Return the plan of a run; None if it cannot be read: the journal is enough to watch."""
     from tui.journal.rundir import load_plan
 
     try:
@@ -90,7 +90,7 @@ def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
     """Return the jobs that Live can show alone, as (step, job).
 
-    Each role of parallel steps, and each job of a step.
+    They are the roles of parallel steps, and the jobs of a step.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}
@@ -170,7 +170,7 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
     """Return the time in the run at which the header's clock starts.
 
-    The start of the run, or of its only load.
+    It is the start of the run, or of its only load.
     """
     several = plan is not None and len(plan.steps) > 1
     return (
@@ -183,7 +183,7 @@ def clock_zero_t(state: RunState, plan: Plan | None) -> float:
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
     """Return the progress and the seconds left of a metadata benchmark.
 
-    Estimated from its iterations so far; None if not recognized.
+    They are estimated from its iterations so far; None if not recognized.
     """
     step = metadata_step(state, plan)
     view = state.at_step(step.index).metadata if step is not None else None
@@ -308,7 +308,7 @@ def subject_of(
 def latencies_of(state: RunState, subject: Subject) -> Subject:
     """Return the latencies to show.
 
-    None during layout, whose writes are not the load.
+    There are none during layout, whose writes are not the load.
     """
     return (
         replace(subject, dirs={}, total=Group(state.clock), tails=None)

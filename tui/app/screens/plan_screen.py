@@ -282,7 +282,7 @@ class LaunchLine(Static):
         self.call_after_refresh(self.wait_for_reader)
 
     def wait_for_reader(self) -> None:
-        """Start the waiting time, from the beginning after an early key."""
+        """Start the waiting time; an early key starts it again."""
         if self._seeing is not None:
             self._seeing.stop()
         self._seeing = self.set_timer(READ_S, self.plan_seen)

@@ -138,7 +138,7 @@ class ProfilesScreen(FilteredScreen):
     def show_details(self) -> None:
         """Show the profile under the cursor, or on a heading its family.
 
-        Without profiles, what to do.
+        Without profiles, show what to do.
         """
         entry, key = self.current, self.picklist.cursor_key
         family = (

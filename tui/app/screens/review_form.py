@@ -445,7 +445,7 @@ def check_sweep(profile: Profile, text: str) -> str | None:
 
 
 def default_text(param: Param) -> str:
-    """Return a parameter's default as one would type it."""
+    """Return a parameter's default as it would be typed in the form."""
     if isinstance(param.default, bool):
         return yes_no(param.default)
     return str(param.default)

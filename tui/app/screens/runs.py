@@ -405,16 +405,13 @@ def over_time(run: RunSummary, symbols: Symbols) -> str:
 
 
 def verdict_of(run: RunSummary) -> Run:
-    """Return the verdict of a run.
-
-    For an invalid run, the checks that made it invalid.
-    """
+    """Return the verdict of a run; for an invalid one, the checks that made it invalid."""
     invalid = run.verdict == "invalid" and not run.judged_since
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
 def note_text(run: RunSummary) -> str:
-    """Return problem, owner, title and last note of a run, those that it has."""
+    """Return problem, owner, title and last note of a run, separated by commas."""
     return ", ".join(
         filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note))
     )

@@ -111,7 +111,7 @@ class RunPreview(TextPane):
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
         """Return the facts of a run.
 
-        With charts beside them, if the record has been read and they fit.
+        Charts are beside them, if the record has been read and they fit.
         """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
         facts = partial(

@@ -87,9 +87,9 @@ def add_to_inventory(path: Path, hosts: NewHosts) -> None:
 
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
-    """Examine the hosts of a plan: what it would overwrite, and what hosts cannot run.
+    """Examine the hosts of a plan.
 
-    Return the plan without the steps that hosts cannot run.
+    Return what the plan would overwrite, and the plan without the steps that hosts cannot run.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
@@ -155,7 +155,7 @@ class AtLogout:
         self._hosts: Sequence[HostAddress] = ()
 
     async def look(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
-        """Examine the hosts, if they are others than last time.
+        """Examine the hosts if they have changed since last time.
 
         Returns whether the warnings changed.
         """

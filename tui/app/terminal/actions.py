@@ -55,7 +55,10 @@ SCREENS = (
     ScreenEntry("runs", "Runs", "6", "all saved runs", aside=True),
 )  # fmt: skip
 REPLAY = ScreenEntry("replay", "Replay", back="runs", part_of="live", missing=NO_RUN)
-"""The screen of a replay. It has the keys of Live, and leaves the running run there alone."""
+"""The screen of a replay.
+
+It has the keys of Live, which still shows the running run.
+"""
 BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)
 

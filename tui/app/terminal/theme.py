@@ -50,7 +50,8 @@ SYMBOLS: dict[str, Symbols] = {
 def pick_symbols(wanted: str | None, environ: Mapping[str, str], encoding: str | None) -> Symbols:
     """Return the set asked for, otherwise the best one that the terminal can show.
 
-    ASCII without UTF-8, blocks on the Linux console (its fonts have no braille), otherwise braille.
+    That is ASCII without UTF-8, blocks on the Linux console (its fonts have no braille), otherwise
+    braille.
     """
     if wanted is None:
         utf8 = (encoding or "").lower().replace("-", "").replace("_", "") == "utf8"
@@ -204,7 +205,7 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
     """Return Textual's name of the theme asked for, otherwise dark.
 
-    ansi if the environment announces 16 colours only.
+    It is ansi if the environment announces 16 colours only.
     """
     if wanted is None:
         many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in (

@@ -43,9 +43,9 @@ def live_tiles(
 ) -> list[FigureTile]:
     """Return rate, bandwidth and p99 as tiles; empty before a load.
 
-    Figures of now, at the cursor, or of the whole load once it has ended. `waits`: whose latencies
-    are shown. `tail`: p99 in ns at the cursor. `counted`: what a metadata load counts in place of
-    I/Os; it has no bandwidth.
+    They show the figures now, at the cursor, or of the whole load once it has ended. `waits`: whose
+    latencies are shown. `tail`: p99 in ns at the cursor. `counted`: what a metadata load counts in
+    place of I/Os; it has no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []

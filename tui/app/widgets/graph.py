@@ -277,7 +277,7 @@ class GraphPanel(Lines):
     def _head(self, sides: str, width: int) -> list[Run]:
         """Return the upper line of the frame: title and figures.
 
-        On the right, legend and secondary figures; the overlay's figure is kept longest.
+        Legend and secondary figures are on the right; the overlay's figure is kept longest.
         """
         graph = self.graph
         told = self.told and len(graph.layers) == 1
@@ -478,7 +478,7 @@ class Pulse(Lines):
 def _said(graph: Graph, *, first: bool) -> list[Run]:
     """Return the title and the figures of a graph.
 
-    For the first graph, also the host's name and the overlay's figure.
+    The first graph also has the host's name and the overlay's figure.
     """
     title, _, name = graph.title.partition(" · ")
     title = SHORT.get(title, title) + (f" {name}" if name and first else "")

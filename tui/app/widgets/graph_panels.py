@@ -238,7 +238,7 @@ def average_of(
 ) -> float | None:
     """Return the figure of a load that has ended, as in the record.
 
-    The rate that the tool reported, or the overall mean latency.
+    It is the rate that the tool reported, or the overall mean latency.
     """
     if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns

@@ -37,7 +37,8 @@ def percent(
 ) -> Run:
     """Return the newest percentage of a telemetry column.
 
-    Marked if it limits the load, dim if it is old. `thresholds`: those that the run changes.
+    It is marked if it limits the load, and dim if it is old. `thresholds`: those that the run
+    changes.
     """
     value = seen.newest(name) if seen is not None else None
     if value is None:
@@ -57,7 +58,8 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
     """Return the rate to compare a host by: the recent mean, or the rate in `second`.
 
-    The last interval until there are enough seconds; the whole load once it has ended.
+    Until there are enough seconds it is that of the last interval; once the load has ended, that of
+    the whole load.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))

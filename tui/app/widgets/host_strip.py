@@ -192,7 +192,7 @@ class HostStrip(Lines, can_focus=True):
 class HostLine(HostStrip, can_focus=False):
     """The strip of hosts as one line above the heat map.
 
-    Two groups of hosts, each with the name of the slowest.
+    It has two groups of hosts, each with the name of the slowest.
     """
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"

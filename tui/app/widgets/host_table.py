@@ -239,7 +239,7 @@ class HostTable(PickList["HostView"]):
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:
         """Return a rule with the number of hosts in each state, and the column titles.
 
-        Both in one line if space is short.
+        They share a line if space is short.
         """
         titles, cells = self.titles(rooms), self.cells
         place = (

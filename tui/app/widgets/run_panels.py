@@ -382,8 +382,8 @@ def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
 def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
     """Return a histogram as one line: latency to the right, counts upwards.
 
-    Both logarithmic, so that tails are visible. fio's buckets are nearly logarithmic, so the index
-    is used as the logarithm.
+    Both axes are logarithmic, so that tails are visible. fio's buckets are nearly logarithmic, so
+    the index is used as the logarithm.
     """
     low, high = span
     step = max(1e-9, (high - low + 1) / width)

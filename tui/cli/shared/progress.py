@@ -399,7 +399,7 @@ _heads = msgspec.json.Decoder(_RecordFindings)
 def exit_code_of(state: RunState, run_dir: Path) -> int:
     """Return the exit code of `run`.
 
-    The engine's, 4 if the engine died, 1 if a finding invalidates the run.
+    It is the engine's, 4 if the engine died, or 1 if a finding invalidates the run.
     """
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code

@@ -84,7 +84,7 @@ def _lines_of(text: str, name: str) -> range:
 def _uncommented(text: str, name: str, line: str) -> str:
     """Return the text with the line of a key inserted.
 
-    Where a new file has the key commented out, otherwise at the end.
+    It is inserted where a new file has the key commented out, otherwise at the end.
     """
     lines = text.splitlines()
     at = next(

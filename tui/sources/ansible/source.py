@@ -211,7 +211,7 @@ def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, 
 def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the name and the path of each file of variables.
 
-    NAME, NAME.yml, or any file in a folder NAME.
+    Files are NAME, NAME.yml, or any file in a directory NAME.
     """
     count = 0
     for entry in sorted(folder.iterdir()):

@@ -35,7 +35,7 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
     """Return the steps to show with charts and hosts.
 
-    All if there are few; of a matrix, the steps of its headlines.
+    If there are many, a matrix shows those of its headlines.
     """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:

@@ -157,7 +157,7 @@ def _sweep_spec(
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
     """Yield charts of an MPI benchmark's operations.
 
-    First those that move bytes, then the others. Each iteration is a point.
+    Operations that move bytes come first. Each iteration is a point.
     """
     found = step.metadata.operations if step.metadata is not None else {}
     for moving in (True, False):

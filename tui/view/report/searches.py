@@ -280,7 +280,7 @@ ChartRow = dict[str, Any]
 def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Block]:
     """Yield the comparison of a search with the first one.
 
-    Figures with intervals, and throughput at the numbers of hosts that both measured.
+    It has figures with intervals, and throughput at the numbers of hosts that both measured.
     """
     yield Paragraph(f"Capacity, {name} compared with {first}:", LABEL)
     yield Facts(
@@ -295,7 +295,7 @@ def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Bloc
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     """Yield the searches in one chart, if at least two are of the same kind.
 
-    Latency over load, or throughput over hosts.
+    The chart shows latency over load, or throughput over hosts.
     """
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)

@@ -162,7 +162,7 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
     """Yield the figures with their changes, as table and as chart.
 
-    For a matrix only the headlines.
+    Of a matrix, only the headlines are shown.
     """
     table = compared_figures_table(found, name)
     if table is not None:
@@ -175,7 +175,7 @@ def _figures(found: Comparison, name: str) -> Iterator[Block]:
 def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
     """Return the changes with the names of their points.
 
-    For a matrix only the headlines, unless `every`.
+    Of a matrix, only the headlines are returned, unless `every`.
     """
     several = len(found.points) > 1 and not every
     return [
@@ -191,7 +191,7 @@ def compared_figures_table(
 ) -> DocumentTable | None:
     """Return a table of figures with their changes; None without figures.
 
-    For a matrix only the headlines, unless `every`.
+    Of a matrix, only the headlines are shown, unless `every`.
     """
     changes = _changes(found, every=every)
     if not changes:
@@ -303,7 +303,7 @@ def _percent(ratio: float) -> float:
 def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
     """Yield the latency distributions of all sides at the point of A's headline.
 
-    One chart per direction. The I/Os of all repetitions of a side are merged.
+    There is one chart per direction. The I/Os of all repetitions of a side are merged.
     """
     points = [points_of(side) for side in sides]
     shown = next(iter(detailed_steps(sides[0][0])), None)

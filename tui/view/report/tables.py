@@ -238,7 +238,7 @@ def matrix_tables(record: RunRecord) -> list[MatrixTable]:
 def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
     """Return a table of the matrix for the report.
 
-    A grid if there is a column axis, otherwise one row per point with its latencies.
+    It is a grid if there is a column axis, otherwise one row per point with its latencies.
     """
     scale = scale_of(table.cells)
     title = title_of(table, profile=named)
@@ -337,10 +337,7 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
 
 
 def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[DocumentTable]:
-    """Yield the telemetry of clients and of servers: mean and maximum in per cent.
-
-    Over the measured window.
-    """
+    """Yield the mean and maximum load on clients and servers in the measured window, in %."""
     for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
         hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
         columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]
