@@ -66,6 +66,18 @@ def test_a_figure_that_was_changed_is_not_that_of_the_score(figure: str, times: 
     assert [code for code, _ in found.problems] == ["io500-score"]
 
 
+def test_a_score_of_slow_storage_is_that_of_figures_with_two_digits() -> None:
+    (found,) = import_output((DATA / "valid.out").read_text(), "x")
+    assert found.metadata is not None and found.result.final
+    assert (found.problems, found.metadata.invalid) == ([], [])
+    assert found.metadata.operations["ior-easy-write"].printed.startswith("0.000051 GiB/s")
+    assert found.metadata.scores == {
+        "total": 0.398261,
+        "bandwidth": 0.011062,
+        "metadata": 14.337967,
+    }
+
+
 @given(st.sampled_from(FIGURES), st.text("0123456789.", max_size=400))
 def test_a_figure_that_is_no_number_is_not_read(figure: str, other: str) -> None:
     for found in import_output(SUMMARY.replace(figure, other), "x"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import PurePosixPath
 from statistics import geometric_mean
 
@@ -48,7 +49,8 @@ GIB = 1 << 30
 EASY_BYTES = 2 << 20  # of an I/O of ior-easy, unless its ini file says otherwise
 BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
 MOST_REASONS = 3
-OFF = 1e-3  # of a mean of figures with six digits
+OFF = 1e-3  # of a mean, besides what rounding does
+ROUNDED = 0.5e-6  # IO500 prints six decimals: of 0.000051 GiB/s that is 1 %
 
 Event = MetadataPhase | MetadataIteration
 ALL_HOSTS = "all-hosts"
@@ -56,6 +58,18 @@ SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
 SECTION = re.compile(r"^\[(?P<name>[\w-]+)\]")
 DIGITS = 9
 PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return geometric_mean(values) if values and all(values) else 0.0
+
+
+def _off(said: float, values: Sequence[float]) -> float:
+    """Return how far a mean of printed figures may be from the printed mean, as a share of it."""
+    if not all(values):
+        return inf  # printed as 0.000000
+    rounded = sum(ROUNDED / (each - ROUNDED) for each in values) / max(len(values), 1)
+    return OFF + rounded + ROUNDED / said
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +175,10 @@ class Io500Output:
         """
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
             values = [
-                each.value
-                for each in self.phases.values()
-                if each.scored and each.unit == unit and each.value
+                each.value for each in self.phases.values() if each.scored and each.unit == unit
             ]
-            said, own = self.scores.get(name), geometric_mean(values) if values else 0.0
-            if said is not None and abs(own - said) > OFF * said:
+            said, own = self.scores.get(name), _mean(values)
+            if said and abs(own - said) > _off(said, values) * said:
                 yield (
                     "io500-score",
                     (
