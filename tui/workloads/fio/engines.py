@@ -15,8 +15,8 @@ from tui.workloads.base import Requirement
 ALWAYS_THERE = ("sync", "psync", "vsync", "null")
 ONE_READ = ("io_uring", "libaio", "posixaio")
 HTTP_SOURCE = (
-    "package fio-engine-http, or build fio with the libcurl and OpenSSL development headers"
-    " installed"
+    "package fio-engine-http on Fedora and RHEL; elsewhere build fio with the libcurl and OpenSSL"
+    " development headers, or copy such a build with --with DIR"
 )
 NO_OPTIONS = "has no options"  # of an engine that is there, with exit code 1
 ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
