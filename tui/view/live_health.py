@@ -80,7 +80,8 @@ def health(
     first = worst(found, state, hosts, planned_of(state, plan), waiting)
     counts = counts_of(found)
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
-    if waiting:  # the load of all hosts together is over
+    if waiting or _is_too_short(planned_of(state, plan)):
+        # the load of all hosts together is over, or ends before there is anything to judge
         steady = bottleneck = Said([], [])
     rest = _after(steady.whole, bottleneck.whole)
     if width_of_runs([*first, *rest, *counts]) + 2 <= width:
@@ -167,9 +168,14 @@ def worst(
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
-    if planned_s is not None and planned_s <= FIRST_S:
-        return [("too short for checks", LABEL)]
+    if _is_too_short(planned_s):
+        return [("load too short for live checks", LABEL)]
     return [(f"checks begin {FIRST_S:.0f} s into the load", LABEL)]
+
+
+def _is_too_short(planned_s: float | None) -> bool:
+    """Return whether a load ends before the first live checks."""
+    return planned_s is not None and planned_s <= FIRST_S
 
 
 def _gone(state: RunState) -> list[Run]:

@@ -480,8 +480,8 @@ def compare_text(plan: Plan) -> str:
     if plan.search is not None or plan.proves is not None or not points:
         return ""
     needed = repetitions_needed(points)
-    of = f"{points} points need" if points > 1 else "1 point needs"
-    return f"{of} {needed} repetitions on both sides; planned: {planned}"
+    of = f"{points} points need" if points > 1 else "needs"
+    return f"{of} {needed} repetitions on each side; planned: {planned}"
 
 
 def too_few_to_compare(plan: Plan) -> str:

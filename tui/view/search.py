@@ -95,7 +95,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
 def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
     texts = {each.text: limit_text(each) for each in search.limits}
     if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
-        yield "between", f"{ends} (95 %)", TEXT
+        yield "95 % interval", ends, TEXT
     if answer.binding:
         # no limit was exceeded there
         word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"
@@ -107,9 +107,9 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
             f"{share * 100:.0f} % to {texts.get(name, name)}"
             for name, share in answer.headroom.items()
         )
-        yield "headroom there", ", ".join(parts), TEXT
+        yield "headroom", ", ".join(parts), TEXT
     if there := latency_there(search, answer):
-        yield "latency there", there, TEXT
+        yield "latency", there, TEXT
 
 
 def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:

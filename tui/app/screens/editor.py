@@ -80,7 +80,8 @@ class EditorScreen(StepScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the text, a preview, and the problems."""
-        self.area = YamlArea(self.shell.symbols.bad, id="editor-text", classes="pane")
+        symbols = self.shell.symbols
+        self.area = YamlArea(symbols.bad, symbols.arrow, id="editor-text", classes="pane")
         self.area.border_title = Content(self.file.name)
         self.preview = TextPane(id="editor-preview")
         self.form = DefaultsForm(self.shell.symbols.bad)

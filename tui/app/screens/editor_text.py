@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -150,9 +151,9 @@ class YamlArea(TextArea):
     }
     """
 
-    def __init__(self, mark: str, **options: Any) -> None:
+    def __init__(self, mark: str, cut_mark: str, **options: Any) -> None:
         super().__init__(soft_wrap=False, tab_behavior="indent", show_line_numbers=True, **options)
-        self.problem_mark = mark
+        self.problem_mark, self.cut_mark = mark, cut_mark
         self.problems: dict[int, list[int]] = {}  # columns from 0, by line from 0
         self.indent_width = 2
         self.cursor_blink = False
@@ -203,19 +204,30 @@ class YamlArea(TextArea):
         return self.get_component_rich_style(f"yaml--{kind}", partial=True)
 
     def render_line(self, y: int) -> Strip:
-        """Return one line, with a mark before it if it has a problem."""
+        """Return one line: its gutter marks a problem, its last cell that the line is longer."""
         strip = super().render_line(y)
         line = y + self.scroll_offset.y
-        if line not in self.problems or not self.gutter_width:
-            return strip
-        style = self.style_of("problem-gutter")
-        number = f"{self.problem_mark}{line + self.line_number_start:>{self.gutter_width - 2}} "[
-            : self.gutter_width
-        ]
-        text = f"{number:<{self.gutter_width}}"
         ground = next(iter(strip), Segment("")).style
-        gutter = Strip([Segment(text, ground + style if ground else style)], self.gutter_width)
-        return Strip.join([gutter, strip.crop(self.gutter_width)])
+        if line in self.problems and self.gutter_width:
+            number = f"{self.problem_mark}{line + self.line_number_start:>{self.gutter_width - 2}} "
+            text = f"{number[: self.gutter_width]:<{self.gutter_width}}"
+            gutter = self._mark(text, "problem-gutter", ground)
+            strip = Strip.join([gutter, strip.crop(self.gutter_width)])
+        if self._is_cut(line):
+            last = strip.cell_length - 1
+            strip = Strip.join([strip.crop(0, last), self._mark(self.cut_mark, "sign", ground)])
+        return strip
+
+    def _mark(self, text: str, kind: str, ground: Style | None) -> Strip:
+        style = self.style_of(kind)
+        return Strip([Segment(text, ground + style if ground else style)], len(text))
+
+    def _is_cut(self, line: int) -> bool:
+        """Return whether a line continues to the right of what is visible."""
+        if line >= self.document.line_count:
+            return False
+        room = self.scrollable_content_region.width - self.gutter_width + self.scroll_offset.x
+        return cell_len(str(self.document.get_line(line))) > room
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "escape":

@@ -9,7 +9,19 @@ from tui.capacity.budget import points_planned
 from tui.metrics import units
 from tui.model.plain import some_in
 from tui.model.plan import HostTask, Plan
-from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, heading, indented, labelled
+from tui.text.line import (
+    ACCENT,
+    BRIGHT,
+    LABEL,
+    TEXT,
+    Line,
+    Run,
+    heading,
+    indented,
+    labelled,
+    width_of,
+    width_of_runs,
+)
 from tui.text.objects import objects_text
 from tui.view.plan import (
     ADDS,
@@ -67,7 +79,10 @@ def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
     """Yield label and value of each fact; values are cut to `width` cells."""
     for fact in (each for each in plan_facts(plan) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
-        yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (fact.more, LABEL)]
+        more = fact.more
+        if more.startswith("  ") and width_of(fact.text + names + more) > width:
+            more = f"\n{more.lstrip()}"  # on a line of its own rather than cut in two
+        yield fact.label, [(fact.text, BRIGHT), (names, TEXT), (more, LABEL)]
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
@@ -81,11 +96,10 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
         again = f"repetition {step.repetition}" if repeated else ""
         flight = f"{step.in_flight} in flight" if step.in_flight else ""
         about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
-        line = [
-            (step.name, BRIGHT),
-            (f"  {about}", LABEL),
-            (f"  {time_text(step.expected_s)}", TEXT),
-        ]
+        name, details = (step.name, BRIGHT), (f"  {about}", LABEL)
+        time = (f"  {time_text(step.expected_s)}", TEXT)
+        fits = width_of_runs([name, details, time]) <= width - 4
+        line = [name, details, time] if fits else [name, time, (f"\n{about}", LABEL)]
         yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
 
 
