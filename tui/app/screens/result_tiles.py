@@ -51,6 +51,8 @@ def headline(page: Page, width: int) -> list[Line]:
                 *clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)
             )
         )
+    if tiles and found is not None and page.record.search is not None:
+        lines.append(Line.of(*clip([(found.text, VALUE)], width)))  # the answer and its limit
     return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
 
 
