@@ -89,6 +89,7 @@ def test_a_timed_load_says_how_long_and_how_much_is_in_flight() -> None:
     (RANDOM.replace("rand: 1", "infloop: 1"), "options.infloop needs a timelimit"),
     (RANDOM.replace("rand: 1", "limitwrite: 1M"), "limitwrite has no effect on phase read"),
     (RANDOM.replace("size: 1M, ", ""), "options.size is needed"),
+    (RANDOM.replace("size: 1M", "size: 12k"), "4 threads need a block each"),
     (RANDOM.replace("rand: 1", "treefile: /t"), "treefile is not supported"),
     (FILES.format(phase="read").replace("/data", "data"), "an absolute path is needed"),
     ("phase: read, options: {size: 1M}", "exactly one of 'directory', 'file' and 'bucket'"),

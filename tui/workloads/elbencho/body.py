@@ -264,6 +264,13 @@ def _sizes(load: Load) -> str:
         return (
             f"options.block: {load.block} bytes are not a multiple of 512, which direct I/O needs"
         )
+    if load.files and load.phase.makes_ios:
+        blocks = load.size("size") // load.block * len(load.files)
+        if blocks < load.threads:
+            return (
+                f"options.threads: {load.threads} threads need a block each, but file and size have"
+                f" {blocks} of {load.block} bytes"
+            )
     if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
         return "options.size is needed for random offsets"
     return ""
