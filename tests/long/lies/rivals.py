@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.long.bench.peers import program
 from tests.long.lies.doctored.case import judged
+from tests.long.lies.doctored.change import Lied
 from tests.long.lies.doctored.documents import (
     FRESH_S,
     Document,
@@ -20,7 +21,7 @@ from tests.long.lies.doctored.documents import (
     last_object,
 )
 from tests.long.lies.doctored.drawn import ATTEMPTS
-from tests.long.lies.doctored.fio_json import LIES, Lied, case_of
+from tests.long.lies.doctored.fio_json import LIES, case_of
 
 Row = dict[str, Any]
 LOAD = ("--name=reads", "--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--iodepth=1",

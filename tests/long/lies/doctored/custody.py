@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from tests.long.lies.doctored.case import Case, factor
-from tests.long.lies.doctored.fio_json import Lied
+from tests.long.lies.doctored.change import Lied
 from tests.long.lies.doctored.real_run import (
     Event,
     RealRun,

@@ -38,6 +38,8 @@ FRESH: dict[str, tuple[str, ...]] = {
     "two jobs": ("--rw=randread", "--bs=4k", "--direct=1", "--size=16m", "--rate_iops=300",
                  "--name=log", "--rw=write", "--bs=32k", "--direct=1", "--size=16m",
                  "--rate_iops=60"),
+    "flushing": ("--rw=randwrite", "--bs=4k", "--ioengine=psync", "--size=16m", "--fsync=8",
+        "--rate_iops=400"),
     "thinking": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--size=16m",
         "--thinktime=2000"),
 }  # fmt: skip

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from tests.long.lies.classes import Kind
+from tests.long.lies.doctored import fio_own
 from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor, thinned
+from tests.long.lies.doctored.change import Lie, Lied, aims, pick
 from tests.long.lies.doctored.documents import (
     Document,
     Source,
@@ -29,27 +30,6 @@ SETTLED_S = 5.0  # of a shorter load begin and end are too large a part for Litt
 SPARE_NS = 30_000.0  # what a worker may take from one I/O to the next
 COUNTS = ("total_ios", "io_bytes", "io_kbytes")
 RATES = ("iops", "bw_bytes", "bw")
-CONTRADICTIONS = (
-    "rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered",
-    "concurrency",
-    "copied-output", "impossible-time", "own-figures",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Lied:
-    """What was done, and who must name it; nobody for a reason."""
-
-    what: str
-    aims: tuple[str, ...]
-    unseen: str = ""
-
-
-Lie = Callable[[Random, Document, Source], Lied | None]
-
-
-def _aims(first: str) -> tuple[str, ...]:
-    return (first, *(name for name in CONTRADICTIONS if name != first))
 
 
 def _scale(part: Document, by: float, *names: str) -> None:
@@ -90,11 +70,6 @@ def _resolution(part: Document, places: int = 1) -> float:
     flight at either end.
     """
     return 1 / float(part["runtime"]) + places / float(part["total_ios"])
-
-
-def _pick(rng: Random, document: Document) -> tuple[Document, str, Document] | None:
-    found = list(parts_of(document))
-    return rng.choice(found) if found else None
 
 
 def _flying(job: Document) -> float:
@@ -144,30 +119,30 @@ def _edges(job: Document) -> float:
 
 def _one_of(names: Sequence[str], first: str) -> Lie:
     def lie(rng: Random, document: Document, _: Source) -> Lied | None:
-        if (found := _pick(rng, document)) is None:
+        if (found := pick(rng, document)) is None:
             return None
         job, direction, part = found
         by = factor(rng, max(SMALLEST, 4 * _resolution(part, _places(document, job))))
         if "runtime" in names:
             by = max(by, 200 / part["runtime"])  # of less, a millisecond is more than the lie
         _scale(part, by, *names)
-        return Lied(f"{direction} {', '.join(names)} x {by:.4g}", _aims(first))
+        return Lied(f"{direction} {', '.join(names)} x {by:.4g}", aims(first))
 
     return lie
 
 
 def all_counts(rng: Random, document: Document, _: Source) -> Lied | None:
     """Counts and rates of a direction, and not how many latencies were counted."""
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     by = factor(rng, max(SMALLEST, 4 * _resolution(found[2], _places(document, found[0]))))
     _scale(found[2], by, *COUNTS, *RATES)
-    return Lied(f"{found[1]} counts and rates x {by:.4g}", _aims("latency-mismatch"))
+    return Lied(f"{found[1]} counts and rates x {by:.4g}", aims("latency-mismatch"))
 
 
 def more_done(rng: Random, document: Document, _: Source) -> Lied | None:
     """All counts, those of latencies too: only Little's law is left."""
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     job, direction, _part = found
     by = 1 + math.exp(rng.uniform(math.log(0.05), math.log(9)))
@@ -180,7 +155,7 @@ def more_done(rng: Random, document: Document, _: Source) -> Lied | None:
     offered = _above_rate(document, job)
     what = f"{direction} of job {job['jobname']}: everything counted x {by:.4g}"
     if over or offered:
-        return Lied(what, _aims("above-depth" if over else "above-offered"))
+        return Lied(what, aims("above-depth" if over else "above-offered"))
     return Lied(what, (), "queue not full: this load could have done more")
 
 
@@ -200,7 +175,7 @@ def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
     """All latencies of a job, consistently: longer ones do not fit its places, shorter ones leave
     them empty.
     """
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     job = found[0]
     by, places, paced = factor(rng, 0.03), _places(document, job), _paced(document, job)
@@ -212,13 +187,13 @@ def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
     flying, seconds = _flying(job), max(part["runtime"] for part in parts) / 1000
     what = f"all latencies of job {job['jobname']} x {by:.4g}"
     if flying > places * (1 + _edges(job)) * 1.04:
-        return Lied(what, _aims("above-depth"))
+        return Lied(what, aims("above-depth"))
     between_ns = (places - flying) / rate * 1e9
     closed = (
         not paced and seconds >= SETTLED_S and len(document["jobs"]) == 1 and _timed(document, job)
     )
     if closed and flying < 0.96 * places and between_ns > SPARE_NS * 1.05:
-        return Lied(what, _aims("concurrency"))
+        return Lied(what, aims("concurrency"))
     return Lied(
         what, (), "Little's law allows it: a paced, short or fast load does not fill its queue"
     )
@@ -251,7 +226,7 @@ def _middle(value: float) -> int:
 
 def other_block(rng: Random, document: Document, _: Source) -> Lied | None:
     """Another block size beside the same figures."""
-    if (found := _pick(rng, document)) is None or option(document, found[0], "bssplit"):
+    if (found := pick(rng, document)) is None or option(document, found[0], "bssplit"):
         return None
     job, _direction, part = found
     real = round(part["io_bytes"] / part["total_ios"])
@@ -259,12 +234,12 @@ def other_block(rng: Random, document: Document, _: Source) -> Lied | None:
         [size << 10 for size in (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024) if size << 10 != real]
     )
     job["job options"]["bs"] = str(block)
-    return Lied(f"bs={block} beside I/Os of {real} bytes", _aims("size-mismatch"))
+    return Lied(f"bs={block} beside I/Os of {real} bytes", aims("size-mismatch"))
 
 
 def fewer_places(rng: Random, document: Document, _: Source) -> Lied | None:
     """A smaller queue depth beside the same figures."""
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     job = found[0]
     name = "iodepth" if int(option(document, job, "iodepth", "1")) > 1 else "numjobs"
@@ -275,13 +250,13 @@ def fewer_places(rng: Random, document: Document, _: Source) -> Lied | None:
     job["job options"][name] = str(less)
     what = f"{name}={less} of a load with {had}"
     if _flying(job) > _places(document, job) * (1 + _edges(job)) * 1.04:
-        return Lied(what, _aims("above-depth"))
+        return Lied(what, aims("above-depth"))
     return Lied(what, (), "queue not full: fewer I/Os would have been enough")
 
 
 def other_rate(rng: Random, document: Document, _: Source) -> Lied | None:
     """An offered rate that the figures do not fit: less than was done, or more than was reached."""
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     job, direction, part = found
     done = [name for name in ("read", "write") if job.get(name, {}).get("total_ios")]
@@ -300,12 +275,12 @@ def other_rate(rng: Random, document: Document, _: Source) -> Lied | None:
             what, ("offered-rate",) if round(rate) * 0.985 > part["iops"] / workers else (), UNSEEN
         )
     seen = part["iops"] > workers * (round(rate) * 1.01 + 2000 / part["runtime"])
-    return Lied(what, _aims("above-offered") if seen else (), UNSEEN)
+    return Lied(what, aims("above-offered") if seen else (), UNSEEN)
 
 
 def other_direction(rng: Random, document: Document, _: Source) -> Lied | None:
     """Reads that are shown as writes, of a job that writes nothing."""
-    if (found := _pick(rng, document)) is None:
+    if (found := pick(rng, document)) is None:
         return None
     job, direction, part = found
     other = {"read": "write", "write": "read"}[direction]
@@ -314,7 +289,7 @@ def other_direction(rng: Random, document: Document, _: Source) -> Lied | None:
     job[other], job[direction] = part, job[other]
     what = f"{direction}s of a job with rw={option(document, job, 'rw')} shown as {other}s"
     if other == "write":
-        return Lied(what, _aims("size-mismatch"))
+        return Lied(what, aims("size-mismatch"))
     return Lied(what, (), "a job that writes may read to verify")
 
 
@@ -342,9 +317,7 @@ def swapped(rng: Random, document: Document, _: Source) -> Lied | None:
     if marks[one] == marks[other]:
         return None
     marks[one], marks[other] = marks[other], marks[one]
-    return Lied(
-        f"{where}: p{float(one):g} and p{float(other):g} swapped", _aims("latency-mismatch")
-    )
+    return Lied(f"{where}: p{float(one):g} and p{float(other):g} swapped", aims("latency-mismatch"))
 
 
 def other_percentile(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -369,7 +342,7 @@ def other_percentile(rng: Random, document: Document, _: Source) -> Lied | None:
     low = marks[names[at - 1]] if at else latency["min"] * (1 - BUCKETS)
     high = marks[names[at + 1]] if at + 1 < len(names) else latency["max"] * (1 + BUCKETS)
     if "bins" in latency or not low <= value <= high:
-        return Lied(what, _aims("latency-mismatch"))
+        return Lied(what, aims("latency-mismatch"))
     return Lied(
         what, (), "without a histogram a percentile may lie anywhere between its neighbours"
     )
@@ -390,7 +363,7 @@ def foreign_histogram(rng: Random, document: Document, source: Source) -> Lied |
     if not others:
         return None
     latency["bins"] = dict(rng.choice(others))
-    return Lied(f"{where}: histogram of another host or direction", _aims("latency-mismatch"))
+    return Lied(f"{where}: histogram of another host or direction", aims("latency-mismatch"))
 
 
 def foreign_percentiles(rng: Random, document: Document, source: Source) -> Lied | None:
@@ -408,7 +381,7 @@ def foreign_percentiles(rng: Random, document: Document, source: Source) -> Lied
     if not others:
         return None
     latency["percentile"] = dict(rng.choice(others))
-    return Lied(f"{where}: percentiles of another host or direction", _aims("latency-mismatch"))
+    return Lied(f"{where}: percentiles of another host or direction", aims("latency-mismatch"))
 
 
 def _apart(one: Document, other: Document) -> float:
@@ -428,7 +401,7 @@ def _of_latency(name: str) -> Lie:
         if not latency[name] or int(latency[name] * by) == int(latency[name]):
             return None
         latency[name] = type(latency[name])(latency[name] * by)
-        return Lied(f"{where} {name} x {by:.4g}", _aims("latency-mismatch"))
+        return Lied(f"{where} {name} x {by:.4g}", aims("latency-mismatch"))
 
     return lie
 
@@ -447,7 +420,7 @@ def deviation(rng: Random, document: Document, _: Source) -> Lied | None:
     width = square / 32  # two buckets' halves on either side, of the mean of squares
     variance = told * told * (1 - 1 / latency["N"])
     if abs(variance + latency["mean"] ** 2 - square) > width:
-        return Lied(what, _aims("latency-mismatch"))
+        return Lied(what, aims("latency-mismatch"))
     return Lied(what, (), "within the width of the histogram's buckets")
 
 
@@ -456,7 +429,7 @@ def deviation(rng: Random, document: Document, _: Source) -> Lied | None:
 
 def short_of_runtime(rng: Random, document: Document, _: Source) -> Lied | None:
     """A runtime beside the figures that the load did not come to."""
-    if (found := _pick(rng, document)) is None or len(document["jobs"]) > 1:
+    if (found := pick(rng, document)) is None or len(document["jobs"]) > 1:
         return None
     ran = found[2]["runtime"] / 1000
     said = math.ceil(ran * (1 + math.exp(rng.uniform(math.log(0.1), math.log(20)))))
@@ -518,6 +491,7 @@ LIES: dict[str, tuple[Kind, Lie]] = {
     "offered rate": ("load", other_rate),
     "runtime that was not reached": ("time", short_of_runtime),
     "a job that ended early": ("time", job_ended),
+    **{name: ("identities", lie) for name, lie in fio_own.LIES.items()},
 }
 
 

@@ -10,7 +10,7 @@ from random import Random
 
 from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import Case, factor, thinned
-from tests.long.lies.doctored.fio_json import Lied
+from tests.long.lies.doctored.change import Lied
 from tests.long.lies.doctored.real_run import Event, RealRun, judged_again, results, samples
 
 HOSTS = ("h1", "h2", "h3")

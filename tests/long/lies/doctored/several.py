@@ -8,8 +8,9 @@ from random import Random
 
 from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import UNSEEN, Case
+from tests.long.lies.doctored.change import Lied
 from tests.long.lies.doctored.documents import Document, Source, doctored_copy, parts_of
-from tests.long.lies.doctored.fio_json import Lied, _judge, _scale_counts, _set_rates
+from tests.long.lies.doctored.fio_json import _judge, _scale_counts, _set_rates
 
 SKEW_S = 1.0  # hosts may start and end so far apart
 STRAGGLER = 0.8
