@@ -23,6 +23,7 @@ from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
 from tui.engine.session.task import Outcome, TaskLoad, TaskRun
 from tui.engine.session.telemetry import is_telemetry
+from tui.metrics import units
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step
 from tui.remote import made, mpi
@@ -413,9 +414,9 @@ class MpiJob:
                 if stuck and host not in named:
                     named.add(host)
                     pids = ", ".join(map(str, stuck[:4]))
+                    ranks = units.plural(len(stuck), "rank")
                     session.say(
-                        "warning",
-                        f"{len(stuck)} ranks wait in the kernel, most likely for storage: {pids}",
+                        "warning", f"{ranks} blocked in the kernel, most likely by storage: {pids}"
                     )
 
     # -- the end
