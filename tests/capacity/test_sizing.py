@@ -45,7 +45,7 @@ from tui.view.document import Chart, DocumentTable, Facts, markdown_of
 from tui.view.report.content import ReportedRun, report_of
 from tui.view.report.vega import svg_of
 from tui.view.run_summary import summary_text
-from tui.view.search import answer_facts
+from tui.view.search import answer_facts, column_notes
 from tui.view.search_chart import curve_chart, scaling_chart
 
 
@@ -81,6 +81,20 @@ def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(
     assert point.percentiles_ns["read"]["99.9"] == pytest.approx(1.84e6, rel=0.02)
     assert record.search.spent_s == 70.0
     assert RunRecord.model_validate_json(record.to_json()).search == record.search
+
+
+def test_percentiles_from_wide_buckets_have_the_widest_width_of_all_points(
+    record: RunRecord,
+) -> None:
+    search = record.search
+    assert search is not None and all(point.bucket_width == {} for point in search.points)
+    before = column_notes(search)
+    points = [
+        point.model_copy(update={"bucket_width": {"read": width}})
+        for point, width in zip(search.points, (0.02, 0.19, *[0.01] * 5), strict=True)
+    ]
+    (added,) = set(column_notes(search.model_copy(update={"points": points}))) - set(before)
+    assert "read" in added and "19 %" in added
 
 
 def test_capacity_is_shown_with_its_interval_in_headline_list_and_summary(

@@ -63,6 +63,13 @@ class SearchPointRecord(RecordPart):
             "slower I/Os"
         ),
     )
+    bucket_width: dict[str, float] = Field(
+        default_factory=dict,
+        description=(
+            "by direction with the tool's own buckets: percentiles are above the true value by at "
+            "most this share"
+        ),
+    )
     intended_ns: dict[MeanOrPercentileKey, float] = Field(
         default_factory=dict,
         description="latency by percentile and 'mean', from the intended start of each I/O",

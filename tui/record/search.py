@@ -86,6 +86,11 @@ def point_record(
         verdict=point.verdict,
         reason=point.why,
         percentiles_ns={name: _percentiles(result, name, kind) for name, result in dirs.items()},
+        bucket_width={
+            name: latency.bucket_width
+            for name, result in dirs.items()
+            if (latency := latency_of(result, name, kind)) and latency.bucket_width is not None
+        },
         intended_ns=dict(point.intended),
         intended_reason=point.intended_why,
         limiter=bottlenecks.get(point.step, ""),

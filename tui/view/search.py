@@ -52,6 +52,7 @@ from tui.text.search import (
 )
 from tui.text.table import Column, text_table
 from tui.view.search_chart import curve_chart, scaling_chart
+from tui.view.step_notes import width_texts
 
 VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
@@ -297,8 +298,17 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
             lines += indented([(text, WARN)], width)
     return [
         *lines,
-        *(each for text in start_texts(search) for each in indented([(text, LABEL)], width)),
+        *(each for text in column_notes(search) for each in indented([(text, LABEL)], width)),
     ]
+
+
+def column_notes(search: SearchRecord) -> list[str]:
+    """Return what the percentiles of the points are: from which start, and how far off."""
+    widths: dict[str, float] = {}
+    for point in search.points:
+        for name, width in point.bucket_width.items():
+            widths[name] = max(width, widths.get(name, 0.0))
+    return [*start_texts(search), *width_texts(widths)]
 
 
 def start_texts(search: SearchRecord) -> list[str]:

@@ -223,10 +223,15 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
     """Return the bucket error of percentiles by direction, for tools with their own buckets."""
+    known = {name: None if each is None else each.bucket_width for name, each in found.items()}
+    return width_texts({name: width for name, width in known.items() if width is not None})
+
+
+def width_texts(found: Mapping[str, float]) -> list[str]:
+    """Return the bucket error of percentiles, from the width of the buckets by direction."""
     widths: dict[float, list[str]] = {}
-    for name, latency in found.items():
-        if latency is not None and latency.bucket_width is not None:
-            widths.setdefault(latency.bucket_width, []).append(name)
+    for name, width in found.items():
+        widths.setdefault(width, []).append(name)
     return [
         f"percentiles of {', '.join(names)}: upper edges of the load generator's buckets, up to "
         f"{width * 100:.{0 if width >= 0.1 else 1}f} % above the true value"

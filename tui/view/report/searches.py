@@ -28,7 +28,7 @@ from tui.view.report.vega import (
     layers,
     marked_axis,
 )
-from tui.view.search import answer_facts, point_columns, point_rows, scaling_columns, start_texts
+from tui.view.search import answer_facts, column_notes, point_columns, point_rows, scaling_columns
 from tui.view.search_chart import METRIC, capacity_of, model_points
 
 Row = TypeVar("Row")
@@ -50,7 +50,7 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
         yield table_of(
             "Points in the order they were measured", point_columns(search), point_rows(search)
         )
-    yield from (Paragraph(text, LABEL) for text in start_texts(search))
+    yield from (Paragraph(text, LABEL) for text in column_notes(search))
 
 
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> DocumentTable:
