@@ -37,7 +37,7 @@ NAMED = 3
         "Compare the hosts (Facts on Result, hosts check --facts) and align them, or state the"
         " difference with the figure."
     ),
-    source="facts read in preflight",
+    source="facts read in preflight; for imports, the versions printed in the outputs",
 )
 def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A total over hosts that differ describes none of them, and cannot be reproduced with
@@ -45,12 +45,27 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     """
     known = {host.name: host.facts for host in evidence.hosts if host.facts}
     if len(known) < 2:
-        raise UnknownError("facts of fewer than two hosts are known")
+        versions = list(_printed_versions(evidence))
+        if not versions:
+            raise UnknownError("facts of fewer than two hosts are known")
+        yield from (CheckResult("warning", f"hosts differ: {each}", 1, 0) for each in versions)
+        return
     differing = [each for each in compare(known).differing if each.matters and each.differs]
     if differing:
         said = "; ".join(each.text for each in differing[:NAMED])
         more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
         yield CheckResult("warning", f"hosts differ: {said}{more}", len(differing), 0)
+
+
+def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
+    """Yield the versions in the outputs of a step, if its hosts ran different ones."""
+    for step in evidence.steps:
+        hosts: dict[str, list[str]] = {}
+        for host, task in step.tasks.items():
+            if task.tool_version:
+                hosts.setdefault(task.tool_version, []).append(host)
+        if len(hosts) > 1:
+            yield ", ".join(f"{version} on {names_of(each)}" for version, each in hosts.items())
 
 
 @run_check(

@@ -104,11 +104,21 @@ def slow(rng: Random, hosts: list[Document]) -> Lied | None:
     return Lied(f"host {at + 1} does {share:.0%} of the median", (), "hosts may differ by a fifth")
 
 
+def other_version(rng: Random, hosts: list[Document]) -> Lied | None:
+    """A host whose output another version of fio has printed."""
+    at, version = rng.randrange(len(hosts)), f"fio-3.{rng.randint(1, 99)}"
+    if len(hosts) < 2 or version == hosts[at]["fio version"]:
+        return None
+    hosts[at]["fio version"] = version
+    return Lied(f"host {at + 1} ran {version}", ("host-differences",))
+
+
 LIES: dict[str, tuple[Kind, Lie]] = {
     "output of another host": ("identities", copied),
     "a host at another time": ("time", late),
     "a host that ended early": ("time", early_end),
     "a host that did less": ("hosts", slow),
+    "a host with another version": ("hosts", other_version),
 }
 FOR_SEVERAL = ("a host at another time", "a host that ended early", "a host that did less")
 
