@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tui.metrics import units
 from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
@@ -25,6 +26,8 @@ RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
 STAMP_ERROR_S = 1.0
+ROUNDED_BYTES = 0.06 * MIB  # the summary has MiB with one decimal
+AGAINST = "output contradicts itself: "
 
 
 @dataclass
@@ -52,7 +55,29 @@ class KeptIor:
                     f"IOR gave no summary; it came to iteration {self.output.iteration}",
                 )
             )
+        found += [
+            ("ior-contradiction", f"{AGAINST}{text}") for text in _contradictions(self.output)
+        ]
         return found
+
+
+def _contradictions(output: IorOutput) -> Iterator[str]:
+    """Yield the numbers of tasks and bytes that contradict each other."""
+    if len(output.told_tasks) > 1:
+        yield " and ".join(f"{count} tasks" for count in sorted(output.told_tasks))
+        return
+    due = output.tasks * output.segments * output.block
+    # a phase that ends by time moves less; so does a read of what such a write has left
+    by_time = output.stonewall_s or "stonewall" in (output.command.lower() or "stonewall")
+    for name, each in output.figures.items():
+        moved = each.moved_bytes or 0.0
+        if not moved or not due or (by_time and moved <= due):
+            continue
+        if abs(moved - due) > ROUNDED_BYTES:
+            yield (
+                f"{name} moved {units.size(moved)}, but {output.tasks} tasks with"
+                f" {output.segments} x {units.size(output.block)} make {units.size(due)}"
+            )
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:

@@ -77,6 +77,7 @@ class IorOutput:
     phases: Sequence[str] = PHASES
     version: str = ""
     tasks: int = 0
+    told_tasks: set[int] = field(default_factory=set)  # wherever it prints their number
     nodes: int = 0
     per_node: int = 0
     segments: int = 0
@@ -163,6 +164,7 @@ class IorOutput:
             name, value = match["name"].strip(), match["value"].strip()
             if name in _NUMBERS and value.isdigit():
                 setattr(self, _NUMBERS[name], int(value))
+                self.told_tasks |= {self.tasks} if name == "tasks" else set()
             elif name == "Command line":
                 self.command = value
             elif name in ("xfersize", "blocksize"):
@@ -241,6 +243,7 @@ class IorOutput:
                 int(whole[name]) for name in ("xsize", "blksiz", "segcnt")
             )
             self.tasks, self.per_node = int(whole["#Tasks"]), int(whole["tPN"])
+            self.told_tasks.add(self.tasks)
         moved = _number(words[at["aggs(MiB)"]]) if "aggs(MiB)" in at else None
         known.moved_bytes = None if moved is None else moved * MIB
         start = "Max(OPs)" if self.transfer < MIB and "Max(OPs)" in at else "Max(MiB)"

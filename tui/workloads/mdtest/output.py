@@ -124,6 +124,7 @@ class MdtestOutput:
     nodemap: str = ""
     shift: int = -1
     items: int = 0  # over all ranks, as mdtest says
+    items_tasks: int = 0  # the tasks in the same line
     iteration: int = 0
     phase: str = ""
     operations: dict[str, OperationResult] = field(default_factory=dict)
@@ -216,7 +217,7 @@ class MdtestOutput:
         elif match := _SHIFT.search(text):
             self.shift = int(match["ranks"])
         elif match := _ITEMS.match(text):
-            self.items = int(match["items"])
+            self.items, self.items_tasks = int(match["items"]), int(match["tasks"])
         elif match := _SUMMARY.match(text):
             self._table = match["kind"] or "rate"
             self.summary_iterations = int(match["iterations"])

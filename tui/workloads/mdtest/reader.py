@@ -181,7 +181,9 @@ OWN_COMMAND = "Command line used:"
 # what mpiexec puts before each line
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
+TREE = ("-b", "-z", "-I", "-L")  # options of a tree of directories, over which files are rounded
 STAMP_ERROR_S = 1.0
+AGAINST = "output contradicts itself: "
 
 
 @dataclass
@@ -195,6 +197,7 @@ class KeptMdtest:
     output: MdtestOutput = field(default_factory=MdtestOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
     numbers: dict[str, int] = field(default_factory=dict)
+    per_task: int = 0  # items by its command line; 0: unknown, or of a tree
     line: int = 1  # where it begins
     start_s: float | None = None
     end_s: float | None = None
@@ -204,6 +207,8 @@ class KeptMdtest:
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
+        plain = not any(word[:2] in TREE for word in words)
+        self.per_task = self.numbers.get("items", 0) if plain else 0
         self.output.item_phases = item_phases([shlex.quote(word) for word in words])
         self.command = command
 
@@ -337,4 +342,20 @@ def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
                 f"mdtest gave no summary; it came to iteration {kept.output.iteration}",
             )
         )
+    found += [("mdtest-contradiction", text) for text in _contradictions(kept)]
     return found
+
+
+def _contradictions(kept: KeptMdtest) -> Iterator[str]:
+    """Yield the numbers of tasks and files in the header that contradict each other."""
+    output = kept.output
+    if not output.items_tasks or not output.tasks:
+        return
+    if output.items_tasks != output.tasks:
+        yield f"{AGAINST}launched with {output.tasks} tasks, files of {output.items_tasks} tasks"
+    elif output.items % output.tasks:
+        yield f"{AGAINST}{output.items} files over {output.tasks} tasks"
+    # with a tree or -I, mdtest rounds
+    elif kept.per_task and kept.per_task * output.tasks != output.items:
+        due = kept.per_task * output.tasks
+        yield f"{AGAINST}{output.items} files, but -n {kept.per_task} makes {due}"

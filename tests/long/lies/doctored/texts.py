@@ -19,6 +19,7 @@ FIO = ("mapr-randread-256k", "mapr-randwrite-256k", "mapr-randwrite-8k", "nfs-cl
     "nfs-client-4",
        "weka-read-iops", "weka-read-latency", "weka-read-throughput", "weka-write-iops",
        "weka-write-throughput")  # fmt: skip
+IOR = ("3.2.1-fpp", "3.3.0-fpp", "4.0.0-fpp", "main-fpp", "main-shared")
 MDTEST = (
     "mdtest-main-profile-quiet",
     "mdtest-1.9.3-profile-quiet",
@@ -156,6 +157,52 @@ def mdtest(rng: Random) -> Case | None:
     )
 
 
+def mdtest_header(rng: Random) -> Case | None:
+    """Another number of tasks or files in mdtest's header, beside the same rates."""
+    name = rng.choice(MDTEST)
+    text = (DATA.parent / "mdtest" / f"{name}.out").read_text()
+    places = [
+        match.span(1)
+        for form in (r"was launched with (\d+) total", r"^(\d+) tasks,", r"^\d+ tasks, (\d+) ")
+        if (match := re.search(form, text, re.M))
+    ]
+    if not places or re.search(r"Command line used.* '?-[bzIL]", text):
+        return None
+    start, end = rng.choice(places)
+    other = max(1, round(int(text[start:end]) * factor(rng, 0.3)))
+    if other == int(text[start:end]):
+        return None
+    told = f"{name}: {other} instead of {text[start:end]}"
+    changed = f"{text[:start]}{other}{text[end:]}"
+    before = _before(text, ".out")
+    aims = ("tool-errors", "iterations")
+    return Case("identities", "mdtest's header", told, aims, _said(changed, ".out"), before)
+
+
+def ior(rng: Random) -> Case | None:
+    """Another number of tasks, or of bytes moved, in IOR's summary, beside the same rates."""
+    name = rng.choice(IOR)
+    text = (DATA.parent / "ior" / f"{name}.out").read_text()
+    titles = next(line for line in text.splitlines() if line.startswith("Operation "))
+    column = rng.choice(("#Tasks", "aggs(MiB)"))
+    at = len(titles.split()) - titles.split().index(column)  # API may be empty in front of it
+    row = re.search(r"^(?:write|read) .*$", text[text.index(titles) :], re.M)
+    if row is None:
+        return None
+    words = row[0].split()
+    was = words[-at]
+    told = (
+        f"{float(was) * factor(rng, 0.3):.1f}" if "." in was else str(int(was) + rng.randint(1, 9))
+    )
+    words[-at] = told
+    changed = text.replace(row[0], " ".join(words))
+    before = _before(text, ".out")
+    what = f"{name}: {column} {told} instead of {was}"
+    return Case(
+        "identities", "IOR's summary", what, ("tool-errors",), _said(changed, ".out"), before
+    )
+
+
 def _rates(line: str) -> list[float]:
     return [float(each) for each in re.findall(r"\d+\.\d+", line)]
 
@@ -213,4 +260,4 @@ def _before(text: str, suffix: str) -> frozenset[str]:
     return _known[text]
 
 
-LIES = (fio_text, fio_text, fio_percentiles, mdtest, elbencho)
+LIES = (fio_text, fio_text, fio_percentiles, mdtest, mdtest_header, ior, elbencho)
