@@ -4,6 +4,8 @@ as.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tui.model.address import HostAddress
@@ -11,6 +13,7 @@ from tui.model.plan import FILE_NUMBER, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
+from tui.model.quantities import parse_size
 from tui.model.search import Offer
 from tui.workloads.elbencho.jobimport import import_job
 from tui.workloads.elbencho.plan import build_steps, pace, set_by_search
@@ -134,6 +137,18 @@ def test_passes_that_are_too_short_for_a_rate_are_refused(files: int, paced: boo
         return
     with pytest.raises(UsageError, match="restarts its rate limit"):
         pace(profile, {}, [HostAddress("h1")], {"h1": 1}, offer)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"),
+    [(10.0, 100), (60.0, 95)],  # a point of a part of a pass; of three passes of 21 whole seconds
+)
+def test_passes_that_restart_the_limit_take_whole_seconds(seconds: float, limit: int) -> None:
+    body = FILES.format(phase="read").replace("files: 2", "files: 2005")  # 20.05 s of 100 a second
+    profile = load_profile(text(body, "{metric: iops, direction: read}"), "p.yaml")
+    step = pace(profile, {}, [HostAddress("h1")], {"h1": 1}, Offer(200.0, seconds)).step
+    (given,) = re.findall(r"--limitread (\S+)", step.tasks[0].job_file)
+    assert parse_size(given) // 4096 == limit
 
 
 # -- command lines

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import ceil
 
 from msgspec.structs import replace
 
@@ -48,7 +49,7 @@ BURSTS = (
     " of bursts, not of I/Os spread over the second"
 )
 NO_RAMP = True  # elbencho measures from its start: a point has the ramp of its step, which is none
-LEAST_PASS_S = 20  # a pass may be up to a second's share faster: 5 %
+LEAST_PASS_S = 20  # whole seconds may make it slower by one second in 20: 5 %
 
 
 def build_steps(
@@ -389,29 +390,31 @@ def pace(
     threads = sum(load.threads for load in loads)
     limit = limit_of(loads[0], rate_iops / threads)
     name = "limitwrite" if loads[0].phase.name == "write" else "limitread"
-    held = {name: limit, **_one_pass(loads[0], limit, offer.seconds)}
+    held = _held(loads[0], name, limit, offer.seconds)
     step = build_steps(with_options(free, held), params, hosts, seeds)[0]
     step.jobs = [_offered(loads[0], rate_iops / len(hosts))]
     return Paced(step, (BURSTS,), own_ramp=NO_RAMP)
 
 
-def _one_pass(load: Load, limit: int, seconds: float) -> dict[str, Scalar]:
-    """Return options that keep a rate limit effective although elbencho restarts it with each pass
-    over the files.
+def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar]:
+    """Return the options that hold a rate although each pass over the files restarts its limit.
 
-    Random reads of files are extended to a single pass. Raises UsageError for other passes that are
-    too short.
+    Random reads of files are extended to one pass. A pass that ends within the point starts the
+    second early that it ended in, so the limit lets it take whole seconds. Raises UsageError for
+    passes that are too short.
     """
     if _is_one_pass(load):
         amount = limit * (round(seconds) + LEAST_PASS_S)
-        return {"randamount": max(amount, load.pass_bytes) * load.threads}
+        return {name: limit, "randamount": max(amount, load.pass_bytes) * load.threads}
     if 0 < load.pass_bytes < limit * LEAST_PASS_S:
         raise UsageError(
             f"elbencho restarts its rate limit with each pass over the files: at {limit} B/s a"
             f" thread's pass takes {load.pass_bytes / limit:.2g} s, at least {LEAST_PASS_S} s are"
             f" needed; use files of {limit * LEAST_PASS_S} bytes or more in all for each thread"
         )
-    return {}
+    if load.pass_bytes > limit * seconds:
+        return {name: limit}
+    return {name: (load.pass_bytes - load.block) // ceil(load.pass_bytes / limit)}
 
 
 def limit_of(load: Load, rate_iops: float) -> int:
