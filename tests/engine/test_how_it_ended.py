@@ -58,7 +58,7 @@ def test_a_problem_on_a_host_makes_it_partial(tmp_path: Path) -> None:
         )
         assert (how_it_ended(ctx).state, how_it_ended(ctx).reason) == (
             "partial",
-            "1 problems on hosts",
+            "1 problem on hosts",
         )
 
 

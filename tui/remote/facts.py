@@ -41,6 +41,8 @@ OWN_OPTIONS = (
     "size",
     "nr_inodes",
     "nr_blocks",
+    "upperdir",  # of an overlay: each container has its own
+    "workdir",
 )
 """Mount options whose values differ on every host."""
 OWN_COLUMNS = ("name", "label", "below", "wwid")

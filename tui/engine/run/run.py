@@ -31,6 +31,7 @@ from tui.engine.session.history import History
 from tui.engine.session.host_session import NO_SECRET, HostSession
 from tui.journal.progress import plan_as_run
 from tui.journal.writer import Journal, Resume
+from tui.metrics.units import plural
 from tui.model.event import ONLY_SAMPLES, RunEnded, RunResumed, RunStarted, RunStateName
 from tui.model.plain import some
 from tui.model.plan import Identities, Plan
@@ -270,7 +271,7 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
         return ended(
             "partial",
             EXIT_PARTIAL,
-            f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else "",
+            problems_text(ctx.journal.problems) if ctx.journal.problems else "",
         )
     return ended("complete", EXIT_COMPLETE, "")
 
@@ -284,9 +285,14 @@ def search_ended(ctx: RunContext) -> RunEnded:
 
     code, reason = how_search_ended(ctx)
     if ctx.journal.problems:
-        told = f"{ctx.journal.problems} problems on hosts"
+        told = problems_text(ctx.journal.problems)
         return ended("partial", EXIT_PARTIAL, "; ".join(filter(None, (told, reason))))
     return ended("complete", code, reason)
+
+
+def problems_text(count: int) -> str:
+    """Return the number of problems on hosts."""
+    return f"{plural(count, 'problem')} on hosts"
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:

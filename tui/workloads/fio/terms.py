@@ -13,7 +13,12 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
 from tui.workloads.base import FromTerms
 from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
-from tui.workloads.fio.options import DIRECTIONS, FILELESS_ENGINES, OF_THE_TARGET
+from tui.workloads.fio.options import (
+    DIRECTIONS,
+    FILELESS_ENGINES,
+    OF_THE_TARGET,
+    SYNC_ENGINES,
+)
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
 
 PATTERNS = ("randread", "randwrite", "randrw", "read", "write", "rw")
@@ -26,7 +31,8 @@ TERMS = (
     JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential",
         "block size"),
     JobTerm("numjobs", "count", "8", "Jobs on each host, each with a file of its own", "jobs"),
-    JobTerm("iodepth", "count", "16", "I/Os that each job keeps in flight", "queue depth"),
+    JobTerm("iodepth", "count", "16", "I/Os that each job keeps in flight; 1 with psync",
+        "queue depth"),
     JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",
         ENGINES),
     JobTerm("size", "size", "1g", "Size of each job's file", "file size"),
@@ -113,6 +119,8 @@ def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     values: dict[str, Sequence[str]] = {
         term.name: (term.default,) for term in TERMS if term.default
     }
+    if set(said.get("ioengine", ("libaio",))) <= SYNC_ENGINES:
+        values["iodepth"] = ("1",)
     patterns, depths = said.get("rw", values["rw"]), said.get("iodepth", values["iodepth"])
     values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1m",)
     values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
