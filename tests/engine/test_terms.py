@@ -126,6 +126,7 @@ def test_the_headline_follows_the_load(words: list[str], headline: tuple[str, st
 
 def test_a_queue_depth_of_one_needs_no_asynchronous_engine() -> None:
     assert "ioengine=psync" in plan("iodepth=1", "directory=/x").steps[0].tasks[0].job_file
+    assert "iodepth=1\n" in plan("ioengine=psync", "directory=/x").steps[0].tasks[0].job_file
     assert "ioengine=libaio" in plan("iodepth=1,4", "directory=/x").steps[0].tasks[0].job_file
 
 

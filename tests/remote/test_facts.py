@@ -250,6 +250,7 @@ async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, she
     root = machines.plant(tmp_path, machine | {"/dev/shm": "/", "/merged": "/", "/data/up": "/"})
     facts = await facts_of(root, shell, "/merged")
     assert [mount.fstype for mount in rows(facts, Mount)] == ["overlay", "ext4", "tmpfs"]
+    assert "upperdir" not in rows(facts, Mount)[0].options, "each container has its own"
 
 
 @pytest.mark.parametrize("backing", ["/data/itself.img", "/gone/disk.img (deleted)"])
