@@ -372,5 +372,5 @@ async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_th
         await user.sees(lambda: "read clat" in panel.title)
         whole = user.app.screen.feed.state.cluster["read"].so_far_percentiles  # type: ignore[attr-defined]
         assert panel.told == {50.0: whole["50"], 99.0: whole["99"], 99.9: whole["99.9"]}
-        heading = panel._heading(WIDE[0])
+        heading = panel._heading(WIDE[0], 12)
         assert f"p99 {latency(whole['99'])}" in " ".join(text for text, _ in heading[1])

@@ -242,7 +242,7 @@ def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longes
     )
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
-        title, legend = panel._heading(room)
+        title, legend = panel._heading(room, 12)
         names = (word for text, _ in legend for word in text.split() if word[0] in "ap")
         seen.setdefault(" ".join(names), title)
     assert [*seen] == ["at p50 p99 p99.9", "at p50 p99", "at p99", "at", ""]
@@ -250,6 +250,16 @@ def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longes
         "Latency over time · read clat · weka-01",
         "read clat · weka-01",
     ]
+
+
+def test_percentiles_that_share_a_row_share_a_mark_in_the_legend() -> None:
+    bins, panel = HeatBins(0), HeatPanel("braille")
+    bins.add(0.0, 1.0, Buckets([300, 700], [500_000, 500_000]))
+    told = {50.0: 100_000.0, 99.0: 150_000.0, 99.9: 151_000.0}
+    panel.cells.show([bins])
+    panel.show([bins], "Latency", "read", TimeAxis(0, 1), told)
+    marks = [text[0] for text, _ in panel._heading(120, 5)[1]]
+    assert len(marks) == 1 and marks[0] == "━", "p99 is the one that is drawn"
 
 
 def test_a_gap_is_not_a_zero() -> None:

@@ -30,6 +30,9 @@ SCALE = 8  # width of the labels on the left
 LEGEND, CAPTION = 10, "% of I/Os"  # width of the legend on the right
 CLOSE = 4  # maximum rows for a label on each
 ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
+FITTED = 8  # with fewer rows, the axis leaves out the fastest and the slowest I/Os
+FASTEST, SLOWEST = 0.01, 0.0001  # shares of the I/Os left out: nothing is read off the low end
+QUARTER = OCTAVE // 4  # a fitted axis begins and ends at quarters of an octave
 LATENCY = METRICS["latency"]
 LINES = (50.0, 99.0, 99.9)
 IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
@@ -41,6 +44,43 @@ Look = Literal["solid", "shade", "ascii"]
 """Two rows per cell in blended colours, or one row per cell in shaded blocks or ASCII."""
 
 
+@dataclass(frozen=True, slots=True)
+class LatencyAxis:
+    """The buckets that are shown; I/Os beyond them count in the first and the last row."""
+
+    low: int
+    span: int
+    fitted: bool = False
+    beyond: tuple[bool, bool] = (False, False)  # whether I/Os are below, and above
+
+    @property
+    def end(self) -> int:
+        """The bucket after the last one."""
+        return self.low + self.span
+
+    def labels(self, rows: int) -> Mapping[int, str]:
+        """Return latencies by row: of a fitted axis where rows begin, otherwise round ones."""
+        if not self.fitted:
+            return scale(self.low, self.span, rows)
+        step = step_of(self.span, rows)
+        edges = [float(f"{bucket_edge(self.low + row * step):.2g}") for row in range(rows)]
+        found = {row: LATENCY.rounded(edges[row]) for row in range(rows - 1, -1, -_apart(rows))}
+        if self.beyond[1]:
+            found[rows - 1] = f"≥{found[rows - 1]}"
+        if self.beyond[0] and 0 in found:
+            found[0] = f"<{LATENCY.rounded(edges[1])}"
+        return found
+
+    def row_of(self, value_ns: float, rows: int) -> int:
+        """Return the row that shows a latency."""
+        index = self.nearest(value_to_index(int(value_ns)), rows)
+        return (index - self.low) // step_of(self.span, rows)
+
+    def nearest(self, index: int, rows: int) -> int:
+        """Return the bucket of this many rows that is nearest to a bucket."""
+        return max(self.low, min(self.low + rows * step_of(self.span, rows) - 1, index))
+
+
 @dataclass(slots=True)
 class HeatCells:
     """The drawn cells of a heat map, kept so that unchanged columns are not drawn again."""
@@ -48,6 +88,7 @@ class HeatCells:
     parts: Sequence[HeatBins] = ()
     low: int = 0  # lowest bucket shown, and the number of buckets
     span: int = OCTAVE
+    _fitted: tuple[int, LatencyAxis] | None = None  # with the number of columns it is of
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
@@ -58,7 +99,7 @@ class HeatCells:
         if len(parts) != len(self.parts) or any(
             a is not b for a, b in zip(parts, self.parts, strict=True)
         ):
-            self.parts, self.low, self.span = tuple(parts), 0, 0
+            self.parts, self.low, self.span, self._fitted = tuple(parts), 0, 0, None
             self._drawn.clear()
         spans = [span for part in parts if (span := part.span) is not None]
         if not spans:
@@ -70,6 +111,30 @@ class HeatCells:
             end = max((high // OCTAVE + 1) * OCTAVE, self.low + self.span)
             self.low, self.span = first, end - first
             self._drawn.clear()
+
+    def axis(self, rows: int) -> LatencyAxis:
+        """Return the latency axis for this many rows; few rows show all but the rarest I/Os."""
+        if rows >= FITTED or self.empty:
+            return LatencyAxis(self.low, self.span)
+        columns = sum(len(part.columns) for part in self.parts)
+        if self._fitted is None or self._fitted[0] != columns:
+            old = self._fitted[1] if self._fitted is not None else None
+            self._fitted = columns, self._fit(old)
+        return self._fitted[1]
+
+    def _fit(self, old: LatencyAxis | None) -> LatencyAxis:
+        """Return an axis for most I/Os: the old one while they fill all but an octave of it."""
+        items = merged_items(
+            part.items_of(place) for part in self.parts for place in list(part.columns)
+        )
+        first = _after(items, FASTEST) // QUARTER * QUARTER
+        end = (_after(items[::-1], SLOWEST) // QUARTER + 1) * QUARTER
+        end = max(end, first + OCTAVE)
+        spare = (first - old.low, old.end - end) if old is not None else (-1, -1)
+        if old is not None and min(spare) >= 0 and sum(spare) < OCTAVE:
+            first, end = old.low, old.end
+        beyond = items[0][0] < first, items[-1][0] >= end
+        return LatencyAxis(first, end - first, fitted=True, beyond=beyond)
 
     @property
     def empty(self) -> bool:
@@ -92,34 +157,47 @@ class HeatCells:
     ) -> tuple[Run, ...]:
         """Return the cells of one column, top first; redrawn only if the counts changed."""
         stamp = tuple(part.stamp(*span) for part in self.parts)
-        key = (span, rows, role, look, here, self.low)
+        axis = self.axis(rows)
+        key = (span, rows, role, look, here, axis)
         held = self._drawn.get(key)
         if held is None or held[0] != stamp:
             held = self._drawn[key] = (
                 stamp,
-                self._draw(self.items(*span), rows, role, look, here=here),
+                _column(self.items(*span), axis, rows, role, look, here=here),
             )
         return held[1]
 
-    def _draw(
-        self, items: Items, rows: int, role: str, look: Look, *, here: bool
-    ) -> tuple[Run, ...]:
-        fine = rows * 2 if look == "solid" else rows
-        weights = weights_of(items, self.low, -(-self.span // fine)) if items else {}
-        found = column_percentiles(items, LINES) if items else {}
-        known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
-        # last one wins: the most important
-        lines = {self.row_of(value, rows): each for each, value in known.items()}
-        return tuple(
-            _cell(weights, lines.get(row), row, role, look, here=here)
-            for row in range(rows - 1, -1, -1)
-        )
 
-    def row_of(self, value_ns: float, rows: int) -> int:
-        """Return the row that shows a latency."""
-        return max(
-            0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows))
-        )
+def step_of(span: int, rows: int) -> int:
+    """Return the buckets of one row: an even number, so that half cells fit into rows."""
+    return 2 * -(-span // (2 * rows))
+
+
+def _after(items: Items, share: float) -> int:
+    """Return the bucket that this share of the I/Os is before."""
+    left = int(sum(count for _, count in items) * share)
+    for index, count in items:
+        left -= count
+        if left < 0:
+            return index
+    return items[-1][0]
+
+
+def _column(
+    items: Items, axis: LatencyAxis, rows: int, role: str, look: Look, *, here: bool
+) -> tuple[Run, ...]:
+    fine = 2 if look == "solid" else 1
+    step = step_of(axis.span, rows)
+    inside = [(axis.nearest(index, rows), count) for index, count in items]
+    weights = weights_of(inside, axis.low, step // fine) if items else {}
+    found = column_percentiles(items, LINES) if items else {}
+    known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
+    # last one wins: the most important
+    lines = {axis.row_of(value, rows): each for each, value in known.items()}
+    return tuple(
+        _cell(weights, lines.get(row), row, role, look, here=here)
+        for row in range(rows - 1, -1, -1)
+    )
 
 
 def heat_lines(
@@ -132,7 +210,7 @@ def heat_lines(
         cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor)
         for at in range(width)
     ]
-    lines, labels = [], scale(cells.low, cells.span, rows)
+    lines, labels = [], cells.axis(rows).labels(rows)
     for place, row in enumerate(zip(*columns, strict=True)):
         joined = [
             ("".join(text for text, _ in group), key)
@@ -165,9 +243,9 @@ def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
 @lru_cache(maxsize=32)
 def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
     """Return round latencies by row, with row 0 at the bottom: as many as fit without crowding."""
-    step = -(-span // rows)
+    step = step_of(span, rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
-    apart = 2 if rows > CLOSE else 1
+    apart = _apart(rows)
     for values in _choices(edges[0], edges[-1]):
         found = {bisect_right(edges, value) - 1: value for value in values}
         if 2 <= len(found) == len(values) and all(
@@ -175,6 +253,10 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
         ):
             return {row: LATENCY.rounded(value) for row, value in found.items()}
     return {row: latency(edges[row]) for row in range(0, rows, apart)}
+
+
+def _apart(rows: int) -> int:
+    return 2 if rows > CLOSE else 1
 
 
 def _choices(least: float, end: float) -> Iterator[list[float]]:

@@ -21,6 +21,7 @@ from tui.app.widgets.lines import Lines
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
 from tui.metrics.units import Parts, latency
+from tui.text.heat import IMPORTANCE as DRAWN
 from tui.text.heat import LEGEND, LINES, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.plot import TimeAxis, merged
@@ -389,7 +390,7 @@ class HeatPanel(Lines):
         if rows < LEAST_ROWS or inner <= SCALE + LEGEND:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
-        title, legend = self._heading(width - 4)
+        title, legend = self._heading(width - 4, rows)
         marks = [] if self.cells.empty else self.axis.legend
         legend = [*marks, *legend] if _fits(title, [*marks, *legend], width - 4) else legend
         head = frame_line(sides[0], sides[4], sides[1], [(title, "title")], legend, width)
@@ -407,7 +408,7 @@ class HeatPanel(Lines):
         ]
         return [head, *framed, self._foot(sides, inner)]
 
-    def _heading(self, room: int) -> tuple[str, list[Run]]:
+    def _heading(self, room: int, rows: int) -> tuple[str, list[Run]]:
         """Return the title and the legend, shortened to fit.
 
         First the title is shortened, then the least important parts of the legend are dropped.
@@ -417,15 +418,17 @@ class HeatPanel(Lines):
             self.title.replace(" over time", "", 1),
             self.title.removeprefix(LONG_TITLE),
         )
-        legend = self._legend()
-        title = next((each for each in titles if _fits(each, legend.values(), room)), titles[-1])
+        told = self._percentiles()
+        legend = self._legend(told, rows)
+        title = next((each for each in titles if _fits(each, legend, room)), titles[-1])
         for least in reversed(IMPORTANCE):
-            if not _fits(title, legend.values(), room):
-                legend.pop(least, None)
-        return title, [*legend.values()]
+            if not _fits(title, legend, room):
+                told.pop(least, None)
+                legend = self._legend(told, rows)
+        return title, legend
 
-    def _legend(self) -> dict[float, Run]:
-        """Return mark and value of each percentile line; with a cursor, first its time (`WHEN`)."""
+    def _percentiles(self) -> dict[float, float]:
+        """Return the percentiles with a line; with a cursor, those at its time, after `WHEN`."""
         axis = self.axis
         if self.cells.empty:
             return {}
@@ -434,13 +437,21 @@ class HeatPanel(Lines):
             if axis.cursor_s is None
             else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
         )
-        plain = self.symbols == "ascii"
-        runs: dict[float, Run] = {
-            each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)
-            for each in LINES
-            if (value := found.get(each)) is not None
-        }
-        return {WHEN: (axis.cursor_text, VALUE), **runs} if axis.cursor_text else runs
+        known = {each: value for each in LINES if (value := found.get(each)) is not None}
+        return {WHEN: 0.0, **known} if axis.cursor_text else known
+
+    def _legend(self, told: Mapping[float, float], rows: int) -> list[Run]:
+        """Return the time, then marks and values; percentiles in one row share a line."""
+        lines: dict[int, list[float]] = {}
+        for each in LINES:
+            if each in told:
+                lines.setdefault(self.cells.axis(rows).row_of(told[each], rows), []).append(each)
+        legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []
+        for shared in lines.values():
+            mark = MARKS[max(shared, key=DRAWN.index)][self.symbols == "ascii"]
+            values = ", ".join(f"p{each:g} {latency(told[each])}" for each in shared)
+            legend.append((f"{mark} {values}", LABEL))
+        return legend
 
     def _foot(self, sides: str, inner: int) -> Line:
         """Return the lower line of the frame, with the times."""
