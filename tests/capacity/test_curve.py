@@ -7,6 +7,9 @@ import pytest
 
 from tui.capacity.curves import knee
 from tui.capacity.interval import Estimate, ratio_of
+from tui.model.search import Search
+from tui.model.search_record import SearchPointRecord, SearchRecord
+from tui.record.search import conclude
 
 RATES = [100.0 * part for part in range(1, 10)] + [950.0]
 
@@ -39,6 +42,23 @@ def test_curve_that_stays_flat_has_no_knee() -> None:
     assert found.rate.value is None
     assert "grows no faster" in found.remark
     assert knee(RATES[:4], [1e6] * 4).rate.value is None
+
+
+def test_a_load_that_is_not_achieved_is_no_flat_curve() -> None:
+    """With few I/Os in flight, latency stays low however many more are offered."""
+    offered = [100.0 * part for part in range(1, 11)]
+    points = [
+        SearchPointRecord(
+            step=at, role="curve", offered_iops=rate, seconds=60.0, iops=min(rate, 500.0 + at),
+            bw_bytes_per_s=0.0, verdict="meets" if rate <= 500 else "breaks",
+            percentiles_ns={"read": {"99": 10_000_000 + at}},
+        )
+        for at, rate in enumerate(offered)
+    ]  # fmt: skip
+    search = Search("curve")
+    record = conclude(SearchRecord(kind="curve", most_points=10, points=points), search, [])
+    assert record.knee is not None and record.knee.iops.value is None
+    assert "600" in record.knee.remark
 
 
 def test_ratio_of_two_capacities_has_an_interval() -> None:

@@ -13,8 +13,10 @@ from tui.capacity.next_point import why_over
 from tui.journal.progress import SearchState
 from tui.journal.state import RunState
 from tui.journal.step import StepState
+from tui.metrics import units
 from tui.metrics.figures import Result, enough_behind, latency_of, over_hosts
 from tui.metrics.registry import MIXED
+from tui.model.criteria import default
 from tui.model.plan import Headline, Plan
 from tui.model.record import HeadlineRecord
 from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
@@ -33,6 +35,7 @@ from tui.model.step_record import StepRecord
 from tui.record.search_figures import PointNow, main_trace, point_now, rate_of, rate_unit
 from tui.text.search import answer_text, headline_text, measured_scales, short_text
 
+RATE_REACHED = default("offered-rate.reached")
 Results = Mapping[int, Mapping[str, Result]]  # by step and direction, over all hosts
 
 
@@ -245,11 +248,21 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
     if len({each.point.offered_iops for each in points}) < LEAST_POINTS:
         return None
     found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
+    remark = found.remark
+    missed = [
+        offered
+        for each in points
+        if each.point.verdict == "breaks"
+        and each.point.iops < RATE_REACHED * (offered := each.point.offered_iops or 0.0)
+    ]
+    # where fewer I/Os are sent than are due, those that are sent stay fast
+    if found.rate.value is None and missed:
+        remark = f"latency stays low, but {units.iops(min(missed))} IOPS offered are not achieved"
     return KneeRecord(
         iops=_interval(found.rate),
         latency_ns=found.latency_ns,
         percentile=trace.name,
-        remark=found.remark,
+        remark=remark,
     )
 
 
