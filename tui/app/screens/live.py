@@ -364,15 +364,9 @@ class RunPanels:
         self.heat.paint(waits, axis)
         yield
         if live_text.metadata_step(state, self.screen.plan) is None:
-            at = axis.cursor_s
-            tail = (
-                None
-                if at is None
-                else self.screen.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
-            )
             tiles = self.look.waiting.tiles if self.look.waiting is not None else ()
             self.screen.query_one(FigureTiles).show(
-                tiles or live_tiles(subject, waits, axis, tail, counted)
+                tiles or live_tiles(subject, waits, axis, self.heat.beside(), counted)
             )
         yield
         said_of_host = live_text.host_facts(

@@ -1,18 +1,25 @@
-"""Tiles of Live: rate, bandwidth and p99 over all directions, in large digits."""
+"""Tiles of Live: rate and bandwidth over all directions, p99 of each, in large digits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import merge_values
 from tui.app.widgets.graph_panels import BANDWIDTH, IOPS, KEYS, Subject, average_of
 from tui.app.widgets.lines import Lines
 from tui.metrics.registry import MIXED, Metric, direction
+from tui.metrics.series import column_percentiles
 from tui.metrics.units import iops_parts, latency, latency_parts
 from tui.text.digits import ROWS, FigureTile, tile_lines
 from tui.text.line import VALUE, Line
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
+
+if TYPE_CHECKING:
+    from tui.journal.views import DirectionView
+    from tui.metrics.registry import MetricName
+    from tui.metrics.series import HeatBins
 
 TILE_LINES = ROWS + 1
 WIDE = 22  # cells of a tile if it fits: one more digit does not move other tiles
@@ -39,13 +46,17 @@ class FigureTiles(Lines):
 
 
 def live_tiles(
-    subject: Subject, waits: Subject, axis: TimeAxis, tail: float | None, counted: str = ""
+    subject: Subject,
+    waits: Subject,
+    axis: TimeAxis,
+    heat: Mapping[str, HeatBins],
+    counted: str = "",
 ) -> list[FigureTile]:
-    """Return rate, bandwidth and p99 as tiles; empty before a load.
+    """Return rate, bandwidth, and p99 of each direction as tiles; empty before a load.
 
     They show the figures now, at the cursor, or of the whole load once it has ended. `waits`: whose
-    latencies are shown. `tail`: p99 in ns at the cursor. `counted`: what a metadata load counts in
-    place of I/Os; it has no bandwidth.
+    latencies are shown. `heat`: latencies over time by direction, for p99 at the cursor. `counted`:
+    what a metadata load counts in place of I/Os; it has no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []
@@ -56,8 +67,8 @@ def live_tiles(
     tiles = [FigureTile(title, number, unit, role, axis.cursor_text or aside)]
     if not counted:
         number, unit, aside = _rate(subject, BANDWIDTH, axis)
-        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=1))
-    return [*tiles, _tail(waits, axis, tail)]
+        tiles.append(FigureTile("bandwidth", number, unit, role, aside, drop=2))
+    return [*tiles, *(_tail(waits, name, axis, heat.get(name)) for name in waits.waits)]
 
 
 def _summed(subject: Subject) -> list[str]:
@@ -72,7 +83,7 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
     average = merge_values(total.series(metric.name))
     parts = iops_parts if metric is IOPS else metric.parts
     if at is not None:
-        return *parts((total.values(metric.name, at, at + 1) or [None])[0]), ""
+        return *parts(_at(total, metric.name, at)), ""
     if total.intervals():
         return *parts(total.now(metric.name)), f"avg {metric.text(average)}"
     made = [
@@ -82,30 +93,33 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
     return *parts(sum(value for value in made if value is not None)), "average"
 
 
-def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
-    """Return p99 of the last second as a tile, with p99 of all I/Os so far."""
-    total = waits.total
-    so_far = total.so_far_percentiles.get("99")
-    if so_far is None and total.so_far_mean_ns is not None:
-        return _mean(waits, axis)
-    if axis.cursor_s is not None:
-        return FigureTile("p99", *latency_parts(tail), "latency")
-    if not total.intervals():
-        return FigureTile("p99", *latency_parts(so_far), "latency", "all I/Os")
-    now = total.interval_percentiles.get("99")
-    return FigureTile("p99", *latency_parts(now), "latency", f"so far {latency(so_far)}")
+def _tail(waits: Subject, name: str, axis: TimeAxis, heat: HeatBins | None) -> FigureTile:
+    """Return p99 of a direction in the last second as a tile, with p99 of all its I/Os so far.
 
-
-def _mean(waits: Subject, axis: TimeAxis) -> FigureTile:
-    """Return the mean latency as a tile, for load generators that print no live histogram."""
-    total, at = waits.total, axis.cursor_s
-    value = (
-        total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]
-    )
-    if at is None and not total.intervals():
-        return FigureTile(
-            "mean latency", *latency_parts(total.so_far_mean_ns), "latency", "all I/Os"
-        )
+    For load generators that print no live histogram, the mean.
+    """
+    view, at, live = waits.dirs[name], axis.cursor_s, bool(waits.total.intervals())
+    so_far: float | None = view.so_far_percentiles.get("99")
+    now: float | None = view.interval_percentiles.get("99")
+    word = "p99"
+    if at is not None:
+        counts = heat.between(at, at + 1) if heat is not None else ()
+        now = column_percentiles(counts, (99.0,))[99.0]
+    if so_far is None and view.so_far_mean_ns is not None:
+        word, so_far = "mean", view.so_far_mean_ns
+        now = view.now("latency") if at is None else _at(view, "latency", at)
+    several = len(waits.waits) > 1
+    shown, aside = (now, f"so far {latency(so_far)}") if live else (so_far, "all I/Os")
+    number, unit = latency_parts(now if at is not None else shown)
     return FigureTile(
-        "mean latency", *latency_parts(value), "latency", f"so far {latency(total.so_far_mean_ns)}"
+        f"{name} {word}" if several else {"mean": "mean latency"}.get(word, word),
+        number,
+        unit,
+        KEYS.get(name, "other") if several else "latency",
+        "" if at is not None else aside,
+        drop=int(name != (waits.about or waits.waits[0])),
     )
+
+
+def _at(view: DirectionView, metric: MetricName, second: int) -> float | None:
+    return (view.values(metric, second, second + 1) or [None])[0]
