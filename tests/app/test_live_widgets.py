@@ -22,7 +22,7 @@ from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
 from tui.text.line import Line, Run, diverging, with_cell
 from tui.text.plot import TimeAxis, axis_of, spread_over
-from tui.view.live_health import apart_text
+from tui.view.live_health import apart_text, named
 
 
 def test_directions_in_the_table_of_latencies_are_distinguished_where_there_is_room() -> None:
@@ -338,6 +338,21 @@ def test_a_search_grows_with_the_terminal_and_leaves_graphs_and_hosts_their_shar
 ) -> None:
     assert curve_lines(53, 19, others, 4) == lines
     assert curve_lines(29, 19, 6, 200) == 19, "of many hosts the first ones have room"
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (40, "stall, silent-host, straggler"),
+        (32, "stall, silent-host, 1 more"),
+        (18, "stall, 2 more"),
+        (10, ""),
+    ],
+)
+def test_other_findings_are_named_as_far_as_they_fit(room: int, said: str) -> None:
+    runs = named(["stall", "silent-host", "straggler"], room)
+    assert sum(len(text) for text, _ in runs) <= room
+    assert "".join(text for text, _ in runs).removeprefix("  + ") == said
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 GAP: Run = ("  ·  ", LABEL)
 NARROW: Run = (" · ", LABEL)
-STRAGGLERS = "straggler"
+STRAGGLERS, LOST = "straggler", "host-loss"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
 LEAST_FINDING = 24  # cells, before all else gives way to it
@@ -78,17 +78,40 @@ def health(
         return []
     waiting = _waiting(state)
     first = worst(found, state, hosts, planned_of(state, plan), waiting)
-    counts = counts_of(found)
+    counts, others = counts_of(found), other_ids(found, first, lost=bool(_gone(state)))
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
     if waiting or _is_too_short(planned_of(state, plan)):
         # the load of all hosts together is over, or ends before there is anything to judge
         steady = bottleneck = Said([], [])
     rest = _after(steady.whole, bottleneck.whole)
-    if width_of_runs([*first, *rest, *counts]) + 2 <= width:
-        return [_line([*first, *rest], counts, width)]
+    spare = width - 2 - width_of_runs([*first, *counts])
+    if width_of_runs(rest) <= spare:
+        more = named(others, spare - width_of_runs(rest))
+        return [_line([*first, *more, *rest], counts, width)]
     if lines < 2:
         return [_in_short(first, steady, bottleneck, counts, width)]
-    return [_line(first, counts, width), *([_line(rest[1:], [], width)] if rest else [])]
+    top = _line([*first, *named(others, spare)], counts, width)
+    return [top, *([_line(rest[1:], [], width)] if rest else [])]
+
+
+def other_ids(found: LiveFindings | None, first: list[Run], *, lost: bool) -> list[str]:
+    """Return the ids of the current findings that the first one does not name.
+
+    `lost`: it names the hosts that were lost.
+    """
+    words = " ".join(text for text, _ in first).split() + [LOST] * lost
+    ids = dict.fromkeys(each.finding.id for each in found.now) if found is not None else {}
+    return [each for each in ids if each not in words]
+
+
+def named(ids: list[str], room: int) -> list[Run]:
+    """Return as many ids as fit, with the number of the others: ``+ stall, 2 more``."""
+    for count in range(len(ids), 0, -1):
+        left = len(ids) - count
+        text = ", ".join([*ids[:count], *([f"{left} more"] if left else [])])
+        if len(text) + 4 <= room:
+            return [("  + ", LABEL), (text, TEXT)]
+    return []
 
 
 def _in_short(

@@ -29,7 +29,7 @@ from tui.model.settings import RATES_HZ
 from tui.record.headline import ended_early, length_text
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
-from tui.text.line import LABEL, TEXT, Line, Run
+from tui.text.line import BAD, LABEL, TEXT, Line, Run
 from tui.text.plot import TimeAxis
 from tui.view.live_hosts import NO_FINDINGS, message_of
 
@@ -46,12 +46,6 @@ OPS = "ops"  # in place of a direction
 NO_HEAT: Mapping[str, HeatBins] = {}
 # as many as fit
 FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")
-TITLES = {
-    "complete": ("complete", "badge-good"),
-    "partial": ("partial", "badge-warn"),
-    "aborted": ("aborted", "badge-warn"),
-    "failed": ("failed", "badge-bad"),
-}
 
 
 def plan_of(run_dir: Path) -> Plan | None:
@@ -81,7 +75,7 @@ def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
     """
     if isinstance(feed, ReplayFeed):
         speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
-        return f"REPLAY {speed if feed.playing else 'paused'}"
+        return speed if feed.playing else "paused"
     if paused:
         return "DISPLAY PAUSED (p)"
     return f"{rate_hz} Hz" if rate_hz != RATES_HZ[0] else ""
@@ -110,7 +104,7 @@ def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = N
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
         return replace(_head(feed, plan, mode, search), allocation_left_s=left_s)
     where = f"{mode} {clock(feed.position)} of {clock(feed.length)}"
-    return replace(_head(feed, plan, where, search), remaining_s=None)
+    return replace(_head(feed, plan, where, search), state="replay", remaining_s=None)
 
 
 def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -> RunHead:
@@ -340,29 +334,21 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
     if isinstance(feed, ReplayFeed):
         if not feed.finished or not state.ended:
             return []
-        return ending(
-            " end of replay ",
-            "badge",
-            f"run {state.state}",
-            "Space: play again",
-            [],
-            width,
-        )
+        said = f"end of replay: run {state.state}"
+        return ending((said, TEXT), "Space: play again", [], width)
     problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
             "The engine process died. R takes over the run while its load is running, or",
             "collects the results left on the hosts. Loads stop when their leases expire.",
         ]
-        return ending(
-            " engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width
-        )
+        gone: Run = ("no engine", BAD)
+        return ending(gone, "Enter: result so far", [*advice, *problems], width)
     if state.ended:
-        title, key = TITLES[state.state]
         said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
         remedy = remedies.of_state(state)
         hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
-        return ending(f" {title} ", key, said, hint, problems, width)
+        return ending((said, TEXT), hint, problems, width)
     return []
 
 

@@ -37,6 +37,7 @@ BADGES = {
     "aborted": "badge-warn",
 }
 BADGES |= {
+    "replay": "badge-warn",
     "failed": "badge-bad",
     "stopping": "badge-warn",
     "starting": "badge",
@@ -56,7 +57,7 @@ class RunHead:
     profile: str = ""
     state: str = "starting"
     facts: tuple[str, ...] = ()
-    mode: str = ""  # REPLAY 2x, held, refresh rate
+    mode: str = ""  # speed and position of a replay, held, refresh rate
     trail: tuple[tuple[str, str], ...] = ()
     fraction: float | None = None
     elapsed_s: float = 0.0
@@ -228,13 +229,9 @@ class HostFactsBar(Lines):
         return [Line.of(*first), Line.of(*second), *self.more]
 
 
-def ending(
-    title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int
-) -> list[Line]:
+def ending(reason: Run, hint: str, problems: Sequence[str], width: int) -> list[Line]:
     """Return the lines of a banner: how the run ended, the next key, one line per problem."""
-    first = spread(
-        [(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width
-    )
+    first = spread([reason], [(hint, "accent")], width)
     return [
         Line.of(*first),
         *(Line.of((" ", TEXT), (fit(text, width - 1).rstrip(), TEXT)) for text in problems),
