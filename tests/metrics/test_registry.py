@@ -29,3 +29,9 @@ def test_a_round_value_has_no_zeros_that_say_nothing() -> None:
     assert METRICS["iops"].rounded(200_000) == "200k"
     assert METRICS["bandwidth"].rounded(2 * 2**30) == "2 GiB/s"
     assert METRICS["latency"].rounded(2_500_000) == "2.5 ms"
+
+
+def test_an_axis_has_one_unit() -> None:
+    text = METRICS["bandwidth"].labels(2 * 2**30)
+    assert [text(size) for size in (2**29, 2**30, 2**31)] == ["0.5 GiB/s", "1 GiB/s", "2 GiB/s"]
+    assert METRICS["iops"].labels(1e6)(500_000) == "0.5M"

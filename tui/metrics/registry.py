@@ -148,6 +148,11 @@ class Metric:
             size, unit = size * self.base, larger
         return size, unit if self.counted else f" {unit}"
 
+    def labels(self, highest: float) -> Callable[[float], str]:
+        """Return the labels of an axis up to `highest`: round values, all in one unit."""
+        size, unit = self.scale(highest)
+        return lambda value: f"{value / size:.4g}{unit}"
+
     def best(self, values: Iterable[T]) -> T:
         """Return the best of these values, or of tuples that begin with a value."""
         return max(values) if self.better == "higher" else min(values)

@@ -218,7 +218,8 @@ class Graph:
     title: str
     figures: tuple[Run, ...]
     layers: tuple[Layer, ...] = ()
-    scale: Callable[[float], str] = str
+    # labels of a scale, by its highest value
+    labels: Callable[[float], Callable[[float], str]] = lambda _: str
     aside: tuple[Run, ...] = ()
     empty: str = ""
     base: int = 1000  # units of the scale: 1024 for bytes
@@ -314,11 +315,12 @@ class GraphPanel(Lines):
         ticks = partial(
             ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below
         )
-        found = ticks(graph.scale)
-        units = {text.partition(" ")[2] for each in found if (text := each.text) != "0"}
-        if inner >= ROOMY_COLUMNS or self.told or len(units) > 1:
-            return found
-        return ticks(lambda value: graph.scale(value).partition(" ")[0])
+        text = graph.labels(top)
+        unit = text(top).partition(" ")[2]
+        in_figures = unit in "".join(each for each, _ in graph.figures)
+        if inner >= ROOMY_COLUMNS or self.told or not in_figures:
+            return ticks(text)
+        return ticks(lambda value: text(value).partition(" ")[0])
 
     def _top(self, columns: int) -> float:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]

@@ -149,7 +149,7 @@ def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: boo
         )
     title = subject.title(_heading(metric))
     return Graph(
-        title, figures, layers, metric.rounded, aside, empty=FIRST_SAMPLES, base=metric.base
+        title, figures, layers, metric.labels, aside, empty=FIRST_SAMPLES, base=metric.base
     )
 
 
@@ -182,7 +182,7 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
         subject.title(_heading(LATENCY)),
         figures,
         layers,
-        LATENCY.rounded,
+        LATENCY.labels,
         aside,
         empty=FIRST_SAMPLES,
     )
