@@ -115,6 +115,10 @@ def test_latency_in_a_table_keeps_its_width(value: float | None) -> None:
     assert len(units.latency_fixed(value)) == 7
 
 
+def test_a_figure_without_a_unit_is_at_the_right_of_its_column() -> None:
+    assert units.latency_fixed(units.Few(1e6)) == "   n<10"
+
+
 def test_number_and_unit_come_apart_for_tables() -> None:
     assert units.latency_parts(229_000) == ("229", "µs")
     assert units.bandwidth_parts(None) == ("–", "")

@@ -180,7 +180,7 @@ def clock(seconds: float) -> str:
 def latency_fixed(ns: float | None) -> str:
     """Format a latency in exactly 7 characters: " 229 µs"."""
     number, unit = latency_parts(ns)
-    return f"{number:>4} {unit:<2}"
+    return f"{number:>4} {unit:<2}" if unit else f"{number:>7}"
 
 
 def plural(count: int, word: str) -> str:
