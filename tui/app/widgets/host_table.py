@@ -291,10 +291,7 @@ class HostTable(PickList["HostView"]):
             return Line.of(
                 *clip([("  no host matches: Esc clears the filter", LABEL)], width), fill=fill
             )
-        runs, key = (
-            folded_runs(self._folds, self.cells),
-            [("   Enter", "accent"), (" expands", LABEL)],
-        )
+        runs, key = folded_runs(self._folds, self.cells), [("   Enter", "accent"), (" all", LABEL)]
         if width_of_runs([*runs, *key]) > width:
             runs = [
                 (text.replace("   ", "  ").replace("of the median", "of median"), role)
