@@ -398,8 +398,8 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
         spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
         whole = f", of {len(series.columns[0].iops)} s"
-        said = _all_at_once(spans, len(found), whole) or told_of(spans, " for ") + whole
-        message = f"I/O stalled: {said}; the host froze, or its storage did not answer"
+        said = _all_at_once(spans, len(found)) or f"{told_of(spans, ' for ')}: I/O stalled"
+        message = f"{said}{whole}; the host froze, or its storage did not answer"
         yield CheckResult(
             "warning",
             message,
@@ -409,10 +409,11 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
-def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
+def _all_at_once(spans: dict[str, str], hosts: int) -> str:
     """Return when several hosts stalled together; empty unless all of them did at the same time."""
     when, *other = set(spans.values())
-    return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
+    together = len(spans) == hosts > 1 and not other
+    return f"{when}: I/O stalled on all {hosts} hosts" if together else ""
 
 
 def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
