@@ -217,6 +217,17 @@ def test_value_marks_begin_at_0_and_hold_the_highest_value(
     assert len(set(ticks.labels)) == len(ticks.labels)
 
 
+@given(highest=st.floats(1e-3, 1e15), share=st.floats(0.4, 0.95), count=st.integers(2, 12))
+def test_value_marks_that_do_not_begin_at_0_hold_all_values(
+    highest: float, share: float, count: int
+) -> None:
+    ticks = value_ticks("iops", highest, count, highest * share)
+    first, second, *_ = ticks.positions
+    assert first <= highest * share * (1 + 1e-6) and second >= highest * share * (1 - 1e-6)
+    assert ticks.positions[-1] >= highest * (1 - 1e-6)
+    assert len(ticks.positions) <= count + 3
+
+
 @given(least=st.floats(1e-9, 1e12))
 def test_a_round_step_is_not_below_and_not_far_above(least: float) -> None:
     assert least * (1 - 1e-5) <= round_step(least) <= least * 2.5

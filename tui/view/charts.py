@@ -161,11 +161,14 @@ def time_axis(seconds: float, width: int) -> Axis:
     return Axis(0, seconds, ticks, ticks.positions[1] if len(ticks.positions) > 1 else None)
 
 
-def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
-    """Return about `count` round ticks, from 0 to the first one at or above `highest`."""
+def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float = 0.0) -> Ticks:
+    """Return about `count` round ticks: the first is at or below `lowest`, the last at or above
+    `highest`.
+    """
     scale, unit = METRICS[metric].scale(highest)
-    step = round_step(max(highest, 1e-9) / scale / count)
-    marks = [step * index for index in range(ceil(max(highest, 1e-9) / scale / step - 1e-9) + 1)]
+    step = round_step(max(highest - lowest, 1e-9) / scale / count)
+    first, last = floor(lowest / scale / step), ceil(max(highest, 1e-9) / scale / step - 1e-9)
+    marks = [step * index for index in range(first, last + 1)]
     return Ticks(
         [mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
     )

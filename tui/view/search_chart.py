@@ -32,6 +32,7 @@ AIR = 1.05
 LEAST_GAP, UNEVEN = 2, 1.5
 # latencies this far over all limits are drawn at the top, so that the rest is not flat
 OPEN = 8.0
+FAR = 0.4  # of the highest rate: lowest ones above it do not begin their axis at 0
 NOW = "latency"  # a colour not used by the first three curves
 
 
@@ -117,8 +118,9 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
 def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
     """Return the current point so far as a mark; empty if it has no latency of this curve."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
+    rate = min(max(rate, x.low), x.high)
     found = [each.value_ns for each in now.latencies if each.name == main.name]
-    return [Curve([], NOW, plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
+    return [Curve([], NOW, plain=([rate], [_at(y, value)])) for value in found[:1]]
 
 
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
@@ -149,7 +151,7 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
     return [
         Curve([([at, at], [y.low, y.high])], role, name, dashed=True, mark=mark)
         for name, at, role, mark in found
-        if at <= x.high
+        if x.low <= at <= x.high
     ]
 
 
@@ -199,9 +201,14 @@ def _at(y: Axis, latency_ns: float) -> float:
 
 
 def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis:
-    highest = max(each.rate for trace in found for each in trace.points)
-    ticks = value_ticks(METRIC[rate_unit(search)], highest, max(2, width // 14))
-    return Axis(0, highest * AIR, ticks)
+    """Return an axis of rates: from 0 or, if all points are far from it, from the lowest one."""
+    rates = [each.rate for trace in found for each in trace.points]
+    lowest, highest = min(rates), max(rates)
+    far = FAR * highest < lowest < highest
+    metric = METRIC[rate_unit(search)]
+    low = lowest - (highest - lowest) * (AIR - 1) if far else 0.0
+    ticks = value_ticks(metric, highest, max(2, width // 14), low)
+    return Axis(low, highest * AIR, ticks)
 
 
 def scaling_chart(
