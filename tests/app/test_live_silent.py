@@ -4,6 +4,7 @@ for.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,17 @@ async def test_at_the_end_the_banner_names_the_one_host_that_is_waited_for(
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
-async def test_at_the_end_the_frozen_host_is_on_top_and_the_others_are_finished(
+async def test_at_the_end_the_frozen_host_is_on_top_and_finished_hosts_share_a_line(
     frozen: RunMaker, size: tuple[int, int]
 ) -> None:
-    async with stage(frozen, size) as (app, _):
-        heading, _, first, second, *_ = host_lines(app)
+    async with stage(frozen, size) as (app, pilot):
+        heading, _, first, *_, others = (line for line in host_lines(app) if line)
         assert "11 finished, 1 silent" in heading
         assert first.startswith("! weka-07") and first.endswith("silent for 18 s")
-        assert second.endswith("finished") and "silent" not in second
+        assert re.match(r"✓ \d+ hosts within", others), others
+        await pilot.press("b")
+        await app.settle(pilot)
+        assert "hosts within" not in app.text_of("#live-hosts"), "b shows them"
 
 
 async def test_deviation_and_rate_of_a_host_are_of_the_same_seconds(tmp_path: Path) -> None:

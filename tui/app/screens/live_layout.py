@@ -207,6 +207,7 @@ class PanelRooms:
         graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
         heat = heat and measured and not self.heat.means_alone
         hosts, least = len(self.screen.table.hosts), self.screen.table.least_rows
+        hosts = least if self.screen.table.outlasted else hosts
         if self.screen.has_class("-matrix"):  # it uses their lines
             room, hosts, least = room + HEADS, 0, 0
         wanted = Shown(hosts, least, graphs, heat)

@@ -23,6 +23,7 @@ from tui.app.widgets.host_rows import (
     rate_of,
 )
 from tui.app.widgets.picklist import Heading, PickList
+from tui.journal.state import waiting_text
 from tui.metrics import units
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, within_text
 from tui.metrics.telemetry import metric_of
@@ -158,7 +159,8 @@ class HostTable(PickList["HostView"]):
             self._make_columns()
         bad, self.like = ranked(self.hosts, now, self.spread, found)
         urgent = frozenset(host.name for host in bad if is_urgent(host, now, self.spread))
-        kind = (urgent, self.view, self.folds, self.wanted, self.cursor_s, self.size.height)
+        folds = self.folds or self.outlasted
+        kind = (urgent, self.view, folds, self.wanted, self.cursor_s, self.size.height)
         if new or other or kind != self._arranged_for or abs(now - self._sorted_at) >= RESORT_S:
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
@@ -186,13 +188,26 @@ class HostTable(PickList["HostView"]):
         if not bad and not like and self.wanted:
             return [Heading(NOBODY, "")]
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
-        if self.view == "bad" or (self.view == "fit" and scarce):
-            free = max(0, self.size.height - HEADING - len(bad) - 1) if self.view == "fit" else 0
+        if self.view == "bad" or (self.view == "fit" and scarce) or self.outlasted:
+            spare = self.size.height - HEADING - len(bad) - 1
+            free = max(0, spare) if self.view == "fit" and not self.outlasted else 0
             # spare lines show those farthest from the median
             shares = self.spread.shares
             self.ahead = sorted(like, key=lambda host: -abs(shares.get(host.name) or 0.0))[:free]
             return [*bad, *self.ahead, Heading(FOLD, "")]
         return [*bad, *like]
+
+    @property
+    def outlasted(self) -> bool:
+        """Whether all unremarkable hosts have finished, and the run waits for others."""
+        now = self.cells.now
+        return (
+            self.view == "fit"
+            and self.sort is None
+            and len(self.like) >= LEAST_FOLDED
+            and all(host.activity(now) == "finished" for host in self.like)
+            and bool(waiting_text(self.hosts, now))
+        )
 
     @property
     def _folds(self) -> list[HostView]:
