@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.metrics.buckets import value_to_index
+from tui.metrics.histogram import PackedBuckets
 from tui.metrics.series import HeatBins
 from tui.model.event import Buckets
 from tui.text.heat import FITTED, OCTAVE, HeatCells, heat_lines, scale
@@ -68,4 +69,13 @@ def test_a_fitted_axis_stays_while_latencies_move_a_little() -> None:
     before = cells.axis(4)
     for second, (latency_ns, same) in enumerate([(120_000, True), (700_000, False)], start=1):
         cells.parts[0].add(second, second + 1, Buckets([value_to_index(latency_ns)], [9_000_000]))
+        cells.show(cells.parts)
         assert (cells.axis(4) == before) == same
+
+
+def test_a_map_of_seconds_without_ios_has_an_axis() -> None:
+    cells, bins = HeatCells(), HeatBins(0)
+    bins.add(0.0, 1.0, PackedBuckets(Buckets([], [])))
+    cells.show([bins])
+    assert len(heat_lines(cells, TimeAxis(0, 1), (20, 4), "latency", "solid")) == 4
+    assert cells.axis(4).row_of(80_000, 4) in range(4)

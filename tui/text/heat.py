@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 from math import floor, log10
@@ -88,6 +88,7 @@ class HeatCells:
     parts: Sequence[HeatBins] = ()
     low: int = 0  # lowest bucket shown, and the number of buckets
     span: int = OCTAVE
+    reach: tuple[int, int] = (0, 0)  # lowest and highest bucket with I/Os
     _fitted: tuple[int, LatencyAxis] | None = None  # with the number of columns it is of
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
@@ -104,7 +105,7 @@ class HeatCells:
         spans = [span for part in parts if (span := part.span) is not None]
         if not spans:
             return
-        low, high = min(low for low, _ in spans), max(high for _, high in spans)
+        low, high = self.reach = min(low for low, _ in spans), max(high for _, high in spans)
         if not self.span or low < self.low or high >= self.low + self.span:
             first = low // OCTAVE * OCTAVE
             first = min(first, self.low) if self.span else first
@@ -114,13 +115,14 @@ class HeatCells:
 
     def axis(self, rows: int) -> LatencyAxis:
         """Return the latency axis for this many rows; few rows show all but the rarest I/Os."""
-        if rows >= FITTED or self.empty:
+        if rows >= FITTED or not self.span or self.empty:
             return LatencyAxis(self.low, self.span)
         columns = sum(len(part.columns) for part in self.parts)
         if self._fitted is None or self._fitted[0] != columns:
             old = self._fitted[1] if self._fitted is not None else None
             self._fitted = columns, self._fit(old)
-        return self._fitted[1]
+        fitted = self._fitted[1]
+        return replace(fitted, beyond=(self.reach[0] < fitted.low, self.reach[1] >= fitted.end))
 
     def _fit(self, old: LatencyAxis | None) -> LatencyAxis:
         """Return an axis for most I/Os: the old one while they fill all but an octave of it."""
@@ -133,8 +135,7 @@ class HeatCells:
         spare = (first - old.low, old.end - end) if old is not None else (-1, -1)
         if old is not None and min(spare) >= 0 and sum(spare) < OCTAVE:
             first, end = old.low, old.end
-        beyond = items[0][0] < first, items[-1][0] >= end
-        return LatencyAxis(first, end - first, fitted=True, beyond=beyond)
+        return LatencyAxis(first, end - first, fitted=True)
 
     @property
     def empty(self) -> bool:
@@ -170,7 +171,7 @@ class HeatCells:
 
 def step_of(span: int, rows: int) -> int:
     """Return the buckets of one row: an even number, so that half cells fit into rows."""
-    return 2 * -(-span // (2 * rows))
+    return 2 * max(1, -(-span // (2 * rows)))
 
 
 def _after(items: Items, share: float) -> int:
