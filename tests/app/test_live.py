@@ -11,6 +11,7 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
+from tui.app.frame.step_screen import KeyBar
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import Heading
 from tui.engine.control import ControlServer, Request
@@ -290,6 +291,10 @@ async def test_a_straggler_is_named_at_once_and_the_others_fold_into_a_line(tmp_
         assert laggard.startswith("▼ weka-07    -75 %") and laggard.endswith("at 25 % of median")
         assert "29 hosts within ±" in others and "median" in head
         assert others.endswith("Enter all"), "the key and what it does"
+        footer = app.screen.query_one(KeyBar).render
+        assert "Enter host" in footer().plain
+        await pilot.press("j")
+        assert "Enter" not in footer().plain, "the line under the cursor has it"
         await pilot.press("slash", *"weka-1", "enter")
         await app.settle(pilot)
         assert "weka-07" not in app.text_of("#live-hosts") and "29" not in app.text_of(

@@ -130,12 +130,15 @@ class LiveScreen(WatchingScreen):
         mends = remedies.of_state(self.feed.state) is not None
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.points.search.searches
+        folded = self.table.cursor_key == FOLD  # that line says what Enter does
+        useless["live.open"] = not folded
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
         shown = live_details.FooterState(self.feed.replay, over, gone, mends, jobs,
             self.found is not None,
                              self.size.width >= ROOMY, self.has_class("-log"), self.rooms.zoomed,
                              self.look.cursor_s is not None)  # fmt: skip
-        bar.show_hint(*live_details.hint(shown))
+        keys = live_details.hint(shown)
+        bar.show_hint(*(each for each in keys if not folded or each[0] != "Enter"))
 
     # -- actions: the display
 
@@ -245,6 +248,7 @@ class LiveScreen(WatchingScreen):
     @on(HostTable.Moved)
     def follow_cursor(self, event: HostTable.Moved) -> None:
         """Show the host under the cursor in all panels, if they show a single host."""
+        self.show_keys()
         if self.look.host is not None and event.key not in (FOLD, NOBODY):
             self.show_host(event.key)
         elif self.heat.by_host:
