@@ -22,7 +22,7 @@ from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
 from tui.text.line import Line, Run, diverging, with_cell
 from tui.text.plot import TimeAxis, axis_of, spread_over
-from tui.view.live_health import apart_text, named
+from tui.view.live_health import apart_text, named, with_others
 
 
 def test_directions_in_the_table_of_latencies_are_distinguished_where_there_is_room() -> None:
@@ -353,6 +353,17 @@ def test_other_findings_are_named_as_far_as_they_fit(room: int, said: str) -> No
     runs = named(["stall", "silent-host", "straggler"], room)
     assert sum(len(text) for text, _ in runs) <= room
     assert "".join(text for text, _ in runs).removeprefix("  + ") == said
+
+
+def test_other_findings_take_the_room_of_the_advice_but_not_of_the_finding() -> None:
+    first = [("! ", "warn"), ("4 s from 50 s on; the host froze", "bright")]
+    found = {room: with_others(first, ["steady-state"], room) for room in (60, 40, 20)}
+    texts = {room: "".join(text for text, _ in runs) for room, runs in found.items()}
+    assert texts == {
+        60: "! 4 s from 50 s on; the host froze  + steady-state",
+        40: "! 4 s from 50 s on  + steady-state",
+        20: "! 4 s from 50 s on; the host froze",
+    }
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def health(
         return [_line([*first, *more, *rest], counts, width)]
     if lines < 2:
         return [_in_short(first, steady, bottleneck, counts, width)]
-    top = _line([*first, *named(others, spare)], counts, width)
+    top = _line(with_others(first, others, spare + width_of_runs(first)), counts, width)
     return [top, *([_line(rest[1:], [], width)] if rest else [])]
 
 
@@ -112,6 +112,16 @@ def named(ids: list[str], room: int) -> list[Run]:
         if len(text) + 4 <= room:
             return [("  + ", LABEL), (text, TEXT)]
     return []
+
+
+def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
+    """Return a finding with the ids of others, which may take the room of its last clauses."""
+    *kept, (text, role) = first
+    for each in (text, text.partition(";")[0]):
+        found: list[Run] = [*kept, (each, role)]
+        if more := named(others, room - width_of_runs(found)):
+            return [*found, *more]
+    return first
 
 
 def _in_short(
