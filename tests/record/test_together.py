@@ -47,7 +47,7 @@ def test_a_host_that_was_frozen_is_a_finding_with_its_seconds(tmp_path: Path) ->
 
 def test_when_all_hosts_stood_still_at_once_comes_before_which(tmp_path: Path) -> None:
     message = only(record_of(tmp_path, frozen("h1", 18.5), frozen("h2", 18.5)), "stall").message
-    assert re.search(r"stalled: \d+ s from 10 s on, of 35 s, all 2 hosts;", message)
+    assert re.match(r"\d+ s from 10 s on: I/O stalled on all 2 hosts, of 35 s;", message)
 
 
 def test_a_host_that_did_no_io_for_seconds_is_one_too(tmp_path: Path) -> None:

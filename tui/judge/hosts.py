@@ -398,8 +398,9 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
         spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
         whole = f", of {len(series.columns[0].iops)} s"
-        said = _all_at_once(spans, len(found)) or f"{told_of(spans, ' for ')}: I/O stalled"
-        message = f"{said}{whole}; the host froze, or its storage did not answer"
+        said = _all_at_once(spans, len(found), whole)
+        said = said or f"{told_of(spans, ' for ')}{whole}: I/O stalled"
+        message = f"{said}; the host froze, or its storage did not answer"
         yield CheckResult(
             "warning",
             message,
@@ -409,11 +410,11 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
-def _all_at_once(spans: dict[str, str], hosts: int) -> str:
+def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
     """Return when several hosts stalled together; empty unless all of them did at the same time."""
     when, *other = set(spans.values())
     together = len(spans) == hosts > 1 and not other
-    return f"{when}: I/O stalled on all {hosts} hosts" if together else ""
+    return f"{when}: I/O stalled on all {hosts} hosts{whole}" if together else ""
 
 
 def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
