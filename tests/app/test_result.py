@@ -234,14 +234,16 @@ async def test_p99_of_a_sweep_is_that_of_its_best_point(tmp_path: Path) -> None:
         assert all(row in shown_at_80x24(app) for row in large_digits(tail.number, "braille"))
 
 
-async def test_p99_of_a_search_is_in_sight_at_80x24(tmp_path: Path) -> None:
+async def test_the_limited_percentile_of_a_search_is_in_sight_at_80x24(tmp_path: Path) -> None:
     maker = search_in(tmp_path).measure_points()
     maker.skip(*range(7, 12)).finish()
     write_record(maker.run_dir)
     async with stage(maker, SMALL, step="result") as (app, _):
         assert isinstance(app.screen, ResultScreen) and app.screen.page is not None
-        (tail,) = (tile for tile in figure_tiles(app.screen.page) if tile.title.endswith("p99"))
-        assert all(row in shown_at_80x24(app) for row in large_digits(tail.number, "braille"))
+        *_, tail, limited = figure_tiles(app.screen.page)
+        assert (tail.title, limited.title) == ("p99", "p99.9")
+        for tile in (tail, limited):
+            assert all(row in shown_at_80x24(app) for row in large_digits(tile.number, "braille"))
 
 
 def test_without_a_headline_of_one_direction_figures_are_of_all_ios_together(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -177,6 +178,18 @@ def test_curves_that_cross_keep_the_dots_of_both() -> None:
     found = [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
              for line in plain_lines(both)[1:-2] for mark in line.ljust(40, " ")]  # fmt: skip
     assert found == [a | b for a, b in zip(dots(flat), dots(steep), strict=True)]
+
+
+def test_curves_that_coincide_are_both_visible() -> None:
+    curves = [Curve([([0, 1], [5, 5])], role) for role in ROLES[:2]]
+    lines = Plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], []))).lines(
+        42, 12, coloured=True
+    )
+    cells = Counter[str]()
+    for line in lines:
+        for text, role in line.runs:
+            cells[role] += sum("⠀" < mark <= "⣿" for mark in text)
+    assert cells[ROLES[0]] == cells[ROLES[1]] == 20
 
 
 def test_one_chart_leaves_nothing_in_the_next() -> None:

@@ -282,9 +282,12 @@ def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | No
 
 
 def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return whether the answer was held: ``held for 5:00 at 1.71k IOPS``, ``not held: ...``."""
+    """Return whether the answer was held.
+
+    ``held for 5:00 at 1.71k IOPS``, ``not held: ...`` or ``not requested``.
+    """
     if not search.hold_s:
-        return "not held: no hold was requested"
+        return "not requested"
     found = last_held(search, points)
     if found is not None:
         rate = found.offer.rate_iops

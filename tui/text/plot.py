@@ -342,13 +342,16 @@ def _cell(
 ) -> Run | None:
     """Return a cell with the dots of all curves in it, in the colour of the curve with most dots.
 
-    None if no curve passes through it.
+    Curves with as many dots take turns, so that none hides another where they coincide. None if no
+    curve passes through it.
     """
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)
     if not here:
         return (chr(BRAILLE + below), f"{curves[0].role}*{FILL}") if below else None
-    _, most = max(here, key=lambda each: (each[0].bit_count(), -each[1]))
+    dense = max(each.bit_count() for each, _ in here)
+    even = [place for each, place in here if each.bit_count() == dense]
+    most = even[at[1] % len(even)]
     if by_mark:
         return (_mark(curves[most], most), curves[most].role) if len(here) == 1 else (BOTH, TEXT)
     dots = below

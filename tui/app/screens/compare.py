@@ -134,6 +134,8 @@ class CompareScreen(StepScreen):
             if shown:
                 self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
                 lines += self.drawings(each, width, self.chart_height)
+        if self.chart_at:  # so that the charts can be scrolled to the top
+            lines += [Line()] * (self.chart_at + self.pane.size.height - len(lines))
         return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
 
     @property

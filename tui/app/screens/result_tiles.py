@@ -29,12 +29,13 @@ from tui.view.step_notes import measured_nothing
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
     from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.search_record import SearchRecord
     from tui.model.step_record import MetadataRecord, ProofRecord
 
 MEDIAN, TAIL = 50.0, 99.0
 # of an MPI benchmark, before all others
 FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")
-SECOND, LAST = 1, 2  # dropped first: the rate beside the headline, then the median
+SECOND, LAST = 1, 2  # dropped first: the rate beside the headline, then a percentile
 
 
 def headline(page: Page, width: int) -> list[Line]:
@@ -57,7 +58,7 @@ def headline(page: Page, width: int) -> list[Line]:
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
-    """Return rate, bandwidth, median and p99 as tiles.
+    """Return rate, bandwidth and two percentiles as tiles.
 
     They are of the current step or, for a matrix, of the headline's step; in the direction of the
     headline, otherwise over all directions. An MPI benchmark has a tile per operation.
@@ -78,7 +79,8 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     dirs = page.all_hosts
     named = found.direction if found is not None and found.direction in dirs else ""
     subject = {named: dirs[named]} if named else dict(dirs)
-    tiles = [*rate_tiles(subject, named), *latency_tiles(subject, kind, found)]
+    shown = shown_percentiles(page.record.search, found)
+    tiles = [*rate_tiles(subject, named), *latency_tiles(subject, kind, shown)]
     if found is None or page.shown_job is not None:
         return tiles
     own = headline_tile(page, found)
@@ -130,13 +132,25 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def latency_tiles(
-    dirs: Mapping[str, AggregateRecord], kind: str, found: HeadlineRecord | None
-) -> list[FigureTile]:
-    """Return median and p99 as tiles.
+def shown_percentiles(search: SearchRecord | None, found: HeadlineRecord | None) -> list[float]:
+    """Return the percentiles shown as tiles, in ascending order: the median and p99.
 
-    If the headline is a mean or another percentile, it replaces the median.
+    If a limit of the search is another percentile, it replaces the median. If the headline is a
+    mean or another percentile, it replaces the median, and has its own tile.
     """
+    for limit in search.limits if search is not None else ():
+        if limit.percentile is not None and limit.percentile not in (MEDIAN, TAIL):
+            return sorted([limit.percentile, TAIL])
+    is_other = (
+        found is not None and found.metric == "latency" and found.percentile not in (MEDIAN, TAIL)
+    )
+    return [TAIL] if is_other else [MEDIAN, TAIL]
+
+
+def latency_tiles(
+    dirs: Mapping[str, AggregateRecord], kind: str, percentiles: Sequence[float]
+) -> list[FigureTile]:
+    """Return percentiles as tiles, of which the last is never dropped."""
     names = each_io_once(dirs) or list(dirs)
     if BOTH in dirs:
         names = [BOTH]
@@ -145,12 +159,10 @@ def latency_tiles(
         for name in names
         if (each := latency_of(dirs[name], name, kind)) is not None and each.n
     }
-    is_other = (
-        found is not None and found.metric == "latency" and found.percentile not in (MEDIAN, TAIL)
-    )
+    *others, last = percentiles
     return [
-        *([] if is_other else percentile_tile(known, MEDIAN, LAST)),
-        *percentile_tile(known, TAIL, 0),
+        *(tile for each in others for tile in percentile_tile(known, each, LAST)),
+        *percentile_tile(known, last, 0),
     ]
 
 
