@@ -141,7 +141,7 @@ async def test_a_broad_terminal_tells_what_the_ticked_hosts_have_in_common(home:
 
 async def test_the_footer_names_the_key_that_helps_and_none_that_does_not(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
-        await user.sees("measures this machine")
+        await user.sees("benchmark this machine")
         footer = user.text.splitlines()[-1]
         assert "c check" in footer and not any(
             each in footer for each in ("t trust", "s sort", "a all")
@@ -340,13 +340,13 @@ async def test_200_hosts_are_no_problem(home: Path) -> None:
 
 async def test_the_first_screen_says_what_can_be_done(home: Path) -> None:
     async with opened(options(home)) as user:
-        await user.sees("measures this machine")
-        await user.sees("n      adds a host")
+        await user.sees("benchmark this machine")
+        await user.sees("n      add a host")
         assert "n add host" in user.text.splitlines()[-1]
         await user.press("n")
         await user.types("h1")
         await user.press("enter")
-        await user.sees(lambda: user.cursor == "h1" and "measures this machine" not in user.text)
+        await user.sees(lambda: user.cursor == "h1" and "benchmark this machine" not in user.text)
 
 
 async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: Path) -> None:

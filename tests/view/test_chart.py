@@ -16,6 +16,7 @@ from tui.text.line import plain_lines
 from tui.text.plot import MARKS, ROLES, Axis, Curve, Plot, Ticks, coloured
 from tui.view.charts import (
     ChartMetric,
+    aligned_charts,
     known_parts,
     round_step,
     time_ticks,
@@ -239,6 +240,27 @@ def test_value_marks_that_do_not_begin_at_0_hold_all_values(
     assert first <= highest * share * (1 + 1e-6) and second >= highest * share * (1 - 1e-6)
     assert ticks.positions[-1] >= highest * (1 - 1e-6)
     assert len(ticks.positions) <= count + 3
+
+
+@given(
+    highest=st.floats(1e-3, 1e15), share=st.floats(0.6, 1), rows=st.integers(5, 40),
+    metric=st.sampled_from(METRICS)
+)  # fmt: skip
+def test_a_zoomed_axis_holds_all_values_and_its_ticks_are_labelled_differently(
+    highest: float, share: float, rows: int, metric: ChartMetric
+) -> None:
+    axis = value_axis(metric, highest, rows, highest * share)
+    assert axis.low <= highest * share * (1 + 1e-6) and axis.high >= highest * (1 - 1e-6)
+    assert axis.ticks.positions[0] == axis.low
+    assert len(set(axis.ticks.labels)) == len(axis.ticks.labels) >= 2
+
+
+def test_charts_below_each_other_have_the_same_axis_of_time() -> None:
+    record = record_with(column([200_000.0] * 60))
+    charts = aligned_charts(record, ["iops", "latency"], 80, 12)
+    feet = {tuple(plain_lines(each)[-2:]) for each in charts}
+    assert len(charts) == 2 and len(feet) == 1
+    assert "axis starts at" in plain_lines(charts[0])[0]
 
 
 @given(least=st.floats(1e-9, 1e12))

@@ -61,8 +61,7 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
 RANK_0 = (
-    "iterations show rank 0's rate times the number of ranks, min and max the slowest rank's; "
-    "they may differ"
+    "the single iterations are rank 0's rate times the number of ranks, and may therefore be higher"
 )
 
 

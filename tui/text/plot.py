@@ -172,16 +172,24 @@ class Plot(Struct, frozen=True):
     x: Axis
     y: Axis
 
-    def lines(self, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+    def label_width(self, height: int) -> int:
+        """Return the width of the labels beside the vertical axis."""
+        labels = _row_labels(self.y, plot_rows(height)).values()
+        return max((width_of(text) for text in labels), default=0)
+
+    def lines(
+        self, width: int, height: int, *, coloured: bool = False, label_width: int = 0
+    ) -> list[Line]:
         """Return the chart in lines of at most `width` cells; the minimum size is 30 by 8.
 
+        `label_width`: least width of the labels beside the vertical axis, to align several charts.
         `coloured`: the terminal distinguishes curves by colour. Otherwise, or with more curves than
         colours, each curve has its own mark. A legend that does not fit beside the title takes
         extra lines beyond `height`.
         """
         width, rows = max(width, LEAST_WIDTH), plot_rows(height)
         labels = _row_labels(self.y, rows)
-        left = max((width_of(text) for text in labels.values()), default=0) + 2
+        left = max(self.label_width(height), label_width) + 2
         canvas = Canvas(width - left, rows)
         x = _even(self.x, canvas.columns)
         for curve in self.curves:

@@ -22,6 +22,8 @@ ChartMetric = Literal["iops", "bandwidth", "latency"]
 Drawn = Literal["iops", "bandwidth", "latency", "p99"]
 Values = Sequence[float | None]
 
+STEADY = 0.6  # of the largest value: if all are above, an axis need not start at 0
+LEAST_SPAN = 0.05  # of the largest value: an axis is not zoomed further
 DAY_S = 86400
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, DAY_S)
 
@@ -40,20 +42,63 @@ def chart(
     The default step is that of the headline. Each direction has its own colour; without `coloured`
     also its own mark. Without samples, returns one line that says so.
     """
+    found = _plot(record, metric, width, height, step)
+    if found is None:
+        return [Line.of((f"no {_name(metric)} over time in {record.run_id}", LABEL))]
+    return found.lines(width, height, coloured=coloured)
+
+
+def aligned_charts(
+    record: RunRecord,
+    metrics: Sequence[Drawn],
+    width: int,
+    height: int,
+    step: int | None = None,
+    *,
+    coloured: bool = False,
+) -> list[list[Line]]:
+    """Return charts of one step over time whose axes of time are at the same columns.
+
+    Axes of values that differ by little do not start at 0; the title says so.
+    """
+    plots = [_plot(record, each, width, height, step, zoomed=True) for each in metrics]
+    wide = max((each.label_width(height) for each in plots if each is not None), default=0)
+    return [
+        chart(record, metric, width, height, step)
+        if plot is None
+        else plot.lines(width, height, coloured=coloured, label_width=wide)
+        for metric, plot in zip(metrics, plots, strict=True)
+    ]
+
+
+def _plot(
+    record: RunRecord,
+    metric: Drawn,
+    width: int,
+    height: int,
+    step: int | None,
+    *,
+    zoomed: bool = False,
+) -> Plot | None:
+    """Return a metric of one step over time; None without samples."""
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
     if series is None or not values:
-        return [Line.of((f"no {_name(metric)} over time in {record.run_id}", LABEL))]
-    curves = [
-        _curve(name, each, series.step_s, filled=len(values) == 1) for name, each in values.items()
-    ]
-    width = max(width, LEAST_WIDTH)
+        return None
+    width, rows = max(width, LEAST_WIDTH), plot_rows(height)
     seconds = max(len(each) for each in values.values()) * series.step_s
-    y = value_axis(unit_of(metric), _highest(values), plot_rows(height))
-    return Plot(_title(metric, list(values)), curves, time_axis(seconds, width), y).lines(
-        width, height, coloured=coloured
-    )
+    known = [value for each in values.values() for value in each if value is not None]
+    title, lowest, highest = _title(metric, list(values)), min(known), max(known)
+    y = value_axis(unit_of(metric), highest, rows)
+    if zoomed and lowest > STEADY * highest:
+        y = value_axis(unit_of(metric), highest, rows, lowest)
+        title += f" (axis starts at {y.ticks.labels[0]})" if y.low else ""
+    curves = [
+        _curve(name, each, series.step_s, filled=len(values) == 1 and not y.low)
+        for name, each in values.items()
+    ]
+    return Plot(title, curves, time_axis(seconds, width), y)
 
 
 def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
@@ -101,10 +146,6 @@ def _title(metric: Drawn, directions: list[str]) -> str:
     return f"{directions[0]} {_name(metric)}" if len(directions) == 1 else _name(metric)
 
 
-def _highest(curves: dict[str, Values]) -> float:
-    return max(value for values in curves.values() for value in values if value is not None)
-
-
 def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Curve:
     """Return one curve over time, with gaps where values are unknown."""
     parts = []
@@ -129,30 +170,39 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
     return parts
 
 
-def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
-    """Return an axis from 0 with round ticks, whose end is close above `highest`."""
+def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0.0) -> Axis:
+    """Return an axis with round ticks, from 0 or close below `lowest` to close above `highest`."""
     scale, unit = METRICS[metric].scale(highest)
-    high, marks = even_marks(highest / scale, rows)
+    high, marks = even_marks(highest / scale, rows, lowest / scale)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
-    return Axis(0, high * scale, Ticks([mark * scale for mark in marks], labels))
+    return Axis(marks[0] * scale, high * scale, Ticks([mark * scale for mark in marks], labels))
 
 
-def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
-    """Return the end of an axis from 0, and its ticks: round values, whole rows apart.
+def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:
+    """Return the end of an axis, and its ticks: round values, whole rows apart.
 
-    `rows`: height of the axis in cells.
+    The first tick is the start of the axis. `rows`: height of the axis in cells.
     """
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
     most = max(highest, 1e-9)
     steps = {
-        apart: round_step(most * apart * DOWN / dots)
+        apart: _step_between(lowest, most, dots / (apart * DOWN))
         for apart in range(closest, closest + 4)
         if apart < rows
     }
     apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
-    return steps[apart] * dots / (apart * DOWN), [
-        steps[apart] * at for at in range((rows - 1) // apart + 1)
-    ]
+    step = steps[apart]
+    first = floor(lowest / step)
+    marks = [step * (first + at) for at in range((rows - 1) // apart + 1)]
+    return marks[0] + step * dots / (apart * DOWN), marks
+
+
+def _step_between(lowest: float, highest: float, count: float) -> float:
+    """Return the smallest round step of which `count` reach from below `lowest` to `highest`."""
+    step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count)
+    while step * (floor(lowest / step) + count) < highest * (1 - 1e-9):
+        step = round_step(step * 1.01)
+    return step
 
 
 def time_axis(seconds: float, width: int) -> Axis:

@@ -17,7 +17,6 @@ from tui.text.line import (
     TEXT,
     Line,
     Run,
-    clip,
     labelled,
     spread,
 )
@@ -28,12 +27,12 @@ MOST_NAMES = 20  # columns for names of checks; longer ones are on a line of the
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return one line per finding, the worst first: its id, and the message, cut to fit."""
+    """Return each finding in brief, the worst first: its id, and the message."""
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = SEVERITY_MARKS[finding.severity]
-        runs: list[Run] = [(f"{mark} ", role), (f"{finding.id}  ", LABEL), (finding.message, TEXT)]
-        lines.append(Line.of(*clip(runs, width)))
+        runs: list[Run] = [(f"{finding.id}  ", LABEL), (finding.message, TEXT)]
+        lines += labelled([(f"{mark} ", role)], runs, width)
     return lines
 
 
@@ -47,9 +46,9 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
     finding = findings[0]
     mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)
-    title: list[Run] = [(f"{mark} ", role), (finding.id, BRIGHT), ("  ", TEXT)]
-    title.append((check.title if check is not None else "", HEADING))
-    lines = [Line.of(*spread(title, [(when, LABEL)], width))]
+    title: list[Run] = [(f"{mark} ", role), (check.title if check else finding.id, BRIGHT)]
+    name = "  ".join(filter(None, [when, finding.id if check else ""]))
+    lines = [Line.of(*spread(title, [(name, LABEL)], width))]
     for each in findings:
         lines += labelled([("  ", TEXT)], [(each.message, TEXT)], width)
     if check is not None:

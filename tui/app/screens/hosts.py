@@ -42,13 +42,10 @@ EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machi
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
 WHAT_NOW = (
-    (
-        "J",
-        "measures this machine: a form with pattern, block size, jobs, queue depth and target",
-    ),
-    ("Enter", "measures it with a profile: presets are complete test plans"),
-    ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
-    ("?", "shows every key"),
+    ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
+    ("Enter", "benchmark it with one of the ready-made profiles"),
+    ("n", "add a host; those in ~/.ssh/config are listed already"),
+    ("?", "show all keys"),
 )
 
 
@@ -504,7 +501,7 @@ def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:
         return []
     lines = indented([(f"{symbols.bad} {check.message}", BAD)], width, 0)
     if check.code == "host-key-unknown":
-        lines.append(key_hint("t", "shows the key's fingerprint, and pins it if you agree"))
+        lines.append(key_hint("t", "trusts this key (asks first)"))
     return lines
 
 

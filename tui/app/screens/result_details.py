@@ -50,7 +50,15 @@ from tui.text.line import (
 )
 from tui.text.sparkline import Symbols
 from tui.text.table import Column, head_line, measured, table_line, widths
-from tui.view.charts import Counted, Drawn, chart, histograms, percentile_curves, unit_of, values_of
+from tui.view.charts import (
+    Counted,
+    Drawn,
+    aligned_charts,
+    histograms,
+    percentile_curves,
+    unit_of,
+    values_of,
+)
 from tui.view.findings import record_lines
 from tui.view.step_notes import (
     NOT_MERGEABLE,
@@ -270,11 +278,10 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
     )
     title = "Over time" if len(page.jobs) < 2 else "Over time, all jobs"
     lines = [metric_rule(page, title, width)]
-    for drawn in order:
-        lines += [
-            *chart(page.record, drawn, width, height, step=step.index, coloured=page.colors),
-            Line(),
-        ]
+    for drawn in aligned_charts(
+        page.record, order, width, height, step.index, coloured=page.colors
+    ):
+        lines += [*drawn, Line()]
     return [*lines, *host_lines(page, width)]
 
 

@@ -132,9 +132,21 @@ def about(page: Page, width: int) -> Line:
         f"{count} host{'s' if count != 1 else ''}",
         record.target or "",
         units.duration(record.duration_s),
+        measured_text(page),
     ]
     parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
     return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
+
+
+def measured_text(page: Page) -> str:
+    """Return how long the single step measured; empty if it ended early, which a note says."""
+    from tui.record.headline import is_short, length_text
+    from tui.record.step import measured_s
+
+    step = page.shown_step
+    if step is None or len(page.record.steps) > 1 or is_short(step):
+        return ""
+    return length_text(measured_s(page.all_hosts), step.runtime_s)
 
 
 def objection_counts(page: Page, width: int) -> list[Line]:
@@ -209,7 +221,7 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
-    lines = [Line.of(mark, (length, LABEL))] if length else []
+    lines = [Line.of(mark, (length, LABEL))] if length and not measured_text(page) else []
     shown = {name: latency_of(result, name, kind) for name, result in page.all_hosts.items()}
     lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in bucket_texts(shown)]
     if wait := submission_text(step, kind):
