@@ -150,9 +150,7 @@ def test_single_runs_have_a_within_run_interval_only() -> None:
     assert headline(found).effect is not None
     assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
     assert named(found, "read.p99").effect.method == "one run, order statistics"  # type: ignore[union-attr]
-    assert "within-run only: seconds (metadata: iterations) resampled in moving blocks" in text(
-        found
-    )
+    assert "one run each: the intervals show how steady each run was" in text(found)
 
 
 def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:

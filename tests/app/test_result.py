@@ -167,7 +167,7 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
         page = await tab(app, pilot, "load")
         assert "weka-01           91/91    99/99" in page and "ens1 1.00 GiB/s" in page
         assert "osd-1             50/50    60/60" in page
-        assert "CPU of OSD: 300 % of a core, 4 processes on 1 host" in page
+        assert "CPU of OSD: 3.0 cores, 4 processes on 1 host" in page
 
 
 async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(

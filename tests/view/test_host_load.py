@@ -73,13 +73,13 @@ def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
     assert disks_in_use(osds[0]) == ["nvme0n1", "nvme1n1"]
     assert (
         lines(*osds)[-1]
-        == "CPU of OSD: 600 % of a core, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
+        == "CPU of OSD: 6.0 cores, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
     )
 
 
 def test_cpu_of_the_load_is_given_per_client_process() -> None:
     seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
-    assert lines(*seen)[-1] == "CPU of the load: 800 % of a core, 100.0 % per client process (8)"
+    assert lines(*seen)[-1] == "CPU of the load: 8.0 cores, 100.0 % per client process (8)"
 
 
 def test_one_process_with_threads_is_one_client() -> None:

@@ -273,29 +273,30 @@ ROLES: dict[Word, str] = {
     "too few repetitions to say": WARN,
     "not comparable": BAD,
 }
+BAR_ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD}  # others may be noise: dim
 BRIEF: dict[Word, str] = {
     "too few repetitions to say": "too few",
     "no difference detected": "no difference",
 }
 METHODS = {
     "repetitions": (
-        "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its"
-        " interval"
+        "repetitions: Mann-Whitney U over the runs; the intervals are of the difference between"
+        " the runs of A and those of B"
     ),
     "within one run": (
-        "within-run only: seconds (metadata: iterations) resampled in moving blocks; "
-        "repeat the runs, or measure run-to-run noise with benchtui noise"
+        "one run each: the intervals show how steady each run was from second to second"
+        " (metadata: between iterations), not how runs differ; repeat the runs, or measure"
+        " run-to-run noise with benchtui noise"
     ),
     "one run, order statistics": (
-        "percentiles of one run: ranks in its histogram, widened for the "
-        "correlation of neighbouring seconds; within-run only"
+        "percentiles of one run each: the intervals follow from the number of slower I/Os"
     ),
     "one run, noise floor": (
         "single runs: interval from the measured noise floor, or from within the runs "
         "where that is wider"
     ),
 }
-HOLM = "the headline is tested by itself; the other figures together (Holm)"
+HOLM = "the headline is tested alone; the other figures together, which takes stronger evidence"
 LABELS = 10
 
 
@@ -483,7 +484,7 @@ def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[
             else []
         ),
         *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
-        *(interval_bars(rows, ROLES, drop=5) if bars else []),
+        *(interval_bars(rows, BAR_ROLES, drop=5) if bars else []),
         *([Column("", word_runs)] if words else []),
     ]
 

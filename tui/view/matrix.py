@@ -427,7 +427,7 @@ def _columns(
         if look.details and any(column.value(row) for row in table.rows)
     ]
     note: Column[TableRow] = Column("", lambda row: _note(table, _only(row)))
-    return [*labels, *what, Column(scale.unit, figure, right=True), *said, note]
+    return [*labels, *what, Column(scale.unit or "headline", figure, right=True), *said, note]
 
 
 def _is_number(table: MatrixTable, name: str) -> bool:

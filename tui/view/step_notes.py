@@ -354,7 +354,10 @@ CARRIES = 0.05  # of the busiest disk's traffic; a disk with less does not count
 
 CLIENT_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "core %", 9), ("gen.cpu", "load %", 9),
                   ("gen.thread", "thread %", 10))  # fmt: skip
-SERVER_COLUMNS = CLIENT_COLUMNS[:2]
+SPELLED_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "busiest core %", 16),
+                   ("gen.cpu", "load, % of a core", 19),
+                   ("gen.thread", "busiest thread %", 18))  # fmt: skip
+SPELLED_FROM = 110  # cells of a table whose titles are spelled out
 Columns = Sequence[tuple[str, str, int]]
 
 
@@ -364,7 +367,10 @@ def load_lines(step: StepRecord) -> list[str]:
 
 
 def load_table(
-    step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
+    step: StepRecord,
+    title: str = "load on hosts",
+    thresholds: Mapping[str, float] | None = None,
+    width: int = 80,
 ) -> list[Line]:
     """Return mean and maximum load on each host in the measured window.
 
@@ -377,9 +383,10 @@ def load_table(
     servers = [
         each for each in step.telemetry if each.role == "server" and each.start_s is not None
     ]
+    columns = SPELLED_COLUMNS if width >= SPELLED_FROM else CLIENT_COLUMNS
     return [
-        *_table(title, clients, CLIENT_COLUMNS, thresholds or {}),
-        *_table("servers", servers, SERVER_COLUMNS, thresholds or {}),
+        *_table(title, clients, columns, thresholds or {}),
+        *_table("servers", servers, columns[:2], thresholds or {}),
         *(Line.of((text, TEXT)) for text in load_sums(step)),
     ]
 
@@ -453,7 +460,12 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
         disks = sum(len(disks_in_use(host)) for host in having)
         per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
         hosts_text = plural(len(having), "host")
-        yield f"CPU of {name}: {cpu:.0f} % of a core, {count} processes on {hosts_text}{per_disk}"
+        yield f"CPU of {name}: {cores_text(cpu)}, {count} processes on {hosts_text}{per_disk}"
+
+
+def cores_text(percent: float) -> str:
+    """Return CPU time in % of a core as text: ``36 % of a core``, ``19.3 cores``."""
+    return f"{percent:.0f} % of a core" if percent < 100 else f"{percent / 100:.1f} cores"
 
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
@@ -466,8 +478,7 @@ def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
         return
     cpu = sum(each for _, each in known)
     yield (
-        f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process"
-        f" ({workers})"
+        f"CPU of the load: {cores_text(cpu)}, {cpu / workers:.1f} % per client process ({workers})"
     )
 
 

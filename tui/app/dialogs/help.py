@@ -195,6 +195,21 @@ class Palette(HelpScreen):
             )
             picklist.can_focus, picklist.leads = False, True
             yield picklist
+            yield Static(id="help-about")
+
+    @on(PickList.Moved)
+    def show_help(self) -> None:
+        """Show the whole help of the command under the cursor, which the list may cut."""
+        chosen = self.chosen
+        self.query_one("#help-about", Static).update(Content(chosen.help if chosen else ""))
+
+    @property
+    def chosen(self) -> Action | None:
+        """The command under the cursor, if any."""
+        return next(
+            (action for action in commands_of(self.about) if action.id == self.picklist.cursor_key),
+            None,
+        )
 
     @property
     def picklist(self) -> PickList[Action]:
@@ -212,12 +227,8 @@ class Palette(HelpScreen):
     @on(PickList.Clicked)
     def choose(self) -> None:
         """Close with the command under the cursor, if any."""
-        chosen = next(
-            (action for action in commands_of(self.about) if action.id == self.picklist.cursor_key),
-            None,
-        )
-        if chosen is not None:
-            self.dismiss(chosen)
+        if self.chosen is not None:
+            self.dismiss(self.chosen)
 
     def action_move(self, unit: Unit, direction: int) -> None:
         """Move the cursor, while the search field keeps the focus."""

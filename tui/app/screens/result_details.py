@@ -478,7 +478,7 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
     from tui.view.step_notes import load_table
 
     found = (
-        load_table(page.shown_step, "clients", page.record.thresholds)
+        load_table(page.shown_step, "clients", page.record.thresholds, width)
         if page.shown_step is not None
         else []
     )

@@ -171,7 +171,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
 def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
     """Return a table, a line on the cell under the cursor, and the knees."""
     lines = table_lines(table, width, MatrixStyle(cursor=matrix.cursor))
-    if table is matrix.table:
+    if table is matrix.table and table.axes:  # a row of a suite shows all of it
         lines.append(Line.of(*cell_runs(matrix.cell, table, width)))
     for text in knee_texts(table):
         lines += labelled([(f"{KNEE} ", "good")], [(text, TEXT)], width)

@@ -216,7 +216,8 @@ def _brief_head(run: RunSummary, width: int) -> Iterator[Line]:
 
 def _head(run: RunSummary, width: int) -> Iterator[Line]:
     star: list[Run] = [("* ", ACCENT)] if run.starred else []
-    for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE)], width):
+    starred = ("  starred" if run.starred else "", LABEL)
+    for part in wrap([*star, (run.title or run.profile or run.run_id, TITLE), starred], width):
         yield Line.of(*part)
     for part in wrap([(run.headline or "no headline", BRIGHT if run.headline else LABEL)], width):
         yield Line.of(*part)
