@@ -39,8 +39,8 @@ def test_the_manual_page_has_every_verb_and_man_has_nothing_to_complain_of() -> 
     assert [verb for verb in VERBS if f"benchtui {verb}'" not in plain] == []
     assert text.splitlines()[0].endswith(f'"benchtui {__version__}" "User Commands"')
     assert (
-        "benchtui \\- storage benchmarks on many hosts from one terminal, over SSH, every run"
-        " kept\n" in text
+        "benchtui \\- run storage benchmarks on many hosts over SSH from one terminal, and keep"
+        " every run\n" in text
     )
     if shutil.which("man"):
         words = ["man", "--warnings", "-l", "-"]

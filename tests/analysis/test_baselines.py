@@ -334,7 +334,7 @@ def test_a_published_run_with_an_error_is_not_comparable_and_says_why() -> None:
     assert found[0].badge == "the published run ended with an error (not comparable)"
     text = " ".join(published_text(view_of(record, found, 1)).split())
     assert "16.9k !" in text
-    assert "error: the published run ended with error 5 (file:filesetup.c:223" in text
+    assert "error: the published run failed with error 5 (file:filesetup.c:223" in text
     assert "IOPS times mean latency is 94.3" in text
 
 
@@ -451,7 +451,7 @@ def test_a_point_without_published_figures_says_how_many_other_points_have_some(
     assert view is not None
     assert (
         published_text(view)
-        == "published figures: none for what was measured; 40 for other points of ceph/randread\n"
+        == "published figures: none for the measured points; 40 for other points of ceph/randread\n"
     )
 
 
@@ -497,7 +497,7 @@ def test_ratios_have_digits_that_mean_something(value: float, text: str) -> None
 def test_a_view_says_how_many_there_are() -> None:
     assert (
         PublishedView("a/b", 3, (), ()).title
-        == "none for what was measured; 3 for other points of a/b"
+        == "none for the measured points; 3 for other points of a/b"
     )
 
 

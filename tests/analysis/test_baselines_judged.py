@@ -97,7 +97,7 @@ def test_ten_seconds_and_four_gib_of_ceph_are_reported(shipped: list[PublishedVe
     assert seen["runtime"][:2] == ("info", 10.0)
     assert (
         seen["working-set"][2]
-        == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
+        == "4 GiB of files, 14.9 GiB of memory; the file system may cache direct I/O"
     )
     assert seen["direct-io"][0] == "info" and "fuse.ceph-fuse" in seen["direct-io"][2]
 
@@ -116,7 +116,8 @@ def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none
 ) -> None:
     seen = found(shipped, "weka/mdtest", "example")
     assert (
-        "stat, read, remove clients meet files that they made themselves" in seen["rank-shift"][2]
+        "stat, read, remove, clients access files that they created themselves"
+        in seen["rank-shift"][2]
     )
     assert seen["iterations"][0] == "warning" and seen["iterations"][2].startswith(
         "create, stat, read, remove:"
@@ -153,18 +154,18 @@ def test_own_figures_are_checked_and_a_missing_mark_is_reported() -> None:
     text = " ".join(" ".join(lines).split())
     assert "weka/read-iops (mine): 1 valid with warnings" in text
     assert (
-        "warning concurrency: not the 192 I/Os in flight that the profile keeps on each host: client"
-        " 50.0 % of them" in text
+        "warning concurrency: expected 192 I/Os in flight on each host: client"
+        " 50.0 % of that" in text
     )
-    assert "not marked in its file: add validity: doubtful" in text
+    assert "not marked in the file: add validity: doubtful" in text
     assert text.endswith(
-        "1 published result: 1 valid with warnings; 1 of them not marked as doubtful in their files"
+        "1 published result: 1 valid with warnings; 1 not marked as doubtful in their files"
     )
 
 
 def test_figures_of_an_unknown_profile_are_judged_as_far_as_they_go() -> None:
     (one,) = judged(load_baselines(OWN.replace("weka/read-iops", "nobody/knows"), "own.yaml"))
-    assert one.seen.not_made["concurrency"] == "the queue depth of the jobs is unknown"
+    assert one.seen.not_made["concurrency"] == "the queue depth is unknown"
 
 
 def test_the_command_reports_and_ends_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

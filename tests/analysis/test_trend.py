@@ -58,7 +58,7 @@ def test_a_step_that_does_not_matter_is_none() -> None:
 def test_fewer_than_eight_runs_cannot_tell() -> None:
     (found,) = trends_of(history(noisy(1000, 500, each=3)), "test/p")
     assert found.changes == ()
-    assert "8 runs are needed" in "\n".join(plain_lines(trend_lines(found, None)))
+    assert "8 runs are required" in "\n".join(plain_lines(trend_lines(found, None)))
 
 
 def test_each_target_has_a_history_of_its_own_and_unfit_runs_are_counted() -> None:
@@ -75,14 +75,16 @@ def test_each_target_has_a_history_of_its_own_and_unfit_runs_are_counted() -> No
 def test_the_change_is_in_the_table_and_in_the_chart() -> None:
     (found,) = trends_of(history(noisy(1000, 900)), "test/p")
     lines = plain_lines(trend_lines(found, None))
-    (changed,) = [line for line in lines if "from here on" in line]
-    assert changed.startswith("r008") and "worse from here on: -" in changed
+    (changed,) = [line for line in lines if "from this run on" in line]
+    assert changed.startswith("r008") and "worse from this run on: -" in changed
     assert any(MARKS[1] in line for line in plain_lines(trend_chart(found, 80))[1:])
 
 
 def test_of_latencies_more_is_worse() -> None:
     (found,) = trends_of(history(noisy(1000, 1200), unit="ns"), "test/p")
-    assert any("worse from here on: +" in line for line in plain_lines(trend_lines(found, None)))
+    assert any(
+        "worse from this run on: +" in line for line in plain_lines(trend_lines(found, None))
+    )
 
 
 # -- what was measured otherwise is another history

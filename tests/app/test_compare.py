@@ -162,9 +162,7 @@ async def test_latencies_are_drawn_if_there_is_room_and_l_hides_them(
         await pilot.press("space", "space", "c")
         await app.settle_whole(pilot)
         pane = cast("CompareScreen", app.screen).pane
-        assert (
-            "read share of I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
-        )
+        assert "read I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
         await pilot.press("l")
         await app.settle_whole(pilot)
         assert "by latency" not in page(app.screen)

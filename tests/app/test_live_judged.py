@@ -170,7 +170,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
 
 async def test_without_telemetry_the_bottleneck_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
-        assert "limited by  unknown: there is no telemetry" in app.text_of("#live-health")
+        assert "limited by  unknown: no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")
 
 
@@ -183,7 +183,7 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
             "limited by  storage (no client-side bottleneck found)" in line
             and "steady within" in line
         )
-        assert line.startswith("✓ nothing found, ") and " checks" in line
+        assert line.startswith("✓ no findings, ") and " checks" in line
 
 
 async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_the_one_before(

@@ -135,7 +135,7 @@ async def test_two_lines_beside_a_straggler_do_not_stay_empty_while_others_are_f
 
 
 @pytest.mark.parametrize(
-    ("runtime_s", "said"), [(5.0, "too short for live checks"), (60.0, "checks begin 10 s into")]
+    ("runtime_s", "said"), [(5.0, "too short for live checks"), (60.0, "checks start 10 s into")]
 )
 async def test_a_load_that_ends_before_its_checks_does_not_promise_them(
     tmp_path: Path, runtime_s: float, said: str

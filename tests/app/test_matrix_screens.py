@@ -180,7 +180,7 @@ async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Pa
         page = app.text_of("#result-page")
         assert "best of 5 with 4 KiB blocks: bs=4k numjobs=16" in page
         assert "› bs=4k numjobs=16  214k IOPS" in page
-        assert "◆ knee over numjobs at bs=4k: 8 with 201k IOPS" in page
+        assert "◆ knee over numjobs at bs=4k: 8 (201k IOPS" in page
         assert "Over time" not in page
 
 

@@ -75,7 +75,7 @@ def test_a_title_that_states_figures_is_not_shown_as_true_of_changed_ones() -> N
     facts = {
         fact.label: fact.text for fact in plan_facts(plan("demo/quick", overrides={"size": "1M"}))
     }
-    assert facts["profile"] == f"changed from: {title}" and facts["changed"] == "size=1M"
+    assert facts["profile"] == f"modified: {title}" and facts["changed"] == "size=1M"
 
 
 def test_a_title_without_figures_stays_when_parameters_change() -> None:
@@ -87,7 +87,7 @@ def test_a_title_without_figures_stays_when_parameters_change() -> None:
     "title", ["Random read 4k", "Ten seconds of reads", "one client", "70 % reads"]
 )
 def test_figures_of_a_title_are_digits_or_words(title: str) -> None:
-    assert title_text(title, {"runtime": "60s"}, None) == f"changed from: {title}"
+    assert title_text(title, {"runtime": "60s"}, None) == f"modified: {title}"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_review_warns_of_is_printed_too(kind: str) -> None:
 def test_both_say_how_many_repetitions_compare_needs() -> None:
     assert (
         too_few_to_compare(plan(repeat=4, **SWEEP))
-        == "compare cannot decide: each of 2 points is measured 4 times, 5 are needed"
+        == "compare will be inconclusive: each of 2 points is measured 4 times, and 5 are required"
     )
     assert "2 points need 5 repetitions on each side; planned: 4" in review_text(
         plan(repeat=4, **SWEEP)

@@ -70,7 +70,7 @@ def test_time_is_minutes_and_seconds_of_all_steps() -> None:
     assert review_plan.time_text(plan(steps=2).expected_s) == "10:40"
     assert review_plan.time_text(305) == "5:05"
     assert review_plan.time_text(3720) == "1h 02m"
-    assert review_plan.time_text(None) == "not limited by time"
+    assert review_plan.time_text(None) == "no time limit"
 
 
 def test_files_that_several_steps_share_are_laid_out_once() -> None:
@@ -78,7 +78,7 @@ def test_files_that_several_steps_share_are_laid_out_once() -> None:
 
 
 def test_layout_is_told_a_host_and_in_all() -> None:
-    assert "8 GiB a host, 16 GiB in total" in shown(plan())
+    assert "8 GiB per host, 16 GiB in total" in shown(plan())
 
 
 def test_reading_writes_nothing() -> None:
@@ -105,7 +105,7 @@ def test_overwriting_files_is_warned_of_with_the_target() -> None:
 
 def test_a_device_is_warned_of_by_name() -> None:
     device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
-    assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: existing data is lost"]
+    assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: existing data will be lost"]
 
 
 def test_all_devices_are_named_and_no_files() -> None:
@@ -118,10 +118,10 @@ def test_all_devices_are_named_and_no_files() -> None:
     text = " ".join(shown(luns_only).split())
     assert (
         review_plan.warnings(luns_only)[0]
-        == "writes to /dev/mapper/a, /dev/mapper/b: existing data is lost"
+        == "writes to /dev/mapper/a, /dev/mapper/b: existing data will be lost"
     )
     assert "target /dev/mapper/a, /dev/mapper/b" in text
-    assert "of load, plus layout" not in text and "test files stay" not in text
+    assert "of load, plus layout" not in text and "test files remain" not in text
 
 
 def test_one_path_for_several_hosts_is_warned_of() -> None:
@@ -152,7 +152,7 @@ def test_wrapped_values_stay_under_their_values() -> None:
 
 
 def test_what_happens_to_the_files_is_reported() -> None:
-    assert "test files stay" in shown(plan())
+    assert "test files remain" in shown(plan())
     assert "test files are removed" in shown(replace(plan(), cleanup=True))
 
 
@@ -162,12 +162,12 @@ def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
         for step in plan(directions=("create", "remove")).steps
     ]
     own = replace(plan(), steps=steps)
-    assert "the test removes its own files; leftovers of an interrupted run stay" in " ".join(
+    assert "the test removes its own files; leftovers of an interrupted run remain" in " ".join(
         shown(own).split()
     )
     assert "leftovers of an interrupted run are removed" in review_text(replace(own, cleanup=True))
     kept = replace(own, steps=[replace(step, directions=["create", "stat"]) for step in steps])
-    assert "test files stay" in shown(kept) and "test files stay" in review_text(kept)
+    assert "test files remain" in shown(kept) and "test files remain" in review_text(kept)
 
 
 def test_the_job_file_is_shown_whole_for_every_step() -> None:
@@ -208,7 +208,7 @@ def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
 
 
 def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
-    remark = "numjobs=4 in every profile of the suite, which differ by it: 1 in a/b"
+    remark = "numjobs=4 in every profile of the suite, but the profiles differ in it: 1 in a/b"
     assert remark in review_plan.warnings(replace(plan(), remarks=[remark]))
 
 
@@ -218,7 +218,7 @@ def test_options_that_are_added_to_the_profile_are_named() -> None:
         replace(step, added_options={"group_reporting": "1", "randseed": "x"})
         for step in what.steps
     ]
-    assert "adds group_reporting, randseed  (to the profile's options" in shown(what)
+    assert "adds group_reporting, randseed  (in addition to the profile's options" in shown(what)
     assert "adds " not in shown(plan())
 
 
@@ -232,7 +232,10 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     assert "time      about 20:00 to 50:45 of load" in shown(found)
     assert review_plan.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
     assert shown(found).count("\nsearches ") == 1
-    assert "shares    r, w split each offered rate in the proportions of full load" in shown(found)
+    assert (
+        "shares    r, w split each offered rate in proportion to their rates at full load"
+        in shown(found)
+    )
     within = replace(found, search=replace(search, within_s=1200.0))
     assert "time      20:00 of load" in shown(within), (
         "load that is not measured takes its time too"

@@ -275,7 +275,7 @@ async def test_the_job_file_follows_the_text(home: Path) -> None:
 async def test_what_differs_from_the_preset_is_shown(home: Path) -> None:
     async with editing(home) as user:
         await user.press("f3")
-        await user.sees("my/reads against weka/read-iops")
+        await user.sees("my/reads compared with weka/read-iops")
         await user.sees("runtime  300s → 30s")
         await user.sees("- runtime=300s")
         assert "not saved" not in user.user.text

@@ -285,7 +285,7 @@ async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(h
         assert user.cursor == "@demo/quick"
         await user.sees("recently used")
         await user.sees("  0:10 of load")
-        assert "64 MiB where missing" in user.text and "64 MiB while it measures" in user.text
+        assert "64 MiB where missing" in user.text and "64 MiB during the measurement" in user.text
         await user.press("enter")
         await user.sees(lambda: user.scope == "review")
         assert user.app.selection.profile == "demo/quick"

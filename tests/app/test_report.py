@@ -126,7 +126,7 @@ async def test_why_there_is_no_report_is_reported(tmp_path: Path) -> None:
         with pytest.raises(BenchtuiError, match=why):
             await write_report([[tmp_path]], ExportRequest("html", where), {})
     (tmp_path / "mine.md").write_text("mine")
-    with pytest.raises(BenchtuiError, match="exists; name another file"):
+    with pytest.raises(BenchtuiError, match="exists; choose another name"):
         await write_report([[tmp_path]], ExportRequest("md", str(tmp_path / "mine.md")), {})
     assert (tmp_path / "mine.md").read_text() == "mine"
 

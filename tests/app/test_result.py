@@ -96,7 +96,7 @@ def test_charts_of_latencies_are_next_to_the_percentiles_where_there_is_room(
     write_record(maker.run_dir)
     lines = plain_lines(latency_lines(Page(load_record(maker.run_dir), maker.run_dir), width, 10))
     (head,) = (line for line in lines if "I/Os behind" in line)
-    (chart,) = (line for line in lines if "share of I/Os by latency" in line)
+    (chart,) = (line for line in lines if "I/Os by latency" in line)
     assert (head == chart) == broad and max(map(len, lines)) <= width
     assert not broad or len(lines) == 20  # the page of a terminal of 24 lines
 
@@ -404,7 +404,7 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
     maker.look_at("weka-01", {"cpu.busy": 91.0, "core.busy": 99.0})
     maker.measure(20).finish()
     write_record(maker.run_dir)
-    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency",
+    shown = {"defend": "The run was too short", "latency": "I/Os by latency", "time": "p99 latency",
         "hosts": "median",
              "findings": "No data for these checks", "facts": "Record", "load": "CPU busy over time",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip

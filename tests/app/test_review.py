@@ -131,7 +131,7 @@ async def test_bytes_a_host_and_in_all(home: Path) -> None:
     async with opened(
         review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)
     ) as user:
-        await user.sees("768 GiB a host, 1.50 TiB in total")
+        await user.sees("768 GiB per host, 1.50 TiB in total")
 
 
 async def test_a_big_layout_is_warned_of(home: Path) -> None:
@@ -322,7 +322,7 @@ async def test_files_can_be_kept_although_the_profile_removes_them(home: Path) -
     async with opened(review(home), size=(120, 36)) as user:
         await user.sees("test files are removed")
         await change(user, "@cleanup", "no")
-        await user.sees("test files stay")
+        await user.sees("test files remain")
 
 
 async def test_d_puts_the_defaults_back(home: Path) -> None:

@@ -471,7 +471,7 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(
             and plan.params["runtime"] == load_plan(newest.run_dir).params["runtime"]
         )
         warned = str(app.screen.query_one("#review-warnings", Static).content)
-        assert "weka-04 no longer exists and is left out" in warned
+        assert "weka-04 no longer exists and is excluded" in warned
         await pilot.press("escape")
         await app.settle(pilot)
         assert isinstance(app.screen, RunsScreen)
@@ -535,13 +535,13 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
         await pilot.press("r")
         await app.settle(pilot)
         assert any(
-            "none of its hosts exists any more: weka-01" in each.message
+            "none of its hosts exist any more: weka-01" in each.message
             for each in app._notifications
         )
         (newest.run_dir / "plan.json").unlink()
         await pilot.press("r")
         await app.settle(pilot)
-        assert any("has no plan to run again" in each.message for each in app._notifications)
+        assert any("so there is no plan" in each.message for each in app._notifications)
         assert isinstance(app.screen, RunsScreen)
 
 

@@ -44,7 +44,7 @@ def test_why_a_search_went_no_further_is_reported() -> None:
     whole = Search("curve", points=13)
     points = went(whole, queue(7_000))
     assert why_over(whole, points) == "no further point needed"
-    assert why_over(whole, points[:4]) == "it was stopped"
+    assert why_over(whole, points[:4]) == "stopped"
     offer = points[4].offer
     assert why_over(whole, [*points[:4], void(whole, offer, 4), void(whole, offer, 5)]) == (
         "2 points in a row failed"

@@ -230,7 +230,7 @@ def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
     offer = Offer(1000.0, 60.0)
     bad, good = seconds_like((30_000, 1000), times=1), seconds_like((1000, 1000), times=1)
     assert clearly_over(SEARCH, offer, [*good * 5, *bad, *good * 5]) == ""
-    assert "I/Os above it" in clearly_over(SEARCH, offer, bad * 5)
+    assert "I/Os above the limit" in clearly_over(SEARCH, offer, bad * 5)
     assert clearly_over(SEARCH, replace(offer, role="curve"), bad * 5) == ""
     assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
 
@@ -257,7 +257,7 @@ def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not
 
 
 def test_backlog_that_grows_ends_a_point_early() -> None:
-    assert "due and not done" in clearly_over(
+    assert "I/Os overdue" in clearly_over(
         SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8)
     )
 

@@ -114,7 +114,7 @@ def test_capacity_is_shown_with_its_interval_in_headline_list_and_summary(
     for part in (
         "headroom: ",
         "latency: p50",
-        "broken first: p99.9 < 2 ms",
+        "exceeded first: p99.9 < 2 ms",
         "7 of 12 points",
     ):
         assert part in text
@@ -448,7 +448,7 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(
     assert record.search is not None
     record.search.job_shares = {}
     assert other.word == "not comparable"
-    assert other.search is not None and "jobs share the load differently" in other.search.why
+    assert other.search is not None and "jobs have different shares of the load" in other.search.why
     (suite,) = ElementTree.fromstring(as_junit([(found, ())]))
     assert {case.get("name"): case[0].tag for case in suite if len(case)} == {"capacity": "failure"}
     slower.search.limits[0].most = 1e6

@@ -57,7 +57,7 @@ def test_a_short_time_limit_is_reported(home: Path, capsys: pytest.CaptureFixtur
     measured(home, SPREAD)
     tell_budget(experiment(12))
     assert "at most 30 runs" in (said := capsys.readouterr().err)
-    assert said.endswith("; only 12 fit into the time, so it may stay undecided\n")
+    assert said.endswith("; only 12 fit in the time limit, so the result may stay undecided\n")
 
 
 def test_a_quiet_target_needs_no_more_than_the_least(
@@ -80,7 +80,7 @@ def test_without_a_noise_floor_of_this_configuration_the_runs_say_how_many_it_ta
     found = experiment(100, *"ABBA")
     looked(found)
     assert found.most == 20  # 1.6 %, by two degrees of freedom
-    assert "go on, 20 runs at most" in capsys.readouterr().err
+    assert "continuing to at most 20 runs" in capsys.readouterr().err
 
 
 def test_when_the_time_ends_on_an_odd_run_it_says_what_it_could_have_detected(
@@ -112,7 +112,7 @@ def changed(name: str) -> RunRecord:
 def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: str) -> None:
     found = experiment(12)
     check_belongs(found, "A", found.records["A"][0])
-    with pytest.raises(UsageError, match=f"measured differently: {said}; take another --name"):
+    with pytest.raises(UsageError, match=f"measured differently: {said}; choose another --name"):
         check_belongs(found, "A", changed(name))
 
 

@@ -191,6 +191,6 @@ def test_a_counter_experiment_is_not_compared_with_published_figures(
     path.write_text(json.dumps(document))
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, out) == (2, "")
-    assert "is a counter-experiment, compared only with its own run, the-run" in err
+    assert "is a counter-experiment; compare its original run instead: the-run" in err
     shown = run(capsys, "runs", "show", "last")[1]
     assert "agreed: it is" in shown and "published results" not in shown

@@ -169,7 +169,7 @@ def test_an_inventory_of_the_file_that_is_not_there_is_named(
     capsys.readouterr()
     assert main(["hosts", "list"]) == 2
     assert capsys.readouterr().err == (
-        "benchtui: inventory of benchtui config: /nowhere/inventory.yaml: no such inventory file\n"
+        "benchtui: benchtui config inventory: /nowhere/inventory.yaml: no such inventory file\n"
     )
 
 

@@ -233,7 +233,7 @@ def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(
     path.write_text(f'Host a b\n  IdentityFile "{tmp_path / "lab key"}"\n')
     path.chmod(0o600)
     lab = replace(user, settings=Settings(ssh_config=path))
-    assert "lab-config, 2 hosts by name" in doctor.ssh_config(lab).message
+    assert "lab-config, 2 named hosts" in doctor.ssh_config(lab).message
     assert "~/lab key" in doctor.ssh_login(lab).message
 
 
@@ -250,8 +250,8 @@ def test_hosts_of_the_ssh_config_are_counted_without_patterns(user: Surroundings
     (user.home / ".ssh" / "config").chmod(0o600)
     found = doctor.ssh_config(user)
     assert found.status == "ok"
-    assert "3 hosts by name" in found.message
-    assert "not followed: StrictHostKeyChecking" in found.message
+    assert "3 named hosts" in found.message
+    assert "ignored: StrictHostKeyChecking" in found.message
 
 
 def test_an_ssh_config_in_another_encoding_is_a_warning(user: Surroundings) -> None:

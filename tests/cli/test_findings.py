@@ -26,7 +26,7 @@ def test_one_check_is_explained(
 
 
 def test_when_a_check_runs_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, when in (("client-cpu", "during a run"), ("repetitions", "at the end of a run")):
+    for name, when in (("client-cpu", "during and after a run"), ("repetitions", "after a run")):
         assert main(["findings", name]) == 0
         assert f"Made        {when}" in capsys.readouterr().out
 

@@ -225,7 +225,7 @@ def test_add_of_nonsense_changes_nothing(home: Path, args: tuple[str, ...], said
 
 @pytest.fixture
 def left(lab: SshdLab) -> Iterator[tuple[str, Path]]:
-    """A run that is still supervised on h1, without anybody who follows it: its id and its
+    """A run that is still running on h1, without anybody who follows it: its id and its
     directory there.
     """
     run_id = f"test-{uuid.uuid4().hex[:12]}"
@@ -239,13 +239,13 @@ def test_sweep_leaves_a_supervised_run_alone_unless_it_is_named(
     run_id, directory = left
     options = ("--ssh-config", lab.ssh_config)
     listed = benchtui(home, "hosts", "sweep", "h1", *options)
-    assert f"run {run_id}: 1 processes, still supervised" in listed.stdout
+    assert f"run {run_id}: 1 process, still running" in listed.stdout
     assert "left alone" in listed.stderr
     asked = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, *options)
     assert asked.returncode == 3 and "nothing changed, 1 leftover remains on h1" in asked.stderr
     assert directory.exists()
     swept = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", *options)
-    assert swept.returncode == 0 and "ended and removed 1 leftover\n" in swept.stderr
+    assert swept.returncode == 0 and "stopped and removed 1 leftover\n" in swept.stderr
     assert not directory.exists()
 
 
@@ -257,7 +257,7 @@ def test_sweep_ends_what_a_dead_supervisor_left(
     done = benchtui(
         home, "hosts", "sweep", "h1", "--run", run_id, "--yes", "--ssh-config", lab.ssh_config
     )
-    assert f"run {run_id}: 1 processes, ended" in done.stdout
+    assert f"run {run_id}: 1 process, ended" in done.stdout
     assert done.returncode == 0, done.stderr
     assert not directory.exists() and not marked(run_id)
 
@@ -313,8 +313,8 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
         assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
     told = mpi_hosts.notes(seen)
-    assert "mdtest: the trial launch of a run tells its version" in told["h1"][-1]
-    assert "mdtest: mdtest is not found for me" in told["h2"]
+    assert "mdtest: the trial launch of a run determines its version" in told["h1"][-1]
+    assert "mdtest: mdtest not found for me" in told["h2"]
     assert told["h3"] == []
     assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
     assert mpi_hosts.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"

@@ -85,7 +85,7 @@ def test_a_clean_output_is_valid(home: Path, capsys: Captured) -> None:
 
 def test_what_the_text_does_not_tell_is_not_checked(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "text" / "weka-read-iops.txt")
-    assert record["checks_not_made"]["concurrency"] == "the queue depth of the jobs is unknown"
+    assert record["checks_not_made"]["concurrency"] == "the queue depth is unknown"
 
 
 def test_several_outputs_in_one_file_are_measurements_one_after_the_other(
@@ -190,7 +190,7 @@ def test_an_imported_run_takes_notes_and_has_nothing_to_resume(
         (f"{HEAD}  read: IOPS=12, BW=quick\n", ":2: found 'read: IOPS=12, BW=quick'"),
         (f"{HEAD}  read: IOPS=12, BW=1parsec (2)(1MiB/1msec)\n", ":2: found '1parsec'"),
         ('{\n  "fio version" : "fio-3.33",\n', ":3: the JSON ends in the middle"),
-        ('x\n{\n  "fio version" : "fio-3.33",\n  "jobs" : 3\n}\n', ":2: is no output of fio"),
+        ('x\n{\n  "fio version" : "fio-3.33",\n  "jobs" : 3\n}\n', ":2: is not fio output"),
     ],
 )
 def test_bad_input_is_one_line_with_its_place(

@@ -64,4 +64,4 @@ def test_a_queue_depth_that_psync_ignores_is_pointed_out(
     home: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     record = imported(capsys, result_dir(tmp_path / "r", 1.0, depth=16))
-    assert any("queue depth 16 was asked for" in each for each in warnings(record))
+    assert any("requested queue depth 16, but" in each for each in warnings(record))

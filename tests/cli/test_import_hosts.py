@@ -120,7 +120,7 @@ def test_the_users_names_are_not_for_directories(tmp_path: Path) -> None:
 
 def test_output_of_several_hosts_takes_no_name_of_the_user() -> None:
     client = MAPR[0].parents[1] / "cs" / "two-normal-3.33.stdout"
-    with pytest.raises(UsageError, match="with their names"):
+    with pytest.raises(UsageError, match="named hosts"):
         records_of([client], hosts=["c1"])
 
 

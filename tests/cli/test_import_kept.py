@@ -220,7 +220,9 @@ def test_a_broken_row_of_a_log_is_reported_with_its_place(row: str, tmp_path: Pa
     path = tmp_path / "logs"
     path.mkdir()
     (path / "a_clat.1.log").write_text(f"500, 12, 0, 4096\n{row}\n")
-    with pytest.raises(UsageError, match=rf"a_clat.1.log:2: found '{row[:40]}'; a row of a log"):
+    with pytest.raises(
+        UsageError, match=rf"a_clat.1.log:2: found '{row[:40]}'; a row of a fio log"
+    ):
         records_of([path])
 
 
@@ -342,7 +344,7 @@ def test_a_terse_line_that_is_cut_is_reported_with_its_line(
     path.write_text("x\n3;fio-3.33;a;0;0;1;2\n")
     assert main(["import", str(path)]) == 2
     assert (
-        f"{path}:2: a terse line of version 3 has 121 fields or more, this one 7"
+        f"{path}:2: found 7 fields in a terse line of version 3; expected 121 or more"
         in capsys.readouterr().err
     )
 

@@ -74,7 +74,7 @@ WRONG = {
         " --help\n"
     ),
     "--ssh-config c runs list": (
-        "benchtui: runs comes first: benchtui runs ...; see benchtui --help\n"
+        "benchtui: the verb must come first: benchtui runs ...; see benchtui --help\n"
     ),
     "--nosuch": "benchtui: unknown option --nosuch; see benchtui --help\n",
     "profiles show": (
@@ -99,7 +99,7 @@ def test_a_directory_where_a_file_is_meant_is_named(
     option: str, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["hosts", "list", option, str(tmp_path)]) == 2
-    assert f"{option} {tmp_path}: a directory; name the" in capsys.readouterr().err
+    assert f"{option} {tmp_path}: is a directory; name the" in capsys.readouterr().err
 
 
 def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(
@@ -136,7 +136,7 @@ def test_an_output_that_takes_nothing_is_a_line_on_stderr(arguments: str, home: 
         _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (
         1,
-        b"benchtui: output cannot be written: No space left on device\n",
+        b"benchtui: cannot write the output: No space left on device\n",
     )
 
 

@@ -47,7 +47,7 @@ def test_bytes_are_reported_in_all(tmp_path: Path) -> None:
         for task in step.tasks:
             task.layout = True
     lines = review_text(maker.plan).splitlines()
-    assert "layout    4 GiB a host, 8 GiB in total, where missing" in lines
+    assert "layout    4 GiB per host, 8 GiB in total, where missing" in lines
     assert "writes    reads only" in lines
 
 
@@ -80,7 +80,7 @@ def test_who_comes_later_hears_of_the_step_at_work_and_of_what_went_wrong(tmp_pa
     maker.start_step(2).end_step(2, 0.0, broken=True)
     maker.add(RunResumed(t=maker.t + 5, utc="2026-11-20T11:00:00Z", gap_s=5.0)).start_step(3)  # type: ignore[attr-defined]
     lines = said(maker, begun_before=True)
-    assert lines[0] == "3 of 5 steps were done before"
+    assert lines[0] == "3 of 5 steps already done"
     assert "weka-01: EIO" in lines
     assert [line for line in lines if line.startswith("step")] == [
         "step 4/5  lab/randread bs=4k numjobs=8"

@@ -34,7 +34,7 @@ def test_noise_is_kept_where_compare_finds_it(
 ) -> None:
     assert main(["noise", *NAMES[:4]]) == 0
     captured = capsys.readouterr()
-    assert f"kept in {home / 'noise.json'}" in captured.err
+    assert f"saved in {home / 'noise.json'}" in captured.err
     assert "read.iops" in captured.out
     main(["compare", NAMES[0], NAMES[4], "--json"])
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]
@@ -50,7 +50,7 @@ def test_noise_of_what_is_not_the_same_is_refused(
     other.target = "/mnt/other"
     keep(home / "runs", other)
     assert main(["noise", NAMES[0], other.run_id]) == 3
-    assert "another target" in capsys.readouterr().err
+    assert "target, hosts or parameters differ" in capsys.readouterr().err
     assert not (home / "noise.json").exists()
 
 
@@ -167,7 +167,7 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     said = capsys.readouterr().out
     assert (
         "8 runs on this target: worse since" in said
-        and "1 more run left out: other parameters" in said
+        and "1 more run excluded: different parameters" in said
     )
     assert main(["trend", "test/q", "--like", first]) == 2
     assert "a run of test/p, not of test/q" in capsys.readouterr().err

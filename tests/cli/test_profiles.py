@@ -49,7 +49,7 @@ def test_list_has_profiles_by_what_they_measure_and_the_users_own_at_the_end(
     assert blocks[0] == ["first look", "demo/quick Ten seconds of mixed random I/O on 64 MiB"]
     (iops,) = (block for block in blocks if block[0] == "IOPS")
     assert "weka/read-iops WEKA read IOPS" in iops
-    assert blocks[-1] == ["your own", "my/read-iops WEKA read IOPS (read-iops)"]
+    assert blocks[-1] == ["user-defined", "my/read-iops WEKA read IOPS (read-iops)"]
 
 
 def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -> None:
@@ -117,7 +117,7 @@ def test_show_as_json_has_the_values_of_the_parameters(home: Path, capsys: Captu
         (["demo/quick", "--fio", "--set", "size"], "--set 'size': expected NAME=VALUE"),
         (
             ["demo/quick", "--set", "size=1M"],
-            "--set requires --job or --json; the YAML does not depend on it",
+            "--set requires --job or --json; it does not change the YAML",
         ),
     ],
 )
@@ -276,7 +276,7 @@ def test_an_editor_that_cannot_be_started_is_named(
     monkeypatch.setenv("VISUAL", "/nonexistent/editor")
     code, _, err = run(capsys, "profiles", "edit", "demo/quick")
     assert code == 2
-    assert err.startswith("benchtui: the editor '/nonexistent/editor' cannot be started: ")
+    assert err.startswith("benchtui: cannot start the editor '/nonexistent/editor': ")
 
 
 def test_on_a_terminal_a_broken_profile_is_offered_again(home: Path, tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_import_makes_profiles_of_a_job_file_and_says_what_it_changed(
     assert (code, out.splitlines()) == (0, list(map(str, paths)))
     assert err.splitlines() == [
         (f"{file}:7: stonewall: 2 consecutive steps, one profile each; lab/seq runs them in order"),
-        f"{file}:10: percentile_list is left out: benchtui records a fixed list of percentiles",
+        f"{file}:10: percentile_list is dropped: benchtui records a fixed list of percentiles",
     ]
     assert run(capsys, "profiles", "check", *map(str, paths))[0] == 0
     _, shown, _ = run(capsys, "profiles", "show", "lab/seq", "--fio", "--set", "size=1G")
@@ -376,14 +376,13 @@ def test_import_says_everything_that_has_no_place_in_a_profile(
     file = job_file(tmp_path, JOB + "include more.fio\n")
     assert run(capsys, "profiles", "import", file) == (
         2, "",
-        f"benchtui: {file}:11: 'include more.fio': include is not supported; put the lines of that file here\n"
+        f"benchtui: {file}:11: 'include more.fio': include is not supported; insert the lines of that file\n"
     )  # fmt: skip
     file = job_file(tmp_path)
     _, _, err = run(capsys, "profiles", "import", file)
     assert (
         err
-        == f"benchtui: {file}:4: ${{SIZE}} is not set in the environment; set it for the import, as"
-        " for fio itself\n"
+        == f"benchtui: {file}:4: ${{SIZE}} is not set in the environment; set it for the import, as for fio\n"
     )
     assert run(capsys, "profiles", "import", "/nowhere.fio")[0] == 2
 

@@ -23,7 +23,7 @@ def test_ctrl_c_before_it_has_begun_is_reported_and_the_run_continues_to_be_prin
     monkeypatch.setattr(experiments, "planned", interrupted)
     assert experiments.prove_after(maker.run_dir) == 130
     assert (
-        "interrupted: the bottleneck was not tested, the run is unchanged"
+        "interrupted; the bottleneck was not tested, and the run is unchanged"
         in capsys.readouterr().err
     )
 

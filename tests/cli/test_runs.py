@@ -103,7 +103,7 @@ def test_a_limit_must_be_a_number_from_1(
     with pytest.raises(SystemExit) as ended:
         main(["runs", "list", f"--limit={limit}"])
     assert ended.value.code == 2
-    assert f"must be a number from 1, got '{limit}'" in capsys.readouterr().err
+    assert f"expected a whole number from 1, got '{limit}'" in capsys.readouterr().err
 
 
 def test_listing_loads_no_heavy_library(runs: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_note_to_a_journal_that_does_not_say_when_it_began_is_refused(
     (runs / OLD / "journal.jsonl").write_bytes(b"garbage\n")
     (runs / OLD / "run.json").unlink()
     assert main(["runs", "note", OLD, "text"]) == 1
-    assert "does not say when the run started" in capsys.readouterr().err
+    assert "does not contain the start time" in capsys.readouterr().err
 
 
 def test_an_empty_note_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,7 +269,7 @@ def test_who_asks_a_run_to_stop_that_does_not_go_on_is_told_which_do(
     engine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["stop", OLD]) == 1
-    assert f"run {OLD} is not running; {NEW} goes on" in capsys.readouterr().err
+    assert f"run {OLD} is not running; still running: {NEW}" in capsys.readouterr().err
 
 
 def test_removing_needs_yes_without_a_terminal(

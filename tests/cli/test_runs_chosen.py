@@ -110,8 +110,8 @@ def test_what_was_said_is_taken_back(runs: Path, capsys: pytest.CaptureFixture[s
         (["tag", OLD, "=x"], "'=x' is not a tag"),
         (["tag", OLD, "a b"], "'a b' is not a tag"),
         (["tag", OLD, "--remove", "nope"], f"{OLD} has no tag 'nope': lab=a"),
-        (["rename", OLD, "x" * 201], "a title is a line of at most 200 characters"),
-        (["rename", OLD, "a\x1b[2J"], "a title is a line of at most 200 characters"),
+        (["rename", OLD, "x" * 201], "a title must be one line of at most 200 characters"),
+        (["rename", OLD, "a\x1b[2J"], "a title must be one line of at most 200 characters"),
         (["star", OLD, "nope"], "no run 'nope'"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_run_that_another_machine_writes_is_not_deleted(
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
     (runs / NEW / "engine.pid").write_text("1 2 a-boot-of-another-machine\n")
     assert main(["runs", "delete", NEW, "--yes"]) == 2
-    assert "another machine wrote to it within the last minute" in capsys.readouterr().err
+    assert "another machine wrote to it in the last minute" in capsys.readouterr().err
     hour_ago = time.time() - 3600
     os.utime(journal, (hour_ago, hour_ago))
     assert main(["runs", "delete", NEW, "--yes"]) == 0
@@ -186,7 +186,7 @@ def test_runs_of_others_are_listed_with_their_owner_and_nothing_is_written_there
     before = contents(others)
     assert listed(capsys) == [theirs.name, NEW, OLD]
     assert main(["runs", "list", "--", "-is:mine"]) == 0
-    assert f"of {theirs.owner()}\n" in capsys.readouterr().out
+    assert f"by {theirs.owner()}\n" in capsys.readouterr().out
     assert main(["runs", "show", theirs.name]) == 0
     assert contents(others) == before
 

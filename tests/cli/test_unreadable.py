@@ -85,4 +85,6 @@ def test_a_plan_whose_steps_are_not_in_their_places_is_no_plan(
     (run_dir / "plan.json").write_text(json.dumps(plan))
     assert main(["runs", "verify", run_dir.name]) == 1
     out, err = capsys.readouterr()
-    assert f"{run_dir}/plan.json: is no plan: steps.0.index: found {index}, allowed: 0" in out + err
+    assert (
+        f"{run_dir}/plan.json: is not a plan: steps.0.index: found {index}, allowed: 0" in out + err
+    )

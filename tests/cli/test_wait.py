@@ -26,7 +26,10 @@ def test_how_long_is_in_the_plan(home: Path, words: tuple[str, ...], wait_s: flo
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("--wait", "soon"), "--wait: "), (("--wait", "--take-locks"), "--wait and --take-locks: ")],
+    [
+        (("--wait", "soon"), "--wait: "),
+        (("--wait", "--take-locks"), "--wait cannot be used with --take-locks: "),
+    ],
 )
 def test_what_makes_no_sense_is_refused(home: Path, words: tuple[str, ...], said: str) -> None:
     done = benchtui(home, *PLAN, *words)
@@ -45,5 +48,5 @@ def test_who_is_refused_is_told_which_options_help() -> None:
     )
     ProgressDisplay(out).events([held])
     assert out.getvalue().endswith(
-        f"n1: {held.message}; stop it, or run with --wait or --take-locks\n"
+        f"n1: {held.message}; stop the other run, or use --wait or --take-locks\n"
     )

@@ -108,7 +108,7 @@ def test_runs_that_are_there_already_count(
     keep_runs(home, asked, "ABBA", factor)
     assert main(asked) == code
     captured = capsys.readouterr()
-    assert "existing runs counted: 4" in captured.err
+    assert "earlier runs counted: 4" in captured.err
     assert said in captured.out
     assert len(list((home / "runs").glob("*/run.json"))) == 4, "the answer is known: nothing is run"
     assert main([*asked, "--json"]) == code
@@ -127,7 +127,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     invalid.write_text(invalid.read_text().replace('"verdict":"valid"', '"verdict":"invalid"'))
     assert main(asked) == 1
     err = capsys.readouterr().err
-    assert f"{ids[-1]} is invalid: it does not count" in err and "existing runs counted: 4" in err
+    assert f"{ids[-1]} is invalid and does not count" in err and "earlier runs counted: 4" in err
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert (
         f"{ids[1]} is on side B of mine, but measured differently: rate 200, now 150"
@@ -164,11 +164,11 @@ def test_what_looks_have_spent_counts_when_the_experiment_continues(
 
 @pytest.mark.parametrize(("within", "known", "code", "said"), [
     ("1s", "", 2,
-        "benchtui: --within 1s: 4 runs of 1 s of load take longer; at least 4 runs are needed\n"),
+        "benchtui: --within 1s: too short for the minimum of 4 runs with 1 s of load each\n"),
     ("1s", "ABB", 3,
-        "experiment mine: time is short for 1 more run, the fewest that give an answer\n"),
-    ("1s", "ABBA", 1, "experiment mine: time is short for more runs\n"),
-    ("64s", "ABBA", 1, "experiment mine: up to 4 more runs fit into the time, in ABBA order\n"),
+        "experiment mine: the time limit is short for the minimum of 1 more run\n"),
+    ("1s", "ABBA", 1, "experiment mine: the time limit is short for more runs\n"),
+    ("64s", "ABBA", 1, "experiment mine: up to 4 more runs fit in the time limit, in ABBA order\n"),
 ])  # fmt: skip
 def test_how_many_runs_there_is_time_for_is_true(
     home: Path,

@@ -159,7 +159,7 @@ def test_host_with_an_old_fio(attempt: Attempt, tmp_path: Path) -> None:
         attempt.hosts, attempt.ssh_config = "h1", lab.ssh_config
         said = attempt.refused()
     assert "fio-3.7" in said
-    assert "too old; fio 3.18 or newer is needed" in said
+    assert "too old; fio 3.18 or newer is required" in said
 
 
 def test_missing_directory(attempt: Attempt, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_hosts_that_share_a_full_file_system(attempt: Attempt, small_disk: Path)
     # 2 hosts x 2 jobs x 5 MiB: each alone would fit
     attempt.settings.update(directory=str(small_disk), size="5m")
     said = attempt.refused()
-    assert "21 MiB are needed" in said
+    assert "21 MiB required" in said
     assert "has 16 MiB" in said
 
 

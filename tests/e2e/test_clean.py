@@ -100,7 +100,7 @@ def test_everything_that_the_run_made_goes_and_the_record_says_so(
     some = f"{target}/h1, {target}/h1/deep, {target}/h1/deep/data.0.0 and 1 more"
     assert f"h1: {some}, 2 MiB: will be removed\n" in refused.stderr
     assert refused.stderr.endswith(
-        f"this removes files of {ran.name} from its hosts; confirm with --yes\n"
+        f"this removes the files of {ran.name} from its hosts; confirm with --yes\n"
     )
     assert len(list(target.rglob("data.*"))) == 4, "nothing was removed without a yes"
     done = benchtui(own, "clean", ran.name, "--yes")
@@ -132,11 +132,11 @@ def test_what_is_not_the_runs_stays_and_is_named(
     assert done.returncode == 4
     assert done.stdout.splitlines() == [
         f"h1: {target}/h1/deep/data.0.1, 1 MiB: removed",
-        f"h1: {target}/h1/deep/data.0.0: stayed: it has 1.53 MiB now, the run made it with 1 MiB",
-        f"h1: {target}/h1: stayed: it is not empty",
-        f"h1: {target}/h1/deep: stayed: it is not empty",
+        f"h1: {target}/h1/deep/data.0.0: not removed: it has 1.53 MiB now, 1 MiB when created",
+        f"h1: {target}/h1: not removed: not empty",
+        f"h1: {target}/h1/deep: not removed: not empty",
         f"h2: {target}/h2, {target}/h2/deep, {target}/h2/deep/data.0.0, 1 MiB: removed",
-        f"h2: {target}/h2/deep/data.0.1: not there any more",
+        f"h2: {target}/h2/deep/data.0.1: no longer exists",
     ]
     assert sorted(path.name for path in target.rglob("*") if path.is_file()) == [
         "data.0.0",
@@ -169,10 +169,13 @@ def test_a_directory_that_became_a_link_to_another_is_not_cleaned(
     done = benchtui(own, "clean", ran.name, "--yes")
     assert done.returncode == 4
     assert (
-        f"h1: {target}/h1/deep/data.0.0: stayed: {target}/h1/deep leads to {precious} now: it was"
+        f"h1: {target}/h1/deep/data.0.0: not removed: {target}/h1/deep now leads to {precious}: it was"
         in done.stdout
     )
-    assert f"h2: {target}/h2/deep/data.0.0: stayed: replaced since the run made it" in done.stdout
+    assert (
+        f"h2: {target}/h2/deep/data.0.0: not removed: replaced since the run created it"
+        in done.stdout
+    )
     assert f"h2: {target}/h2/deep/data.0.1, 1 MiB: removed" in done.stdout
     assert len(list(precious.iterdir())) == 2
     assert (target / "h2/deep/data.0.0").exists()
@@ -204,7 +207,7 @@ def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(
     (target / "in").rename(target / "away")
     (target / "in").symlink_to(precious)
     wait_until((run_dir / "run.json").exists, "the end of the run")
-    assert f"{target}/in: it leads to {precious} now" in (run_dir / "journal.jsonl").read_text()
+    assert f"{target}/in: it now leads to {precious}" in (run_dir / "journal.jsonl").read_text()
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
     assert (precious / "data.0.0").read_bytes() == b"precious" * (1 << 17), (
         "neither written to nor removed"
@@ -428,4 +431,4 @@ def test_a_file_goes_when_it_is_what_the_run_made(
 
 
 def test_a_file_that_is_gone_is_reported() -> None:
-    assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: not there any more"]
+    assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: no longer exists"]

@@ -115,7 +115,7 @@ def test_file_system_and_mount_are_refused_whatever_is_said(
     quietly("mkfs.ext4", "-q", disk)
     done = run(own, disk, "--yes", "--destroy", disk)
     assert (done.returncode, codes(done)) == (3, ["device-has-filesystem"])
-    assert f"{disk} holds ext4; if it is no longer needed" in done.stdout
+    assert f"{disk} contains ext4; if no longer needed" in done.stdout
     assert f"remove it first: wipefs --all {disk}" in done.stdout
     with mounted(disk, tmp_path / "mnt") as directory:
         (directory / "precious").write_text("data")
@@ -231,7 +231,7 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
     async with opened(given) as user:
         await user.starts()
         await user.sees("Refused")
-        await user.sees(lambda: f"{disk} holds ext4" in words(user))
+        await user.sees(lambda: f"{disk} contains ext4" in words(user))
         assert not user.app.screen.query(Input), "there is nothing to type"
         await user.press("escape")
         assert user.scope == "review"
@@ -278,7 +278,7 @@ async def test_the_app_asks_for_files_of_another_user(own: Path, tmp_path: Path)
     )
     async with opened(given, (120, 36)) as user:
         await user.starts()
-        await user.sees("All data on these is lost")
+        await user.sees("All data on these targets will be lost")
         await user.press("escape")
         assert user.scope == "review"
     assert (target / "db.img").read_bytes() == b"precious"

@@ -160,4 +160,4 @@ def test_a_run_whose_engine_died_is_taken_over_and_leaves_nothing(
     assert list(record["steps"][0]["metadata"]["operations"]) == list(PHASES)
     assert (run_dir / "raw" / "0.reports.h1.out.gz").exists()
     assert list(target.iterdir()) == [] and marked_processes(record["run_id"]) == []
-    assert "stays behind" not in (run_dir / "journal.jsonl").read_text()
+    assert "not removed" not in (run_dir / "journal.jsonl").read_text()

@@ -455,7 +455,7 @@ async def test_an_image_that_was_left_half_filled_is_reported_and_filled_from_it
         "failed",
         ["failed", "missing"],
     )
-    advice = f"benchtui runs resume --failed {run_dir.name} fills again (u on Runs)"
+    advice = f"to fill again: benchtui runs resume --failed {run_dir.name} (u on Runs)"
     assert record["reason"] == f"the engine died; not filled on local; {advice}"
     assert not record["precondition"]["fills"][0]["whole"] and len(image.written) < len(WHOLE)
     image.written.clear()

@@ -185,11 +185,11 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert record(run_dir)["proves"]["outcome"] == "could-not-tell"
-    assert "it is incomplete" in " ".join(out.split())
+    assert "the counter-experiment is incomplete" in " ".join(out.split())
     assert record(first)["steps"][0]["limiter"]["proof"] == shown, "what another one showed stays"
     resumed = benchtui(home, "runs", "resume", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
-    assert "2 steps to go" in resumed.stderr and "0 of 2 steps were done before" in resumed.stderr
+    assert "2 steps to go" in resumed.stderr and "0 of 2 steps already done" in resumed.stderr
     assert [step["attempt"] for step in record(run_dir)["steps"]] == [2, 2]
     proof = record(first)["steps"][0]["limiter"]["proof"]
     assert (proof["run_id"], proof["outcome"], record(run_dir)["proves"]["outcome"]) == (
@@ -235,7 +235,7 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
     again = benchtui(home, "runs", "prove", other.name)
     assert (again.returncode, again.stdout) == (2, "")
     assert (
-        f"is itself a counter-experiment, about {first.name}" in again.stderr
+        f"is itself a counter-experiment on {first.name}" in again.stderr
         or "itself" in again.stderr
     )
 
@@ -243,10 +243,13 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--detach"], "--prove-bottleneck and --detach: it follows the run"),
+        (
+            ["--detach"],
+            "--prove-bottleneck cannot be used with --detach: it waits for the run to end",
+        ),
         (
             ["--no-telemetry"],
-            "--prove-bottleneck and --no-telemetry: it needs telemetry of the hosts",
+            "--prove-bottleneck cannot be used with --no-telemetry: it needs host telemetry",
         ),
     ],
 )

@@ -107,7 +107,9 @@ async def test_an_internal_error_on_one_host_does_not_affect_the_takeover_of_oth
     record = build_record(run_dir)
     told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
     assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
-    assert f"not all was collected from h1: benchtui runs recover {run_dir.name}" in end.reason
+    assert (
+        f"use benchtui runs recover {run_dir.name}" in end.reason and "results of h1" in end.reason
+    )
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
     assert recovered.returncode == 4, recovered.stderr
     results = record_of(run_dir)["steps"][0]["results"]["per_host"]
@@ -165,7 +167,7 @@ def test_host_in_use_refuses_a_second_run(lab: SshdLab, home: Path, tmp_path: Pa
     second = benchtui(home, *arguments(lab, tmp_path, "5s"))
     assert second.returncode == 3
     assert f"in use by run {run_dir.name} of " in second.stderr
-    assert "stop it, or run with --wait or --take-locks" in second.stderr
+    assert "stop the other run, or use --wait or --take-locks" in second.stderr
     benchtui(home, "stop", run_dir.name, "--abort")
     third = start(home, *arguments(lab, tmp_path, "2s"))
     _, err = third.communicate(timeout=PATIENCE_S)

@@ -107,7 +107,7 @@ def test_what_cannot_be_the_same_is_reported(catalogue: Catalogue) -> None:
         catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"})
     )
     assert choices_again(plan, catalogue.load("demo/quick")).remarks == (
-        "my/key is not the same any more as in that run",
+        "my/key has changed since that run",
         "key was *** in that run",
     )
 

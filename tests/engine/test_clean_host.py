@@ -55,7 +55,7 @@ async def test_what_could_not_be_removed_is_reported_and_not_settled(
     others.write_bytes(b"precious")
     done = await remove_created(agent, await made(agent, ours.parent, ours))
     assert done.settled == [str(ours)]
-    assert done.stays == {str(ours.parent): "it is not empty"}
+    assert done.stays == {str(ours.parent): "not empty"}
     assert others.read_bytes() == b"precious"
 
 
@@ -67,8 +67,8 @@ async def test_a_file_that_has_grown_since_is_not_removed(agent: Agent, tmp_path
 
 
 def test_sizes_that_three_digits_do_not_tell_apart_are_told_in_bytes() -> None:
-    assert told_apart(2**20 + 3, 2**20) == "1,048,579 B now, the run made it with 1,048,576 B"
-    assert told_apart(2**21, 2**20) == "2 MiB now, the run made it with 1 MiB"
+    assert told_apart(2**20 + 3, 2**20) == "1,048,579 B now, 1,048,576 B when created"
+    assert told_apart(2**21, 2**20) == "2 MiB now, 1 MiB when created"
 
 
 @pytest.mark.parametrize("holding", [b"", b"precious"])
@@ -96,7 +96,9 @@ async def test_numbered_files_stay_when_one_of_them_holds_something(
     known = await identify(agent, [spec.path], {spec.path: 5})
     created = created_on(plan_of(spec), HOST, [spec.path], {}, known, complete=True)
     done = await remove_created(agent, created)
-    assert done.stays == {spec.path: f"{tmp_path}/f.3 is no empty file, the run made it empty"}
+    assert done.stays == {
+        spec.path: f"{tmp_path}/f.3 is not empty, but the run created an empty file"
+    }
     assert (tmp_path / "f.3").read_bytes() == b"precious"
 
 
@@ -112,7 +114,7 @@ async def test_what_is_gone_is_settled_only_where_its_directory_is_there(
     here, away = tmp_path / "f.0", tmp_path / "unmounted" / "f.0"
     done = await remove_created(agent, await made(agent, here, away))
     assert done.settled == [str(here)]
-    why = f"it cannot be seen, and {away.parent} is not there: is its file system mounted?"
+    why = f"not visible, and {away.parent} does not exist: is its file system mounted?"
     assert done.stays == {str(away): why}
 
 
@@ -131,7 +133,7 @@ async def test_nothing_is_settled_while_another_file_system_is_mounted(
     created = await made(agent, tmp_path / "f.0", target=str(tmp_path), mount="/mnt/of-the-run")
     done = await remove_created(agent, created)
     assert done.settled == []
-    assert "nothing is mounted at /mnt/of-the-run now" in done.stays[str(tmp_path / "f.0")]
+    assert "nothing is mounted at /mnt/of-the-run" in done.stays[str(tmp_path / "f.0")]
 
 
 @pytest.mark.skipif(
@@ -140,7 +142,7 @@ async def test_nothing_is_settled_while_another_file_system_is_mounted(
 async def test_what_was_mounted_over_the_files_is_named(agent: Agent) -> None:
     gone = Path(f"/dev/shm/{uuid.uuid4().hex}.0")
     done = await remove_created(agent, await made(agent, gone, target="/dev/shm", mount="/"))
-    assert "something is mounted at /dev/shm now" in done.stays[str(gone)]
+    assert "a file system is now mounted at /dev/shm" in done.stays[str(gone)]
 
 
 async def test_nothing_goes_while_a_process_of_the_run_is_alive(
@@ -153,7 +155,7 @@ async def test_nothing_goes_while_a_process_of_the_run_is_alive(
             done = await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))
         finally:
             load.kill()
-    assert done.error == "1 processes of this run are alive: not cleaned"
+    assert done.error == "1 processes of this run are running: not cleaned"
     assert (tmp_path / "f.0").exists()
     assert (await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))).settled == [
         str(tmp_path / "f.0")
@@ -166,7 +168,7 @@ async def test_no_engine_resumes_a_run_that_is_being_cleaned(agent: Agent, tmp_p
 
     def keep(cleaned: list[Cleaning]) -> None:
         with (
-            pytest.raises(BenchtuiError, match="has an engine already, or is being cleaned up"),
+            pytest.raises(BenchtuiError, match="already has an engine, or is being cleaned up"),
             sole_engine(run_dir),
         ):
             pass
@@ -176,7 +178,7 @@ async def test_no_engine_resumes_a_run_that_is_being_cleaned(agent: Agent, tmp_p
     (tmp_path / "f.0").write_bytes(b"1234")
     MadeFiles.beside(run_dir).add("h1", [FileSpec(str(tmp_path / "f.0"), 4)])
     async with Connections() as connections:
-        with sole_engine(run_dir), pytest.raises(BenchtuiError, match="has an engine already"):
+        with sole_engine(run_dir), pytest.raises(BenchtuiError, match="already has an engine"):
             await clean(run_dir, [await made(agent, tmp_path / "f.0")], connections, keep)
         assert kept == []
         await clean(run_dir, [await made(agent, tmp_path / "f.0")], connections, keep)

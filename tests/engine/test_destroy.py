@@ -79,7 +79,7 @@ def test_a_free_disk_must_be_named() -> None:
         (
             "destroy-not-confirmed",
             (
-                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses its data; to confirm,"
+                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) will lose its data; to confirm,"
                 " type its name on Review or use --destroy /dev/sdb (--yes is not enough)"
             ),
         )
@@ -116,7 +116,7 @@ def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
         (
             change(uses=(DeviceUse("sdb", "open", "7 qemu"),)),
             "device-in-use",
-            "held open by process 7 (qemu)",
+            "open in process 7 (qemu)",
         ),
         (
             change(signatures=(DeviceSignature("sdb", "xfs"),)),
@@ -126,12 +126,12 @@ def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
         (
             change(unread=(UnreadPart("sdb", 9, "/dev/sdb"),)),
             "device-unreadable",
-            "not written to blindly",
+            "cannot inspect /dev/sdb",
         ),
         (change(name="", number=""), "device-unknown", "not in /sys"),
         (change(read_only=True), "device-read-only", "is read-only"),
         (change(writable=False), "device-not-writable", "not writable"),
-        (change(kind="other"), "target-not-a-device", "is not a device"),
+        (change(kind="other"), "target-not-a-device", "not a device"),
     ],
 )
 def test_naming_a_disk_overrides_no_refusal(facts: DeviceFacts, code: str, says: str) -> None:
@@ -144,8 +144,7 @@ def test_partitions_are_wiped_before_their_table() -> None:
     held = (*table, DeviceSignature("sdb1", "vfat"))
     ((_, message),) = judged(writes_to("/dev/sdb"), devices=(change(signatures=held),))
     assert (
-        message
-        == "/dev/sdb holds a partition table (gpt), vfat on sdb1; if it is no longer needed, "
+        message == "/dev/sdb contains a partition table (gpt), vfat on sdb1; if no longer needed, "
         "remove it first: wipefs --all /dev/sdb1 /dev/sdb"
     )
 
@@ -271,7 +270,7 @@ def test_names_are_as_narrow_as_can_be_typed(paths: list[str], names: list[str])
 
 def test_a_name_that_is_no_target_is_a_slip_of_the_pen() -> None:
     check_names(writes_to("/dev/sdb", ("/dev/sdb",)))
-    with pytest.raises(UsageError, match="--destroy /dev/sdv: no target of this run"):
+    with pytest.raises(UsageError, match="--destroy /dev/sdv: not a target of this run"):
         check_names(writes_to("/dev/sdb", ("/dev/sdb", "/dev/sdv")))
 
 

@@ -29,7 +29,7 @@ headline: {metric: iops, direction: read}
 FIXED = "fio: {jobs: {mix: {bs: 64k}}}\n"
 IDLE = "every job sets its own: [mix] bs=64k"
 VAIN = "iodepth has no effect with psync: it is synchronous"
-SWEEP = "sweep over depth: all of its points are the same load, so the best is chance"
+SWEEP = "sweep over depth: all points are the same load, so the best one is chance"
 QUEUES = "fio: {global: {ioengine: libaio}}\n"
 
 
@@ -165,6 +165,6 @@ def test_a_depth_that_one_of_two_jobs_keeps_is_a_sweep(own: Catalogue) -> None:
 
 def test_a_search_over_a_depth_that_does_not_act_says_so(own: Catalogue) -> None:
     wish = SearchChoice("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
-    told = "search over depth: all of its values are the same load"
+    told = "search over depth: all values give the same load"
     assert plan(loaded(own, ""), search=wish).remarks == [told, VAIN]
     assert plan(loaded(own, QUEUES), search=wish).remarks == []

@@ -82,7 +82,7 @@ def test_place_where_no_run_can_be_made_is_named(tmp_path: Path) -> None:
 
 def test_damaged_plan_is_named(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text('{"profile": ')
-    with pytest.raises(BenchtuiError, match=r"plan\.json: is no plan"):
+    with pytest.raises(BenchtuiError, match=r"plan\.json: is not a plan"):
         load_plan(tmp_path)
 
 

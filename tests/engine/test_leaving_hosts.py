@@ -75,7 +75,7 @@ async def test_what_a_busy_host_keeps_is_reported_in_the_record(
     run = await left_behind(lab, home, monkeypatch)
     try:
         record = build_record(run.ctx.run_dir)
-        (said,) = [message.text for message in record.messages if "may still be" in message.text]
+        (said,) = [message.text for message in record.messages if "may remain" in message.text]
         assert "no answer in 6s" in said and "hosts sweep" in said
         assert record.state == "complete"
     finally:
@@ -94,7 +94,7 @@ async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
     async with course(home, lab, "1s", hosts=1) as run:
         end = await execute(run.ctx)
     assert end.state == "complete"
-    assert not [event for event in run.events("message") if "may still be" in event["text"]]
+    assert not [event for event in run.events("message") if "may remain" in event["text"]]
     assert not list(Path("/tmp").glob(f".benchtui-*/{run.ctx.run_id}"))
 
 
@@ -154,10 +154,10 @@ async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_
         end = await execute(run.ctx)
     assert "host-lost" in run.codes("h1")
     assert (
-        f"not all was collected from h1: benchtui runs recover {run.ctx.run_id} does so"
+        f"results of h1 are incomplete: when reachable again, use benchtui runs recover {run.ctx.run_id}"
         in end.reason
     )
-    assert not [text for text in warnings(run, "h1") if "may still be" in text]
+    assert not [text for text in warnings(run, "h1") if "may remain" in text]
     monkeypatch.undo()
     async with Connections(ssh_config=lab.ssh_config) as connections:
         found, errors = await find_leftovers(lab.addresses(1), connections)

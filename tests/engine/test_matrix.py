@@ -106,11 +106,11 @@ def test_a_sweep_may_be_asked_for_at_launch(tmp_path: Path) -> None:
         ({"bs": ["4q"]}, "--sweep: parameter 'bs': '4q' is not a size"),
         (
             {"jobs": ["1", "2", "1"]},
-            "--sweep: parameter 'jobs': '1' is a duplicate; --repeat measures points again",
+            "--sweep: parameter 'jobs': '1' is a duplicate; use --repeat to repeat points",
         ),
         (
             {"bs": ["4k", "4096"]},
-            "--sweep: parameter 'bs': '4096' equals '4k'; --repeat measures points again",
+            "--sweep: parameter 'bs': '4096' equals '4k'; use --repeat to repeat points",
         ),
     ],
 )
@@ -285,7 +285,7 @@ def test_a_number_of_hosts_that_leaves_one_without_a_share_is_no_point(tmp_path:
 
 
 def test_a_sweep_over_hosts_without_any_point_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no point is left"):
+    with pytest.raises(UsageError, match="no point left"):
         plan(
             tmp_path,
             f"sweep: {{hosts: [2]}}\n{USED}",

@@ -82,7 +82,7 @@ def test_alike_hosts_are_fine() -> None:
         (
             facts(2, program=""),
             "mdtest-missing",
-            "mdtest is not found for me",
+            "mdtest not found for me",
         ),
         (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
         (
@@ -90,11 +90,11 @@ def test_alike_hosts_are_fine() -> None:
             "mdtest-unusable",
             "libmpich.so.12",
         ),
-        (openmpi(2), "mpi-mixed", "is built with Open MPI, the run uses MPICH"),
+        (openmpi(2), "mpi-mixed", "was built with Open MPI, but the run uses MPICH"),
         (
             facts(2, hydra_pmi_proxy=""),
             "mpi-missing",
-            "hydra_pmi_proxy is not found; install MPICH as on h1",
+            "hydra_pmi_proxy not found; install MPICH as on h1",
         ),
         (
             facts(2, **{"launcher.mpiexec.hydra": OLDER}),
@@ -106,12 +106,12 @@ def test_alike_hosts_are_fine() -> None:
             "mdtest-path",
             "mdtest is /opt/mdtest here, /usr/bin/mdtest on h1",
         ),
-        (facts(2, sum="3 4"), "mdtest-differs", "another build than on h1"),
-        (facts(2, hostname="node1"), "hostname-not-unique", "its hostname node1 is that of h1"),
+        (facts(2, sum="3 4"), "mdtest-differs", "a different build from that on h1"),
+        (facts(2, hostname="node1"), "hostname-not-unique", "has the same hostname node1 as h1"),
         (
             facts(2, ssh_address="10.0.0.1", addresses="10.0.0.1/24"),
             "mpi-address",
-            "10.0.0.1 is that of h1",
+            "has the same address 10.0.0.1 as h1",
         ),
         (
             facts(2, ssh_address="", addresses="127.0.0.1/8"),
@@ -121,7 +121,7 @@ def test_alike_hosts_are_fine() -> None:
         (
             facts(2, free_inodes="1000"),
             "no-inodes",
-            "5000178 files and directories are needed at once, 1000 are free",
+            "5000178 inodes are required, but only 1000 are free",
         ),
     ],
 )
@@ -137,9 +137,7 @@ def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
     enough, short = str(2 * 2 * 16 * 1024), str(2 * 2 * 16 * 1024 - 1)
     assert judge(cluster(facts(1, free_kib=enough), facts(2), launch=moving)) == {}
     found = judge(cluster(facts(1, free_kib=short), facts(2), launch=moving))["h1"]
-    assert [(code, text.split(",")[0]) for code, text in found] == [
-        ("no-space", "64 MiB are needed")
-    ]
+    assert [(code, text.split(",")[0]) for code, text in found] == [("no-space", "64 MiB required")]
 
 
 def test_of_steps_that_differ_in_ranks_alone_the_largest_is_looked_at() -> None:
@@ -164,7 +162,7 @@ def test_a_head_without_mpiexec_says_what_there_is() -> None:
     several = {"launcher.mpiexec": OMPI, "launcher.mpirun.openmpi": OMPI, "launcher.mpirun": OMPI}
     head = facts(1, **({"launcher.mpiexec.hydra": ""} | several))
     found = dict(judge(cluster(head, facts(2)))["h1"])
-    assert found["mpi-missing"] == "mpiexec of MPICH is not found; there is Open MPI 4.1.4"
+    assert found["mpi-missing"] == "MPICH: mpiexec not found; found: Open MPI 4.1.4"
 
 
 def test_a_missing_mpi_is_reported_with_the_package_of_the_distribution() -> None:
@@ -187,7 +185,7 @@ def test_too_few_cpus_and_leftovers_are_reported_and_hinder_nobody() -> None:
     assert told == {
         "h1": [
             "136 ranks share 64 CPUs; waiting ranks spin",
-            "left by older runs in /mnt/x: benchtui-1, test-dir.0-0",
+            "left by earlier runs in /mnt/x: benchtui-1, test-dir.0-0",
         ]
     }
 
@@ -387,7 +385,7 @@ def test_the_look_ahead_tells_what_the_preflight_of_an_mpi_program_will(tmp_path
     (said, problems), (_, others) = mpi_answers(plan, {"h1": {key: one}, "h2": {key: two}}).values()
     assert said == ["/usr/bin/mdtest", "MPICH 4.0.2"] and problems == []
     (only,) = others
-    assert only.startswith("its address 127.0.0.1 is that of h1; ") and "addresses" in only
+    assert only.startswith("has the same address 127.0.0.1 as h1; ") and "addresses" in only
     assert mpi_answers(plan, {"h2": {key: two}}) == {}, (
         "without the first host nothing can be compared"
     )

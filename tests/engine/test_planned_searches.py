@@ -72,18 +72,18 @@ REFUSED = [
     (
         "weka/read-iops",
         SearchChoice(None, LIMITS, points=3),
-        "--slo, --points: nothing is searched for, weka/read-iops h",
+        "--slo, --points requires a search: weka/read-iops defines no",
     ),
     (
         "weka/read-iops",
         SearchChoice(None, within_s=60.0),
-        "--within: nothing is searched for, .* run --curve",
+        "--within requires a search: .* run --curve",
     ),
-    ("weka/read-iops", SearchChoice(None, over={"rate": ()}), "--over: nothing is searched for"),
+    ("weka/read-iops", SearchChoice(None, over={"rate": ()}), "--over requires a search"),
     (
         "my/wide",
         SearchChoice("none", point_s=5.0),
-        "--point: nothing is searched for, --no-search was given$",
+        "--point requires a search: --no-search was given$",
     ),
     ("weka/all", SearchChoice(None, points=3), "weka/all is a suite"),
     ("my/wide", SearchChoice(points=501), "--points 501: expected a whole number from 1 to 500"),
@@ -91,7 +91,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(within_s=10.0),
-        "--within 10s: one point takes 11s, 1s of it before it is measured; --point",
+        "--within 10s: one point takes 11s, 1s of it before the measurement; --point",
     ),
     (
         "weka/read-iops",
@@ -101,7 +101,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(point_s=60.0, most_point_s=30.0),
-        "--most 30s: a point lasts 1m at least",
+        "--most 30s: a point lasts at least 1m",
     ),
     (
         "my/wide",
@@ -111,17 +111,17 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice("curve", over={"numjobs": ()}),
-        "--over numjobs: a curve is over shares of full load",
+        "--over numjobs: a curve only varies the share of full load",
     ),
     (
         "my/wide",
         SearchChoice("scaling", over={"rate": (), "hosts": ()}),
-        "--over rate: scaling is over hosts",
+        "--over rate: scaling only varies hosts",
     ),
     (
         "my/wide",
         SearchChoice("scaling", most_point_s=60.0),
-        "--most: points at full load are all as long as --point",
+        "--most: points at full load all last --point",
     ),
     ("my/thinking", SearchChoice("curve"), "already limited by thinktime"),
 ]
@@ -164,9 +164,9 @@ def test_the_words_of_the_form_are_the_labels_of_its_fields() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        (SearchChoice("capacity", LIMITS), "by itself: --over"),
-        (SearchChoice("curve"), "run it once for each"),
-        (SearchChoice("scaling"), "scaling is over hosts alone"),
+        (SearchChoice("capacity", LIMITS), "by itself: use --over"),
+        (SearchChoice("curve"), "run it once per value"),
+        (SearchChoice("scaling"), "scaling only varies hosts"),
     ],
 )
 def test_a_sweep_is_refused_with_an_advice_that_the_search_can_follow(
@@ -181,7 +181,7 @@ def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Cata
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
     assert time_bounds(found) == (600.0, 600.0)
-    assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(
+    assert "0:30 to 2:00 each after 0:30 of load, at most 10:00 of load and pauses" in review_text(
         found
     )
     free = time_bounds(
@@ -246,7 +246,7 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
     assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
     wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
-    assert wide.remarks == ["hosts 8 of the profile: left out, 4 are chosen"]
+    assert wide.remarks == ["hosts 8 of the profile: excluded, because 4 are chosen"]
 
 
 def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: Catalogue) -> None:
@@ -337,5 +337,5 @@ def test_an_answer_is_held_for_five_minutes_and_review_counts_the_time_before(
         catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0, hold_s=20.0)
     )
     assert asked.search is not None and asked.search.hold_s == 20.0
-    with pytest.raises(UsageError, match="no answer to hold"):
+    with pytest.raises(UsageError, match="no capacity to hold"):
         plan(catalogue, "weka/read-iops", SearchChoice("curve", hold_s=20.0))

@@ -77,7 +77,7 @@ def test_cleanup_follows_the_profile_unless_chosen() -> None:
         ({"repeat": 0}, "repeat 0"),
         ({"lease_s": 0.5}, "lease 0.5s"),
         ({"overrides": {"runtimes": "1"}}, "did you mean 'runtime'"),
-        ({"overrides": {"runtime": "0"}}, "must be more than 0"),
+        ({"overrides": {"runtime": "0"}}, "must be greater than 0"),
         (
             {"search": SearchChoice("capacity", ("write.p99<5ms",))},
             "limit 'write.p99<5ms': .* has no write: its jobs do read",
@@ -91,7 +91,9 @@ def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: s
 
 def test_a_suites_value_that_its_profiles_differ_by_is_a_remark() -> None:
     (remark,) = plan("wekatester/default", overrides={"numjobs": "4"}).remarks
-    assert remark.startswith("numjobs=4 in every profile of the suite, which differ by it: ")
+    assert remark.startswith(
+        "numjobs=4 in every profile of the suite, but the profiles differ in it: "
+    )
     assert "1 in " in remark and "latency" in remark
     assert plan("wekatester/default", overrides={}).remarks == []
 

@@ -117,7 +117,7 @@ def test_a_device_that_is_only_read_must_be_named_for_its_fill(tmp_path: Path) -
 def test_an_offset_that_only_the_host_can_tell_cannot_be_filled_from(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         plan(tmp_path, "filename: /dev/sdb, offset: 50%", "", "allow_device: true")
-    told = "fill: where the load begins on /dev/sdb is not known; give offset in bytes"
+    told = "fill: the start of the load on /dev/sdb is unknown; give offset in bytes"
     assert str(caught.value) == f"my/pre: precondition: {told}"
 
 
@@ -125,7 +125,7 @@ def test_what_has_no_files_cannot_be_filled(tmp_path: Path) -> None:
     text = PROFILE.format(target="size: 1M", wanted="", more="").replace("libaio", "'null'")
     (tmp_path / "pre.yaml").write_text(text)
     with pytest.raises(
-        UsageError, match="my/pre: precondition: fill: the load uses no files that could be filled"
+        UsageError, match="my/pre: precondition: fill: the load has no files to fill"
     ):
         build_plan(Catalogue(tmp_path).load("my/pre"), Choices(hosts=HOSTS[:1]))
 
@@ -197,9 +197,10 @@ def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
 def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: Path) -> None:
     text = review_text(plan(tmp_path, hosts=2))
     assert (
-        "prepares  writes its files in full twice: 7.81 MiB in total, up to 3.91 MiB a host" in text
+        "prepares  writes all of its files twice: 7.81 MiB in total, up to 3.91 MiB per host"
+        in text
     )
-    assert "prepares  at most 7 rounds of 0:30 of its own load, until 3 are within 20 %" in text
+    assert "prepares  up to 7 rounds of 0:30 of the profile's load, until 3 are within 20 %" in text
     assert "time      4:35 of load, plus fill" in text
     assert "writes    reads only" in text
 
@@ -264,7 +265,5 @@ def test_an_engine_that_names_no_image_cannot_be_filled(tmp_path: Path) -> None:
     (tmp_path / "image.yaml").write_text(
         IMAGE_PROFILE.format(options="ioengine: rados, pool: p, runtime: 60")
     )
-    with pytest.raises(
-        UsageError, match="precondition: fill: the load uses no files that could be filled"
-    ):
+    with pytest.raises(UsageError, match="precondition: fill: the load has no files to fill"):
         build_plan(Catalogue(tmp_path).load("my/image"), Choices(hosts=HOSTS[:1]))

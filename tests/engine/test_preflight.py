@@ -145,6 +145,4 @@ def test_what_ended_runs_left_is_reported_but_not_the_ended_steps_of_one_that_co
         for n, alive in enumerate(dirs[run])
     ]
     tell_leftovers(session, tasks)
-    assert said == [
-        "something is left under /tmp of is-over: benchtui runs recover, or hosts sweep"
-    ]
+    assert said == ["leftovers under /tmp from is-over: benchtui runs recover, or hosts sweep"]

@@ -79,7 +79,7 @@ def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_
     tmp_path: Path,
 ) -> None:
     program(tmp_path / "elbencho")
-    with pytest.raises(UsageError, match="no fio here"):
+    with pytest.raises(UsageError, match="contains no fio"):
         with_programs(plan(), tmp_path, required=True)
     assert with_programs(plan(), tmp_path, required=False).carried == []
 

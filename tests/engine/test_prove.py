@@ -49,7 +49,7 @@ def test_the_load_as_it_was_then_with_one_change_each_15_s_on_the_files_of_the_r
     first = kept()
     made = proof(first, DEPTH)
     assert [step.point for step in made.steps] == [
-        {"load": "as it was"},
+        {"load": "unchanged"},
         {"load": "twice as many I/Os in flight"},
     ]
     assert [step.runtime_s for step in made.steps] == [15.0, 15.0]
@@ -85,8 +85,8 @@ def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
     made = proof(old, DEPTH)
     assert [step.in_flight for step in made.steps] == [16, 32]
     (said,) = made.remarks
-    assert said.startswith("as a file this profile is refused today: weka/read-iops:")
-    assert said.endswith("parameter 'spare' is never used: no option holds {spare}")
+    assert said.startswith("this version of benchtui rejects the profile: weka/read-iops:")
+    assert said.endswith("parameter 'spare' is never used: no option contains {spare}")
     broken = replace(
         first, profile=replace(first.profile, text=idle.replace("headline:", "headlin:", 1))
     )
@@ -98,7 +98,7 @@ def test_when_none_can_be_made_each_says_why() -> None:
     with pytest.raises(UsageError) as refused:
         proof(kept(hosts=HOSTS[:1]), BLOCK, FEWER)
     assert "half the block size: job read_iops: blocks of 4k cannot be halved" in str(refused.value)
-    assert "half of the hosts: there is one host" in str(refused.value)
+    assert "half of the hosts: there is only one host" in str(refused.value)
 
 
 def test_what_was_agreed_to_be_destroyed_is_not_agreed_to_again() -> None:

@@ -51,5 +51,5 @@ async def test_telemetry_that_ends_with_no_words_is_reported_once(tmp_path: Path
     await run._follow()
     journal.close()
     assert (tmp_path / "journal.jsonl").read_text().count(
-        "telemetry stopped: it ended by itself"
+        "telemetry stopped: it ended unexpectedly"
     ) == 1

@@ -20,7 +20,7 @@ CURVE = Search("curve", points=13)
     [
         (capacity_search(), queue(7_000), 99, 0, ""),
         (capacity_search(), lambda rate: 2e6, 99, 0, ""),
-        (capacity_search(), lambda rate: 50e6, 99, 5, "no load that was tried keeps p99 < 10ms"),
+        (capacity_search(), lambda rate: 50e6, 99, 5, "no measured load meets p99 < 10ms"),
         (capacity_search(points=2), queue(7_000), 99, 6, "unfinished: all 2 points used"),
         (
             capacity_search(within_s=25.0),
@@ -30,7 +30,7 @@ CURVE = Search("curve", points=13)
             "unfinished: time used up: 0:25 of load and pauses",
         ),
         (CURVE, queue(7_000), 99, 0, ""),
-        (CURVE, queue(7_000), 5, 6, "unfinished: it was stopped"),
+        (CURVE, queue(7_000), 5, 6, "unfinished: stopped"),
         (Search("curve", points=4), queue(7_000), 99, 6, "unfinished: all 4 points used"),
         (Search("scaling", over=(Knob(HOSTS, (1, 2)),), points=6), queue(7_000), 99, 0, ""),
         (

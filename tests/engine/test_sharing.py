@@ -166,7 +166,7 @@ async def test_one_directory_by_two_names_is_reported(home: Path, lab: SshdLab) 
     assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
         {"hosts": "h1 h2"}
     ]
-    assert [message.text for message in record.messages if " are one file" in message.text]
+    assert [message.text for message in record.messages if " are the same file" in message.text]
 
 
 FILE = {"file_system": "boot 1 ef53:2", "identity": "77"}

@@ -49,7 +49,7 @@ def test_files_of_later_steps_count_with_their_largest_size() -> None:
     assert code == "no-space"
     assert (
         message
-        == "94.5 MiB are needed (5 % headroom included), 94 MiB are free at /a (ext4 on /dev/a)"
+        == "94.5 MiB required (including 5 % headroom), but only 94 MiB free at /a (ext4 on /dev/a)"
     )
 
 

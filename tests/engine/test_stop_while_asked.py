@@ -58,13 +58,13 @@ ENDED = RunEnded(t=0.0, state="failed", exit_code=4, reason="")
 CASES: list[tuple[str, EngineMode, list[AnyEvent], str]] = [
     ("a run that begins", "start", [], "stopped on request"),
     ("one that had ended", "resume", [STOPPED, ENDED], "stopped on request"),
-    ("one whose engine died", "resume-failed", [], "the engine died; 1 of 1 steps never began"),
-    ("one that is collected", "recover", [], "the engine died; 1 of 1 steps never began"),
+    ("one whose engine died", "resume-failed", [], "the engine died; 1 of 1 steps never started"),
+    ("one that is collected", "recover", [], "the engine died; 1 of 1 steps never started"),
     (
         "one that had been stopped",
         "recover",
         [STOPPED],
-        "the engine died; 1 of 1 steps never began",
+        "the engine died; 1 of 1 steps never started",
     ),
 ]
 

@@ -102,11 +102,11 @@ def file_appeared(run: Run) -> None:
 
 
 SWAPS: dict[Callable[[Run], None], str] = {
-    directory_became_a_link: "it leads to ",
-    directory_replaced: "another directory",
+    directory_became_a_link: "it now leads to ",
+    directory_replaced: "a different directory",
     file_replaced: "was replaced since the preflight",
     file_became_a_link: "was replaced since the preflight",
-    file_appeared: "was not there at preflight",
+    file_appeared: "appeared since the preflight",
 }
 
 
@@ -123,6 +123,6 @@ async def test_what_was_mounted_since_the_preflight_is_refused(run: Run) -> None
     if os.getuid() or subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("mounting is not allowed here")
     try:
-        assert "another file system is mounted there" in await run.refused()
+        assert "a different file system is mounted there" in await run.refused()
     finally:
         subprocess.run(["umount", str(run.directory)], check=True)

@@ -192,7 +192,7 @@ def test_output_that_was_imported_says_that_options_are_derived(home: Path, tmp_
 
 
 def test_a_run_of_mdtest_has_no_place_in_it(metadata: ExportSource, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="this run measured mdtest"):
+    with pytest.raises(UsageError, match="this run used mdtest"):
         export(metadata, "fio-json", str(tmp_path))
 
 

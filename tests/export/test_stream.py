@@ -218,7 +218,7 @@ def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(
     )
     os.close(write)
     assert done.returncode == 1
-    assert "the reader closed it" in done.stderr and done.stderr.count("\n") == 1
+    assert "closed by the reader" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_file_holds_json_lines(plain: ExportSource, tmp_path: Path, home: Path) -> None:
@@ -249,8 +249,8 @@ def test_a_look_at_a_target_leaves_it_as_it_is(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--stream", "csv"], "cannot follow a run"),
-        (["--stream", "jsonl", "--json"], "both go to standard output"),
-        (["--stream", "jsonl", "--stream", "influx"], "takes one stream"),
+        (["--stream", "jsonl", "--json"], "both write to standard output"),
+        (["--stream", "jsonl", "--stream", "influx"], "only one stream"),
         (["--stream", "jsonl", "--detach"], "--detach"),
         (
             ["--stream", "jsonl=/nonexistent/out"],

@@ -96,7 +96,7 @@ def test_damage_is_reported_once(tmp_path: Path) -> None:
     state = fold_all(RunState(), read_events(path))
     assert state.unreadable == 3
     assert [line.text for line in state.messages.newest if "damaged" in line.text] == [
-        "a part of the journal cannot be read: it is damaged"
+        "part of the journal is damaged and unreadable"
     ]
 
 

@@ -94,14 +94,14 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
-    said = "concurrency: workers spend 75 % of their time in think time; use more workers"
+    said = "concurrency: workers spend 75 % of the time in think time; use more workers"
     assert limit(at) == ("concurrency", said)
 
 
 def test_a_few_requests_of_several_hosts_together_are_few() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))
-    assert limit(at)[1].startswith("concurrency: with 2 I/Os in flight")
+    assert limit(at)[1].startswith("concurrency: latency-bound with 2 I/Os in flight")
 
 
 def with_server(**means: float) -> RunEvidence:
@@ -171,5 +171,5 @@ def test_without_telemetry_nobody_knows_the_bottleneck() -> None:
 
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
-    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor gives it"
+    told = "server CPU: s1: OSD uses 78 % of a core in its only process, all that the hypervisor leaves"
     assert limit(at) == ("server-cpu", told)

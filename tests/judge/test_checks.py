@@ -94,7 +94,7 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
     at = evidence({"h1": {"write": direction(1000.0, 3_000_000.0)}}, telemetry=[host])
     (only,) = found("concurrency", at)
     assert (only.severity, only.measured) == ("warning", 0.75)
-    assert only.message.endswith("75.0 % of them; the client's CPU was busy")
+    assert only.message.endswith("75.0 % of that; the client's CPU was busy")
     few = [
         TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0)
         for name in ("cpu", "wait")
@@ -130,7 +130,7 @@ def test_a_load_that_is_not_always_the_same_is_not_judged(
 def test_a_rate_that_is_not_reached_is_reported(reached: float, doubt: bool) -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     result = found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
-    said = ["write: 1.90k of the 2.00k that were offered (95 %)"] if doubt else []
+    said = ["write: achieved 1.90k of 2.00k offered (95 %)"] if doubt else []
     assert [each.message for each in result] == said
 
 
@@ -173,7 +173,7 @@ def test_a_job_that_misses_its_rate_is_reported_though_others_of_its_direction_h
     at.steps[0].results.jobs = by_job
     result = found("offered-rate", at)
     assert [each.message for each in result] == (
-        ["write of job log: 300 of the 400 that were offered (75 %)"] if doubt else []
+        ["write of job log: achieved 300 of 400 offered (75 %)"] if doubt else []
     )
     # reported as one: which share each has is not known
     at.steps[0].results.jobs = {"log": by_job["log"]}
@@ -213,9 +213,7 @@ def test_what_weakens_several_points_of_a_search_is_reported_once_at_its_worst()
     points = RunEvidence(plan, at.hosts, [*at.steps, other], at.seen)
     (only,) = found("offered-rate", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
-    assert (
-        only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
-    )
+    assert only.message == "write: achieved 1.50k of 2.00k offered (75 %); the worst of 2 points"
     assert only.severity == "info", "more than can be done is offered on purpose"
     swept = found(
         "offered-rate", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen)
@@ -399,7 +397,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_reported_and_that_it_was_swept
     )
     both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
-    told = "; it was swept: points that differ only in depth are the same load"
+    told = "; points that differ only in depth are the same load"
     assert (only.severity, only.message) == ("warning", vain.in_vain + told)
 
 
@@ -433,7 +431,7 @@ def test_what_is_read_and_was_never_written_is_reported(never: int, severity: st
 
 
 def test_where_nobody_can_tell_what_was_written_the_check_is_not_made_and_says_why() -> None:
-    unknown = {"unknown": [{"name": "written", "reason": "filefrag (e2fsprogs) is not there"}]}
+    unknown = {"unknown": [{"name": "written", "reason": "filefrag (e2fsprogs) not found"}]}
     with pytest.raises(UnknownError, match="filefrag"):
         found("unwritten-data", evidence(jobs=[JobLoad("r", ("read",))], facts=unknown))
     with pytest.raises(UnknownError, match="nothing is read"):

@@ -56,7 +56,7 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
 def test_a_host_that_did_not_continue_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0
-    with pytest.raises(UnknownError, match="bytes moved below"):
+    with pytest.raises(UnknownError, match="layers below"):
         found("storage-traffic", at)
 
 
@@ -133,11 +133,11 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
     at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)
     bound = (
         f"client CPU may limit the load: h1: a thread of the load uses {thread:.0f} % of a"
-        " core, all the"
+        " core, all that"
     )
     assert [
-        each.message for each in found("client-cpu", at) if "hypervisor gives it" in each.message
-    ] == ([f"{bound} hypervisor gives it"] if doubt else [])
+        each.message for each in found("client-cpu", at) if "the hypervisor leaves" in each.message
+    ] == ([f"{bound} the hypervisor leaves"] if doubt else [])
 
 
 @pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])

@@ -38,7 +38,7 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert said("repetitions", repeated(100.0, 101.0, 99.0)) == []
     (only,) = found("repetitions", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
-    assert "repetitions deviate by 50 % of their mean (write 100 IOPS, " in only.message
+    assert "standard deviation of repetitions is 50 % of the mean (write 100 IOPS, " in only.message
 
 
 def iterated(*rates: float) -> RunEvidence:
@@ -58,7 +58,10 @@ def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
     assert said("repetitions", iterated(20e3)) == [("info", 1)]
     (only,) = found("repetitions", iterated(20e3, 30e3, 10e3))
     assert (only.severity, only.measured) == ("warning", 0.5)
-    assert "iterations deviate by 50 % of their mean (creates 20.0k ops/s, " in only.message
+    assert (
+        "standard deviation of iterations is 50 % of the mean (creates 20.0k ops/s, "
+        in only.message
+    )
 
 
 def alike(rate: float, bytes_per_op: int) -> RunEvidence:

@@ -104,9 +104,7 @@ def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
 def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
     answer = against(record(), "averaged")
     assert answer.standing == "refuted"
-    assert any(
-        "recomputed here from the histograms of 2 hosts" in each.text for each in answer.evidence
-    )
+    assert any("recomputed from the histograms of 2 hosts" in each.text for each in answer.evidence)
     wrong = record()
     latency = wrong.steps[0].results.aggregate["read"].clat
     assert latency is not None
@@ -158,17 +156,17 @@ def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:
         build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)]))
     )
     flat = " ".join(text.split())
-    assert 'n/a, there was one host: "The hosts did not start together", "One host lagged"' in flat
+    assert 'n/a, only one host: "The hosts did not start together", "One host lagged"' in flat
 
 
 def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> (
     None
 ):
     old = record(findings=[], checks=None, checks_not_made=None)
-    assert "The record lists no checks" in text_of(old) and 'no data about "' in text_of(old)
+    assert "The record lists no checks" in text_of(old) and 'no data for "' in text_of(old)
     nothing = record()
     nothing.steps = []
-    assert text_of(nothing) == "nothing was measured: no figure to object to"
+    assert text_of(nothing) == "nothing was measured: no objections"
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

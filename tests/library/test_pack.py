@@ -77,7 +77,10 @@ def test_nothing_is_done_to_hosts_by_the_plan_of_an_unpacked_run(
     run_dir, _ = unpack(packed, home / "runs")
     (run_dir / "journal.jsonl").write_bytes(b"")  # as if it had been cut off
     assert main([*words, RUN_ID]) == 2
-    assert "was unpacked from a file; its plan is not run on hosts" in capsys.readouterr().err
+    assert (
+        "was unpacked from a file; benchtui does not run its plan on hosts"
+        in capsys.readouterr().err
+    )
     assert unfinished_runs(home / "runs") == []
 
 
@@ -89,7 +92,7 @@ def test_an_unpacked_run_takes_notes_and_marks(packed: Path, home: Path) -> None
 
 
 def test_packing_never_writes_over_a_file(made: Path, packed: Path) -> None:
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         pack(made, packed)
 
 
@@ -162,7 +165,7 @@ def test_the_same_files_deflated_in_another_way_are_not_what_was_packed(
     file.write_bytes(data[:start] + gzip.compress(gzip.decompress(data), 1)[10:])
     assert [data for _, data in members_of(file)] == [data for _, data in members_of(packed)]
     with pytest.raises(
-        BenchtuiError, match="the end: damaged: its files are intact, but the archive was changed"
+        BenchtuiError, match="the end: damaged: the files are intact, but the archive was changed"
     ):
         read_pack(file)
 

@@ -132,7 +132,7 @@ def test_what_lies_within_the_spread_cannot_be_told() -> None:
 def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900), before=2500.0)
     assert found.outcome == "could-not-tell"
-    assert "the same load now gives 1.00k, in the run it gave 2.50k" in found.text
+    assert "the unchanged load gave 1.00k, but 2.50k in the run" in found.text
 
 
 @pytest.mark.parametrize("state", ["failed", "cut", "missing"])

@@ -138,7 +138,7 @@ def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     changed = load_record(run_dir)
     assert changed.judged_since
     assert main(["runs", "show", str(run_dir)]) == 0
-    assert "NOT the sealed verdict" in " ".join(capsys.readouterr().out.split())
+    assert "differs from the sealed verdict" in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
     assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
 

@@ -224,4 +224,4 @@ def test_a_plan_that_contradicts_what_fio_printed_does_not_verify(
 
     change_json(run_dir / "plan.json", other)
     write_record(run_dir)
-    assert any(f"{option}=" in text and "job file" in text for text in verify_run(run_dir).differs)
+    assert any(f"{option}=" in text and "planned" in text for text in verify_run(run_dir).differs)

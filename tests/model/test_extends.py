@@ -96,7 +96,7 @@ def test_an_unknown_base_is_an_error_at_its_place() -> None:
 def test_profiles_that_extend_each_other_are_an_error() -> None:
     with pytest.raises(UsageError) as caught:
         load_profile("profile: a/a\nextends: b/b\n", "my.yaml", find)
-    assert "never ends" in str(caught.value)
+    assert "is a loop" in str(caught.value)
 
 
 def test_what_else_is_wrong_is_reported_when_the_extended_profile_is_not_there() -> None:

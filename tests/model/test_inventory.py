@@ -102,8 +102,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "hosts:\n  a: {user: -lroot}\n",
             (
-                "i.yaml:2:13: hosts.a.user: found '-lroot'; must match one word that does"
-                " not begin with a dash"
+                "i.yaml:2:13: hosts.a.user: found '-lroot'; must match one word that does not start with a dash"
             ),
         ),
         (
@@ -114,8 +113,8 @@ def test_an_inventory_may_be_empty(text: str) -> None:
             "hosts:\n  h[1-3: {}\n",
             (
                 "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed: a name,"
-                " a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like"
-                " @clients, a source like ansible:FILE, !NAME to leave out, or local"
+                " a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port,"
+                " a group like @clients, a source like ansible:FILE, !NAME to exclude, or local"
             ),
         ),
         ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' is defined twice"),
@@ -124,7 +123,10 @@ def test_an_inventory_may_be_empty(text: str) -> None:
             "i.yaml:3:3: duplicate key 'a', first on line 2",
         ),
         ("hosts:\n  local:\n", "i.yaml:2:3: host 'local' is always this machine"),
-        ("hosts:\n  h[1-2]: {address: x}\n", "i.yaml:2:21: 'h[1-2]' names 2 hosts, its address 1"),
+        (
+            "hosts:\n  h[1-2]: {address: x}\n",
+            "i.yaml:2:21: 'h[1-2]' names 2 hosts, but its address names 1",
+        ),
         (
             "hosts:\n  abc:\ngroups: {g: [abd]}\n",
             "i.yaml:3:14: group 'g': unknown host 'abd' (did you mean 'abc'?)",

@@ -220,7 +220,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: 0, kind: size}",
-            "p.yaml:7:19: parameter 'size': 0 is not allowed: must be more than 0",
+            "p.yaml:7:19: parameter 'size': 0 is not allowed; must be greater than 0",
         ),
         (
             "{default: soon, kind: duration}",
@@ -231,22 +231,19 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: 0, kind: count}",
-            "p.yaml:7:19: parameter 'size': 0 is not a count: whole numbers from 1 are allowed",
+            "p.yaml:7:19: parameter 'size': 0 is not a count; expected a whole number from 1",
         ),
         ("{default: many, kind: number}", "p.yaml:7:19: parameter 'size': 'many' is not a number"),
         (
             "{default: maybe, kind: flag}",
             (
-                "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: expected yes, no, true,"
+                "p.yaml:7:19: parameter 'size': 'maybe' is not a flag; expected yes, no, true,"
                 " false, on, off, 1, 0"
             ),
         ),
         (
             "{default: mnt, kind: directory}",
-            (
-                "p.yaml:7:19: parameter 'size': 'mnt' is not an absolute path on the hosts: must"
-                " begin with /"
-            ),
+            ("p.yaml:7:19: parameter 'size': 'mnt' is not an absolute path; it must begin with /"),
         ),
         (
             "{default: /mnt/$HOME, kind: directory}",
@@ -254,11 +251,11 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: c, kind: choice, choices: [a, b]}",
-            "p.yaml:7:19: parameter 'size': 'c' is not allowed: one of a, b",
+            "p.yaml:7:19: parameter 'size': 'c' is not allowed; expected one of a, b",
         ),
         (
             "{default: c, kind: choice}",
-            "p.yaml:7:3: parameter 'size': 'choices' requires kind choice, and the reverse",
+            "p.yaml:7:3: parameter 'size': 'choices' and kind choice require each other",
         ),
         (
             "{default: 4G, kind: size, max: 1G}",
@@ -273,11 +270,11 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: x, kind: text, min: 1}",
-            "p.yaml:7:34: 'min' is for the kinds size, duration, count, number, not for text",
+            "p.yaml:7:34: 'min' is allowed for the kinds size, duration, count, number, not for text",
         ),
         (
             "{default: /dev/sdb, kind: device}",
-            "p.yaml:7:35: kind device needs 'allow_device: true', because the device's data is lost",
+            "p.yaml:7:35: kind device requires 'allow_device: true', because the run overwrites the device",
         ),
     ],
 )
@@ -289,7 +286,7 @@ def test_a_parameter_is_checked(param: str, message: str) -> None:
 def test_a_parameter_that_no_option_uses_is_an_error() -> None:
     assert (
         refusal(replaced("  size:", "  depth: {default: 1, kind: count}\n  size:"))
-        == "p.yaml:7:3: parameter 'depth' is never used: no option holds {depth}"
+        == "p.yaml:7:3: parameter 'depth' is never used: no option contains {depth}"
     )
 
 
@@ -331,10 +328,10 @@ def test_a_parameter_has_a_plain_name() -> None:
             "group_reporting: 0",
             "p.yaml:11:26: group_reporting: found '0'; allowed: 1: benchtui always reports by group",
         ),
-        ("blocksize: 8k", "p.yaml:11:38: 'bs' and 'blocksize' are one option of fio; give one"),
+        ("blocksize: 8k", "p.yaml:11:38: 'bs' and 'blocksize' are the same fio option; use one of them"),
         (
             "iodepth: deep",
-            "p.yaml:11:18: iodepth: found 'deep'; allowed: whole numbers, with k, m, g as powers of 1024",
+            "p.yaml:11:18: iodepth: found 'deep'; allowed: a whole number, optionally with k, m or g (powers of 1024)",
         ),
         ("rwmixread: 101",
             "p.yaml:11:20: rwmixread: found '101'; the largest allowed value is 100"),
@@ -362,11 +359,12 @@ def test_a_parameter_has_a_plain_name() -> None:
             "p.yaml:11:15: comm: found 'x{size'; unmatched brace; write {{ or }} for a literal brace",
         ),
         ("filename: f;g",
-            "p.yaml:11:19: filename: found 'f;g'; fio reads nothing after '#' or ';'"),
+            "p.yaml:11:19: filename: found 'f;g'; fio ignores everything after '#' or ';'"),
         ('comm: "a\\nb"', "p.yaml:11:15: comm: a value must be one line"),
         (
             "filename: /dev/sdb",
-            "p.yaml:11:19: filename: /dev/sdb is a device; that needs 'allow_device: true', a device loses its data",
+            "p.yaml:11:19: filename: /dev/sdb is a device; this requires 'allow_device: true', because"
+            " the run overwrites the device",
         ),
     ],
 )  # fmt: skip
@@ -381,27 +379,27 @@ def test_an_option_is_checked(option: str, message: str) -> None:
             "    a: {rw: foo}\n",
             "p.yaml:11:13: rw: found 'foo'; allowed: read, write, trim, randread, randwrite",
         ),
-        ("    a: {rw: randread, time_based: 1}\n", "p.yaml:11:23: time_based needs a runtime"),
+        ("    a: {rw: randread, time_based: 1}\n", "p.yaml:11:23: time_based requires runtime"),
         (
             "    a: {rw: randread, runtime: 0}\n",
-            "p.yaml:11:32: runtime: 0 means without end; a time above 0 is needed",
+            "p.yaml:11:32: runtime: 0 means no limit; expected a time above 0",
         ),
         (
             "    a: {rw: randread, timeout: 0ms}\n",
-            "p.yaml:11:32: timeout: 0 means without end; a time above 0",
+            "p.yaml:11:32: timeout: 0 means no limit; expected a time above 0",
         ),
         (
             "    a/b: {rw: randread}\n",
-            "p.yaml:11:5: found 'a/b'; a job's name is printable, without [ ] ; # / : and",
+            "p.yaml:11:5: found 'a/b'; a job name must be printable, without [ ] ; # / :",
         ),
         (
             "    global: {rw: randread}\n",
-            "p.yaml:11:5: found 'global'; a job's name is printable, without [ ] ; # / :",
+            "p.yaml:11:5: found 'global'; a job name must be printable, without [ ] ; # / :",
         ),
         ("    a: 5\n", "p.yaml:11:8: fio.jobs.a: found 5; allowed: a mapping"),
         (
             "    a: {rw: randread, directory: t}\n",
-            "p.yaml:11:34: directory: found 't'; an absolute path is needed",
+            "p.yaml:11:34: directory: found 't'; expected an absolute path",
         ),
     ],
 )
@@ -430,10 +428,7 @@ def test_a_profile_without_jobs_says_so() -> None:
 
 def test_files_must_have_a_place() -> None:
     text = replaced('directory: "{directory}/{host}"', 'comm: "{directory}"')
-    assert (
-        refusal(text)
-        == "p.yaml:8:1: fio: neither 'directory' nor 'filename' says where the files go"
-    )
+    assert refusal(text) == "p.yaml:8:1: fio: 'directory' or 'filename' is required"
 
 
 def test_an_engine_without_files_needs_no_place() -> None:
@@ -449,7 +444,7 @@ def test_a_relative_filename_needs_a_directory() -> None:
     text = replaced('directory: "{directory}/{host}"', 'filename: f1, comm: "{directory}"')
     assert (
         refusal(text)
-        == "p.yaml:9:39: filename: found 'f1'; an absolute path or a directory is needed"
+        == "p.yaml:9:39: filename: found 'f1'; expected an absolute path, or set 'directory'"
     )
 
 

@@ -93,36 +93,34 @@ def test_what_is_given_wins() -> None:
         ("size", "4Q",
             "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
                        "p (powers of 1024), such as 4k, 128G"),
-        ("size", "0", "parameter 'size': '0' is not allowed: must be more than 0"),
+        ("size", "0", "parameter 'size': '0' is not allowed; must be greater than 0"),
         ("size", "4k", "parameter 'size': '4k' is not allowed: at least 1M"),
         ("size", "2T", "parameter 'size': '2T' is not allowed: at most 1T"),
-        ("runtime", "0", "parameter 'runtime': '0' is not allowed: must be more than 0"),
+        ("runtime", "0", "parameter 'runtime': '0' is not allowed; must be greater than 0"),
         ("runtime", "5min",
             "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
                             "or d, such as 300s, 15m, 1h30m"),
         ("numjobs", "0",
-            "parameter 'numjobs': '0' is not a count: whole numbers from 1 are allowed"),
+            "parameter 'numjobs': '0' is not a count; expected a whole number from 1"),
         ("numjobs", "1.5",
-            "parameter 'numjobs': '1.5' is not a count: whole numbers from 1 are allowed"),
+            "parameter 'numjobs': '1.5' is not a count; expected a whole number from 1"),
         ("numjobs", "257", "parameter 'numjobs': '257' is not allowed: at most 256"),
         ("theta", "nan", "parameter 'theta': 'nan' is not a number"),
         ("direct", "perhaps",
-            "parameter 'direct': 'perhaps' is not a flag: expected yes, no, true, false, on, off, "
+            "parameter 'direct': 'perhaps' is not a flag; expected yes, no, true, false, on, off, "
                               "1, 0"),
         ("pattern", "trim",
-            "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),
+            "parameter 'pattern': 'trim' is not allowed; expected one of randread, randwrite"),
         ("directory", "mnt/t",
-            "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: must begin "
-                               "with /"),
+            "parameter 'directory': 'mnt/t' is not an absolute path; it must begin with /"),
         ("directory", "/a;b",
             "parameter 'directory': '/a;b' is not allowed in a path: ;"),
         ("device", "/tmp/x",
-            "parameter 'device': '/tmp/x' is not a device: must begin with /dev/"),
+            "parameter 'device': '/tmp/x' is not a device; it must begin with /dev/"),
         ("device", "/dev/../etc/passwd",
-            "parameter 'device': '/dev/../etc/passwd' is not a device: must begin "
-                                         "with /dev/"),
+            "parameter 'device': '/dev/../etc/passwd' is not a device; it must begin with /dev/"),
         ("note", "a\nb",
-            "parameter 'note': 'a\\nb' is not allowed: expected one printable line without leading or trailing blanks"),
+            "parameter 'note': 'a\\nb' is not allowed; expected one printable line without leading or trailing blanks"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_with_what_is_allowed(name: str, value: str, message: str) -> None:

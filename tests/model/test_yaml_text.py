@@ -47,7 +47,7 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
     [
         ("a: 1\nb: 2\na: 3\n",
             "f.yaml:3:1: duplicate key 'a', first on line 1"),
-        ("", "f.yaml:1:1: the file is empty; a mapping of keys to values is expected"),
+        ("", "f.yaml:1:1: the file is empty; expected a mapping of keys to values"),
         ("- a\n", "f.yaml:1:1: the file must contain a mapping of keys to values"),
         ("just text", "f.yaml:1:1: the file must contain a mapping of keys to values"),
         (
@@ -59,14 +59,14 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
             "f.yaml:1:1: the tag '!mine' is not allowed; write plain values without tags"),
         ("a: &x {b: 1}\nc:\n  <<: *x\n",
             "f.yaml:3:3: merge keys (<<) are not supported; write the keys out"),
-        ("{a: b}: c", "f.yaml:1:1: a key must be a plain text"),
+        ("{a: b}: c", "f.yaml:1:1: a key must be plain text"),
         ("a: .inf", "f.yaml:1:4: '.inf' is not a valid number here"),
         ("a: 'x\x00'", "f.yaml:1:6: the character U+0000 is not allowed in YAML"),
         ("a: {b: c}\nd: {e: f} }\n",
         "f.yaml:2:11: broken YAML: while parsing a block mapping: did not find expected "
          "key; wrong indentation, or an unclosed bracket or quote"),
         ("a: b: c", "f.yaml:1:5: broken YAML: mapping values are not allowed in this context; "
-         "a second ': ' in a line: quote the value"),
+         "a second ': ' in the line; quote the value"),
         ("a: *nowhere", "f.yaml:1:4: broken YAML: found undefined alias 'nowhere'"),
         ("a: b\n---\nc: d\n", "f.yaml:2:1: broken YAML: expected a single document in the stream: "
                               "but found another document"),

@@ -257,7 +257,7 @@ def test_the_sum_of_the_four_clients_is_added_up_and_says_so() -> None:
     (total,) = (each for each in SHIPPED if each.computed)
     assert total.profile == "mapr/nfs-randwrite-256k-4c"
     assert values_of(total)["write iops"] == 656 + 331 + 414 + 798
-    assert "added up here" in total.label
+    assert "summed by benchtui" in total.label
     assert {figure.metric for figure in total.figures} == {"iops", "bandwidth"}
 
 

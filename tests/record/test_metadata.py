@@ -90,7 +90,7 @@ def test_the_tools_own_summary_is_the_result() -> None:
         operation_value(create, "ops") == 45.0
         and operation_value(record.operations.get("stat"), "ops") is None
     )
-    assert operation_value(create, "bandwidth") is None, "it moves no bytes"
+    assert operation_value(create, "bandwidth") is None, "it moves no data"
     assert record.shift_text == "2 ranks = 1 client on in each phase"
 
 
@@ -121,10 +121,10 @@ def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> 
     record = metadata_record(view, STEP)
     assert (
         record is not None
-        and "rank 0 alone" in record.meaning
+        and "rank 0 only" in record.meaning
         and "slowest rank" not in record.meaning
     )
-    assert any("rank 0 alone" in text for text in metadata_remarks(record))
+    assert any("rank 0 only" in text for text in metadata_remarks(record))
     view.result = result()
     whole = metadata_record(view, STEP)
     assert whole is not None and "slowest rank" in whole.meaning
@@ -296,4 +296,6 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
         return [finding.message for finding in found if finding.severity == "error"]
 
     assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"
-    assert judged(2.1) == ["write: iteration 2 moved 420 MiB by its rate and time, 400 MiB planned"]
+    assert judged(2.1) == [
+        "write: iteration 2 moved 420 MiB (rate x time), but 400 MiB were planned"
+    ]

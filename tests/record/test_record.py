@@ -367,7 +367,7 @@ def test_a_run_that_never_wrote_a_journal_has_a_record(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_plan_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match=r"plan\.json: is gone; without it the run can"):
+    with pytest.raises(BenchtuiError, match=r"plan\.json: does not exist; without it the run can"):
         build_record(tmp_path)
 
 

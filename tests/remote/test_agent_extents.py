@@ -46,11 +46,11 @@ async def test_holes_and_blocks_that_were_only_reserved_were_never_written(
     )
     never = {path: extents.never_written // MIB for path, extents in found.items()}
     assert never == {str(whole): 0, str(reserved): 3, str(holes): 4}
-    assert why == "the file system does not tell extents"  # of the one that is not there
+    assert why == "the file system does not report extents"  # of the one that is not there
 
 
 def test_a_host_without_filefrag_says_so() -> None:
     assert parse_extents(AgentAnswer({"why": "no-filefrag"}, ["why=no-filefrag"]), ["/f"]) == (
         {},
-        "filefrag (e2fsprogs) is not there",
+        "filefrag (e2fsprogs) not found",
     )

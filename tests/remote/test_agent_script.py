@@ -230,7 +230,7 @@ async def whole_round(agent: Agent) -> None:
     ("command", "said"),
     [
         ("echo This account is for backups only", "it printed: This account is for backups only"),
-        ("false", "did not run our script"),
+        ("false", "did not run the agent's script"),
         (
             "echo Please log in on the console >&2; exit 1",
             "it printed: Please log in on the console",

@@ -105,7 +105,7 @@ async def test_a_disk_that_a_process_holds_open_is_in_use(
     with node.open("rb"):
         (use,) = (await facts_of(disk, shell)).uses
     assert (use.kind, use.detail.split()[0]) == ("open", str(os.getpid()))
-    assert f"{Path(disk).name} is held open by process {os.getpid()} (" in use.text
+    assert f"{Path(disk).name} is open in process {os.getpid()} (" in use.text
     assert (await facts_of(disk, shell)).uses == ()
 
 
@@ -162,7 +162,7 @@ async def test_a_check_that_nothing_can_make_is_reported(disk: str, tmp_path: Pa
     assert (await facts_of(disk)).unsure == ()
     found = await facts_of(disk, PATH=broken(tmp_path / "bin", "perl", "python3", "find"))
     assert found.uses == () and len(found.unsure) == 2
-    assert all("could not check" in text and text in device_line(found) for text in found.unsure)
+    assert all("cannot check" in text and text in device_line(found) for text in found.unsure)
 
 
 async def test_a_link_leads_to_its_disk_and_a_read_only_one_says_so(tmp_path: Path) -> None:
@@ -221,8 +221,8 @@ def test_partitions_of_a_disk_count_as_the_disk() -> None:
         "sda5 is part of multipath mpatha (dm-4)",
         "sda6 is swap",
         "sda1 is mounted at /boot/my efi",
-        "sda is in use: the kernel does not open it exclusively",
-        "sda is held open by process 812 (ceph-osd)",
+        "sda is in use: the kernel refuses to open it exclusively",
+        "sda is open in process 812 (ceph-osd)",
         "sda is the backing store of loop3",
     ]
     assert found.signatures == (

@@ -129,7 +129,7 @@ async def test_answer_without_an_end_is_refused(
     transport = here if place == "local" else await connections.connect(lab.address("h1"))
     if place == "ssh-again":
         await transport.call(Script("0badc0de", "true", ("base",)), 30)
-    with pytest.raises(HostError, match="answers one call with more than 16384 KiB") as refused:
+    with pytest.raises(HostError, match="answer to one call has more than 16384 KiB") as refused:
         await transport.call(Script("0badc0de", "yes", ("base",)), 60)
     assert refused.value.code == "flooded"
 

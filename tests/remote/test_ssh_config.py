@@ -304,7 +304,7 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Include /**/*\n", "too many files"),
+        ("Include /**/*\n", "more than"),
         ("Include /dev/zero\n", ""),
         ("#" * (5 << 20), "larger than"),
     ],
@@ -349,7 +349,7 @@ def test_files_that_multiply_are_reported(tmp_path: Path) -> None:
     for number in range(13):
         again = f"{tmp_path}/{number + 1}"
         (tmp_path / str(number)).write_text(f"Include {again} {again}\nHost h{number}\n")
-    with pytest.raises(HostError, match="too many files"):
+    with pytest.raises(HostError, match="more than 1000 files"):
         resolve(HostAddress(name="h1"), tmp_path / "0", ())
     assert sorted(words_in(tmp_path / "0")) == sorted(f"h{number}" for number in range(13))
 

@@ -57,8 +57,8 @@ def test_an_excluded_name_that_nobody_named_is_a_mistake_and_an_empty_group_is_n
 ) -> None:
     assert "!h33 excludes none of the named hosts (did you mean 'h3'" in refusal(fleet, "@odd,!h33")
     assert names(fleet, "head,!@odd") == ["head"]
-    assert "no host is left" in refusal(fleet, "h1,!h1")
-    assert "name some before it" in refusal(fleet, "!h1")
+    assert "no host left" in refusal(fleet, "h1,!h1")
+    assert "name the hosts first" in refusal(fleet, "!h1")
 
 
 def test_a_port_makes_another_host_of_a_name_and_the_inventory_says_the_rest(fleet: Fleet) -> None:
@@ -130,7 +130,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
             'command:echo \'{"name": "h1", "port": 0}\'',
             "port: 0 is not allowed; expected a number from 1",
         ),
-        ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without blanks and leading dash"),
+        ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without blanks or a leading dash"),
         ("slurm:x", "'x' is not a job id (did you mean 'slurm:@x'?)"),
         (
             "k8s:storage",

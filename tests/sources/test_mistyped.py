@@ -90,7 +90,7 @@ def told(fleet: Fleet, spec: str) -> list[str]:
 
 def repeated(line: str) -> Iterator[str]:
     """Yield what a line repeats of the SPEC: what is in quotes, and its own begin."""
-    begin = re.split(r": | leaves out| excludes none| names no", line, maxsplit=1)[0]
+    begin = re.split(r": | excludes none| excludes hosts| names no", line, maxsplit=1)[0]
     for text in (*re.findall(r"'([^']+)'", line), begin, Path(begin).name):
         yield text.replace(" ", "")
 

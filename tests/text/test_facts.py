@@ -61,7 +61,7 @@ def test_three_values_are_reported_with_their_hosts() -> None:
 def test_what_is_known_of_some_hosts_alone_is_no_difference() -> None:
     found = compare({"a": ALIKE, "b": {"kernel": "Linux 6.1"}})
     assert told(list(differing_lines(found))) == [
-        "unknown: on b alone: clock source, governor, open files"
+        "unknown: only on b: clock source, governor, open files"
     ]
 
 

@@ -83,7 +83,7 @@ async def test_a_container_that_is_gone_is_reported_with_what_the_command_said(
         with pytest.raises(HostError) as caught:
             await agent.tasks()
     assert caught.value.code == "channel-failed"
-    assert "nsenter" in caught.value.message and "gave no shell" in caught.value.message
+    assert "nsenter" in caught.value.message and "did not start a shell" in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_grid_is_printed_with_its_knees(swept: RunRecord) -> None:
     assert "bs          1        2        4        8       16" in lines
     assert "64k     18.0k    34.0k    52.0k ◆  55.0k    54.0k" in lines
     assert any(
-        each.startswith("◆ knee over numjobs at bs=64k: 4 with 52.0k IOPS, p99 ") for each in lines
+        each.startswith("◆ knee over numjobs at bs=64k: 4 (52.0k IOPS, p99 ") for each in lines
     )
 
 
@@ -130,7 +130,7 @@ def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_reported
     (table,) = tables_of([replace(cell, invalid=place == 2) for place, cell in enumerate(cells)])
     lines = table_chart(table, 90, 18, coloured=True)
     assert sum(run == ("✗", "bad") for line in lines[:-1] for run in line.runs) == 1
-    assert lines[-1].plain.strip() == "✗ invalid: see its findings"
+    assert lines[-1].plain.strip() == "✗ invalid: see findings"
 
 
 def test_powers_of_two_and_wide_ranges_are_drawn_in_doublings() -> None:

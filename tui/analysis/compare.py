@@ -428,7 +428,7 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
         )
     if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
         why = (
-            f"{family} figures tested at once need {repetitions_needed(family, alpha)} "
+            f"{family} figures tested together require {repetitions_needed(family, alpha)} "
             f"repetitions, not {min(counts)}"
         )
         return replace(change, word="too few repetitions to say", why=why)
@@ -440,7 +440,7 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
 def _why_too_few(change: Change) -> str:
     counts = len(change.values_a), len(change.values_b)
     if counts == (1, 1):
-        return f"one run each, with less than {stats.LEAST_SECONDS} known seconds"
+        return f"one run each, with fewer than {stats.LEAST_SECONDS} known seconds"
     apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
         change.values_a
     )

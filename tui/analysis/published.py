@@ -258,7 +258,9 @@ def profile_differences(
     if tag not in (baseline.profile, *baseline.variants):
         yield PublishedDifference("profile", tag, baseline.profile, "profile")
     elif record.profile.preset is False:
-        yield PublishedDifference("profile", "is your own profile of that name", "", "profile")
+        yield PublishedDifference(
+            "profile", "is a user-defined profile of that name", "", "profile"
+        )
     if names := deviations_of(profile_data(record)):
         yield PublishedDifference("the profile deviates from the source in", ", ".join(names), "")
 

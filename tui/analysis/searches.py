@@ -237,7 +237,7 @@ def compare_searches(
     figure, ours, theirs = _figures(*first, hosts)
     why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
     if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
-        why = "no number of hosts measured by all"
+        why = "no number of hosts measured by all searches"
     ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
@@ -344,10 +344,10 @@ def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
         return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
     if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
         return (
-            f"jobs share the load differently: {shares_text(a.job_shares)};"
+            f"jobs have different shares of the load: {shares_text(a.job_shares)};"
             f" {shares_text(b.job_shares)}"
         )
-    return "another objective" if a.objective != b.objective else ""
+    return "different objective" if a.objective != b.objective else ""
 
 
 def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:

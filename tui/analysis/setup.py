@@ -74,7 +74,9 @@ def _other(name: str, ours: str, shown: str) -> str:
     if max(len(ours), len(shown)) <= LONG:
         return f"{name} {ours}, here {shown}"
     counts = [len(each.split(", ")) for each in (ours, shown)]
-    return f"{counts[0]} {name}, here {counts[1]}" if counts[0] != counts[1] else f"other {name}"
+    return (
+        f"{counts[0]} {name}, here {counts[1]}" if counts[0] != counts[1] else f"different {name}"
+    )
 
 
 UNKNOWN = PointSetup()

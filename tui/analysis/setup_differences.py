@@ -81,7 +81,7 @@ def points_missing(
         return []
     return [
         SetupDifference(
-            "points of one side only",
+            "points on one side only",
             _few(alone[0]),
             _few(alone[1]),
             blocks=not a.keys() & b.keys(),

@@ -432,7 +432,7 @@ async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
     from tui.engine.control import request
 
     shell.farewell = (
-        f"run {run_dir.name} is stopping; see it with: benchtui runs show {run_dir.name}"
+        f"run {run_dir.name} is stopping; to see the result: benchtui runs show {run_dir.name}"
     )
     try:
         await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})

@@ -261,8 +261,8 @@ def _recovered(points: Sequence[SearchPoint]) -> list[str]:
     They came right after an overload, and a repeat after a pause met the limits.
     """
     return [
-        f"point {at + 1} exceeded the limits at {iops(_offered((at, each)))} IOPS right after an "
-        f"overload and is not counted: point {at + 2} met them there after a pause of "
+        f"point {at + 1} exceeded the limits at {iops(_offered((at, each)))} IOPS right after "
+        f"an overload and does not count: point {at + 2} met them after a pause of "
         f"{points[at + 1].offer.settle_s:g} s"
         for at, each in enumerate(points) if not_recovered(points, at)
     ]  # fmt: skip
@@ -321,11 +321,9 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
     ):
         found.append(_why_unfinished(search, points))
     if state == "never-met":
-        found.append(
-            "less load than 2 % of the maximum" if has_rate(search) else "anything lighter"
-        )
+        found.append("less load than 2 % of the maximum" if has_rate(search) else "any lower load")
     if state == "met-at-full-load":
-        found.append(f"more load than this generator produced: {_heavier(search)}")
+        found.append(f"a higher load than this load generator produced: {_heavier(search)}")
     return found
 
 
@@ -377,4 +375,4 @@ def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> str:
         return f"more than {search.within_s:g} s of load"
     if points and points[-1].verdict == "void":
         return f"the rest of the search: {points[-1].why}"
-    return "the rest of the search: it was stopped"
+    return "the rest of the search: stopped"

@@ -55,7 +55,7 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
     at = int(places[0])
     if at == GRID - 1:
         return CurveKnee(Estimate(None, float(grid[int(np.percentile(places, 2.5))]), None),
-                    remark="latency grows no faster than load up to the highest rate")  # fmt: skip
+                    remark="up to the highest rate, latency grows no faster than load")  # fmt: skip
     low, high = (float(each) for each in np.percentile(grid[places], [2.5, 97.5]))
     value = float(grid[at])
     return CurveKnee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
@@ -182,8 +182,8 @@ def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) 
     counts = [mean.inside for mean in means]
     if min(counts) < LEAST_INSIDE:
         return (
-            f"no confidence interval: {counts[0]} and {counts[1]} points, {LEAST_INSIDE} each are "
-            f"needed"
+            f"no confidence interval: {counts[0]} and {counts[1]} points; {LEAST_INSIDE}"
+            " each are required"
         )
     if any(all(each.error is None for each in side) for side in sides):
         return "no confidence interval: the points have no per-second data"
@@ -353,7 +353,7 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     """Return the fitted law with its uncertainty, and its measured and extrapolated points."""
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
-        few = f"{len(numbers)} numbers of hosts: the law has three unknowns and is not fitted"
+        few = f"{len(numbers)} numbers of hosts: too few to fit the three unknowns of the law"
         return Scaling(_measured_points(measured), remark=few)
     check_statistics("the scaling law")
     import numpy as np

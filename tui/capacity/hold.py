@@ -327,11 +327,11 @@ def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
     detect.
     """
     notes = [
-        f"{failure_text(search, points, at)}; the answer was lowered"
+        f"{failure_text(search, points, at)}; the capacity was lowered"
         for at in failed_holds(search, points)
     ]
     notes += [
-        f"point {at + 1} contradicts earlier points: these are discarded, later points are longer"
+        f"point {at + 1} contradicts earlier points, which are discarded; later points are longer"
         for at in contradictions(search, points)
     ]
     passed = last_held(search, points)
@@ -344,8 +344,7 @@ def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
         )
     elif kind == "changed" and passed.steadiness is not None:
         notes.append(
-            f"from {duration(passed.steadiness.at_s)} of the hold, most single seconds exceeded a "
-            f"limit"
+            f"from {duration(passed.steadiness.at_s)} of the hold, most seconds exceeded a limit"
         )
     return [*notes, missed_text(search, passed)]
 
@@ -368,4 +367,4 @@ def missed_text(search: Search, passed: SearchPoint) -> str:
     within = (
         f"a stall of up to {min(left):.2g} s in {span} stays within the limits; " if left else ""
     )
-    return f"{within}a stall rarer than one in {span} can be missed, however long"
+    return f"{within}stalls rarer than one in {span} can be missed, whatever their length"

@@ -62,7 +62,9 @@ def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
     """
     known = standing(search, points)
     if known.unsure is not None:
-        return _offer_rung(search, points, known.unsure, "unclear: repeat for longer", 2.0)
+        return _offer_rung(
+            search, points, known.unsure, "unclear: repeat with a longer runtime", 2.0
+        )
     if not known.left:
         return None
     heaviest = rungs(search)[-1]

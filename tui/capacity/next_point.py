@@ -295,7 +295,9 @@ def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) ->
     if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
         return None
     low = belief.interval[0] * (1 - search.tolerance)
-    return _offer_rate(search, known, points, low, "does it meet the limits just below?", "confirm")
+    return _offer_rate(
+        search, known, points, low, "does a slightly lower load meet the limits?", "confirm"
+    )
 
 
 def _offer_rate(
@@ -442,7 +444,7 @@ def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
     if _voids(points) >= VOIDS:
         return f"{VOIDS} points in a row failed"
     if next_offer(search, points) is not None:
-        return "it was stopped"
+        return "stopped"
     if next_offer(unbounded(search, points), points) is None:
         return "no further point needed"
     return f"time used up: {duration(search.within_s)} of load and pauses"

@@ -34,7 +34,7 @@ from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, V
 PARTS = 10  # of a second, each with a delay of its own
 CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
 MEAN = "mean"
-WHY = "from each second's completions: a stall that is caught up within a second is not visible"
+WHY = "from completions per second: a stall that is made up within a second is not visible"
 CLOSED = "without an offered rate, I/Os have no intended start"
 NO_SECONDS = "per-second completions are unknown"
 
@@ -460,8 +460,8 @@ def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     ):
         return ""
     return (
-        f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, more than {label(100 * share)} % "
-        f"of the whole point"
+        f"{_named(limit.text, name)}: {sum(slow)} I/Os above the limit, more than"
+        f" {label(100 * share)} % of the whole point"
     )
 
 
@@ -507,4 +507,4 @@ def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> str:
     grows = all(later > earlier for earlier, later in pairwise(last))
     if not grows or last[-1] <= BEHIND_S * rate:
         return ""
-    return f"{iops_text(last[-1])} I/Os due and not done, and growing"
+    return f"{iops_text(last[-1])} I/Os overdue, and growing"

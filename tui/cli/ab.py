@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="set_a",
-        help="a parameter of side A",
+        help="change a parameter of side A",
     )
     add(
         "--set-b",
@@ -57,14 +57,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="set_b",
-        help="a parameter of side B",
+        help="change a parameter of side B",
     )
-    add("--detect", default="5%", metavar="SHARE", help="smallest change that matters (5%%)")
-    add("--within", default="1h", metavar="DURATION", help="time limit (1h)")
+    add(
+        "--detect",
+        default="5%",
+        metavar="SHARE",
+        help="smallest change that matters (default: 5%%)",
+    )
+    add("--within", default="1h", metavar="DURATION", help="time limit (default: 1h)")
     add(
         "--name",
         metavar="NAME",
-        help="name of the experiment; its complete runs so far count",
+        help="name of the experiment; complete runs already saved under it count",
     )
     parser.epilog = (
         "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable or undecided, 4 runs"
@@ -211,13 +216,13 @@ def take_known(experiment: AbTest) -> None:
                 " or runs resume"
             )
         elif summary.verdict == "invalid":
-            say(f"{summary.run_id} is invalid: it does not count")
+            say(f"{summary.run_id} is invalid and does not count")
         else:
             record = load_record(store.directory_of(summary))
             check_belongs(experiment, side, record)
             experiment.records[side].append(record)
     if experiment.runs:
-        say(f"existing runs counted: {experiment.runs}")
+        say(f"earlier runs counted: {experiment.runs}")
     experiment.room = max(LEAST_RUNS, experiment.fits) + experiment.runs // 2 * 2
 
 
@@ -233,14 +238,11 @@ def time_text(experiment: AbTest) -> str:
     if needed * experiment.load_s > experiment.within_s:
         within, each = short_duration(experiment.within_s), units.seconds(experiment.load_s)
         raise UsageError(
-            f"--within {within}: {runs} of {each} of load take longer; at least {runs} are needed"
+            f"--within {within}: too short for the minimum of {runs} with {each} of load each"
         )
     if experiment.fits < max(needed, 2):
-        return (
-            "time is short for"
-            f" {f'{runs}, the fewest that give an answer' if needed else 'more runs'}"
-        )
-    return f"up to {experiment.fits}{more} runs fit into the time, in ABBA order"
+        return f"the time limit is short for {f'the minimum of {runs}' if needed else 'more runs'}"
+    return f"up to {experiment.fits}{more} runs fit in the time limit, in ABBA order"
 
 
 def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
@@ -263,7 +265,7 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
     ]:
         raise UsageError(
             f"{record.run_id} is on side {side} of {experiment.name}, but measured differently: "
-            f"{'; '.join(differs)}; take another --name"
+            f"{'; '.join(differs)}; choose another --name"
         )
 
 
@@ -329,7 +331,7 @@ def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
     code = followed(run_dir)
     record = load_record(run_dir) if code != INTERRUPTED else None
     if record is None or code != 0:
-        say(f"run {run_dir.name} ended with {code} and does not count")
+        say(f"run {run_dir.name} exited with {code} and does not count")
         return code, None
     experiment.records[side].append(record)
     return code, record
@@ -365,7 +367,7 @@ def looked(experiment: AbTest) -> InterimLook | None:
     if found is not None and found != experiment.look:
         interval = f"{said(found.low)} … {said(found.high)}"
         going = (
-            f"{found.answer}, {found.most} runs at most"
+            f"undecided, continuing to at most {found.most} runs"
             if found.answer == "go on"
             else found.answer
         )
@@ -388,7 +390,7 @@ def tell_budget(experiment: AbTest) -> None:
         return
     wanted = runs_for(experiment.detect, floor.cov, floor.n - 1)
     short = (
-        f"; only {experiment.room} fit into the time, so it may stay undecided"
+        f"; only {experiment.room} fit in the time limit, so the result may stay undecided"
         if wanted > experiment.room
         else ""
     )
@@ -489,7 +491,8 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
             )
         if found.runs >= found.most < experiment.room:
             return (
-                f"undecided after the runs needed to detect {experiment.detect * 100:g} % with"
+                f"undecided after as many runs as needed to detect {experiment.detect * 100:g}"
+                " % with"
                 f" 90 % power; {least}"
             )
         return (

@@ -19,10 +19,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=float, default=1.0, metavar="N", help="replay at N times the speed"
     )
     parser.add_argument(
-        "--plain", action="store_true", help="no screens: print the progress line and the summary"
+        "--plain",
+        action="store_true",
+        help="without screens: print the progress line and the summary",
     )
     parser.add_argument(
-        "--json", action="store_true", help="no screens: print the record as JSON after the run"
+        "--json",
+        action="store_true",
+        help="without screens: print the record as JSON after the run",
     )
 
 

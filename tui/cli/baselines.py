@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `baselines`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="list published results by profile")
-    listed.add_argument("--json", action="store_true", help="every figure as JSON on stdout")
+    listed.add_argument("--json", action="store_true", help="print every figure as JSON on stdout")
     show = verbs.add_parser(
         "show", help="print every figure of a profile or a collection, with its caveats"
     )
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="profile, collection or FILE; all figures when absent",
+        help="profile, collection or FILE (default: all published results)",
     )
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
 
@@ -196,7 +196,7 @@ def compare_run(args: argparse.Namespace) -> int:
     if record.proves is not None:
         about = record.proves.run_id
         raise UsageError(
-            f"{run_dir.name} is a counter-experiment, compared only with its own run, {about}"
+            f"{run_dir.name} is a counter-experiment; compare its original run instead: {about}"
         )
     if args.json:
         compared = compare(record, found_baselines().baselines)

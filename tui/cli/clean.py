@@ -84,7 +84,7 @@ async def clean_run(
 
     created, kept = created_of(plan, record), left_texts(record.objects_left)
     for text in kept:
-        say(f"left in bucket {text}; benchtui does not delete objects")
+        say(f"objects remain in bucket {text}; benchtui does not delete objects")
     code_if_gone = SOME_STAYED if kept else ALL_GONE
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
@@ -113,5 +113,5 @@ def tell(found: list[Cleaning], *, done: bool) -> None:
 def agreed(run_id: str) -> bool:
     """Ask whether to remove the files of a run. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
-        raise UsageError(f"this removes files of {run_id} from its hosts; confirm with --yes")
-    return ask("remove these?")
+        raise UsageError(f"this removes the files of {run_id} from its hosts; confirm with --yes")
+    return ask("remove these files?")

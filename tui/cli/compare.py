@@ -29,10 +29,10 @@ WORSE, NOT_COMPARABLE = 1, 3
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("a", metavar="A", help=f"the reference; {SIDE_HELP}")
-    add("others", metavar="B", nargs="+", help="runs to compare with A, given the same way")
+    add("a", metavar="A", help=f"reference run; {SIDE_HELP}")
+    add("others", metavar="B", nargs="+", help="runs to compare with A, in the same syntax")
     add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
-    add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
+    add("--all", action="store_true", help="print all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--plot", action="store_true", help="add percentile curves and histograms")
@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CRITERION",
         dest="criteria",
         help=(
-            "fail if this is true: 'read.p99 > 2ms', or relative to A 'iops < -5%%'; in addition to"
-            " the profile's thresholds"
+            "fail if this is true, such as 'read.p99 > 2ms', or relative to A 'iops < -5%%';"
+            " adds to the profile's thresholds"
         ),
     )
     add("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
@@ -98,7 +98,7 @@ def sides_of(
     """
     a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
     if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
-        raise UsageError(f"{', '.join(sorted(both))} is on both sides; name different runs")
+        raise UsageError(f"{', '.join(sorted(both))} is on both sides; choose different runs")
     return a, others
 
 

@@ -16,7 +16,7 @@ from tui.model.paths import from_home
 from tui.model.problem import BenchtuiError
 
 SHELLS = ("bash", "zsh", "fish")
-USE = """install it where the shell looks:
+USE = """install it in the directory that the shell searches:
   bash   benchtui completion bash > ~/.local/share/bash-completion/completions/benchtui
   zsh    benchtui completion zsh > "${fpath[1]}/_benchtui"
   fish   benchtui completion fish > ~/.config/fish/completions/benchtui.fish"""
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = USE
-    parser.add_argument("shell", choices=SHELLS, help="shell to complete in")
+    parser.add_argument("shell", choices=SHELLS, help="shell to complete for")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -17,9 +17,9 @@ from tui.model.settings import DEFAULT_LEASE, KEYS, NAMES, Key, Settings, key_na
 
 LISTS = ("hosts", "shared")
 WHERE_FROM = {
-    "environ": "{key.variable} of the environment",
+    "environ": "environment variable {key.variable}",
     "file": "{file}",
-    "default": "default; nothing is set",
+    "default": "default; not set",
 }
 
 
@@ -27,15 +27,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `config`."""
     parser.add_argument("--json", action="store_true", help="print the settings as JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verbs.add_parser("edit", help="edit the file in $EDITOR; a new file explains every key")
+    verbs.add_parser(
+        "edit", help="edit the file in $EDITOR; a new file contains every key, commented out"
+    )
     one = verbs.add_parser("get", help="print the value of one key")
     one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     one.add_argument("--json", action="store_true", help="as JSON, with its source")
-    put = verbs.add_parser("set", help="set one key; keeps the comments in the file")
+    put = verbs.add_parser("set", help="set one key; comments in the file are kept")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)
     put.add_argument(
-        "value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list"
+        "value", metavar="VALUE", nargs="+", help="value in YAML syntax; several words make a list"
     )
     away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)
@@ -134,7 +136,7 @@ def edit(_: argparse.Namespace, path: Path) -> None:
     from tui.cli.shared.settings import make_file, read_settings
 
     if make_file(path):
-        say(f"made {path}")
+        say(f"created {path}")
     open_editor(path)
     read_settings(path)
 
@@ -153,9 +155,9 @@ def put(args: argparse.Namespace, path: Path) -> None:
     elif len(words) == 1:
         value = words[0]
     else:
-        raise UsageError(f"{args.name} takes one value, not {len(words)}")
+        raise UsageError(f"{args.name} accepts one value, not {len(words)}")
     change(path, args.name, value)
-    say(f"{args.name} is set in {path}")
+    say(f"set {args.name} in {path}")
     report(args, {"key": args.name, "set": True, "file": str(path)})
 
 
@@ -164,5 +166,5 @@ def away(args: argparse.Namespace, path: Path) -> None:
     from tui.cli.shared.settings import forget
 
     forget(path, args.name)
-    say(f"{args.name} unset in {path}")
+    say(f"unset {args.name} in {path}")
     report(args, {"key": args.name, "set": False, "file": str(path)})

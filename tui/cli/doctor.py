@@ -40,12 +40,14 @@ def ssh_config(surroundings: Surroundings) -> DoctorCheck:
             "benchtui config unset ssh_config",
         )
     if not path.exists():
-        return DoctorCheck("ssh config", "ok", "none: hosts are connected by the names you type")
+        return DoctorCheck(
+            "ssh config", "ok", "none: benchtui connects to hosts by the names you type"
+        )
     try:
         text = read_text(path, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         return DoctorCheck(
-            "ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"look at {path}"
+            "ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"check {path}"
         )
     if stat.S_IMODE(path.stat().st_mode) & 0o022:
         return DoctorCheck(
@@ -56,9 +58,9 @@ def ssh_config(surroundings: Surroundings) -> DoctorCheck:
         for word in NOT_FOLLOWED
         if re.search(rf"^\s*{word}\b", text, re.MULTILINE | re.IGNORECASE)
     ]
-    note = f"; not followed: {', '.join(ignored)}" if ignored else ""
+    note = f"; ignored: {', '.join(ignored)}" if ignored else ""
     return DoctorCheck(
-        "ssh config", "ok", f"{shown}, {plural(named_hosts(text), 'host')} by name{note}"
+        "ssh config", "ok", f"{shown}, {plural(named_hosts(text), 'named host')}{note}"
     )
 
 
@@ -92,7 +94,7 @@ def ssh_login(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck("ssh keys", "warn", f"{message}; {FORWARDED[0]}", FORWARDED[1])
     if held or len(files) > len(locked):
         return DoctorCheck("ssh keys", "ok", message)
-    create = "ssh-keygen, ssh-copy-id HOST; or name an IdentityFile"
+    create = "ssh-keygen, then ssh-copy-id HOST; or set IdentityFile"
     return DoctorCheck(
         "ssh keys", "warn", message, "eval $(ssh-agent); ssh-add" if locked else create
     )
@@ -112,7 +114,7 @@ def agent_text(socket: str | None, held: int | None) -> str:
 def files_text(files: list[str], locked: list[Path]) -> str:
     """Return which key files exist, and which need a passphrase, as text."""
     if not files:
-        return "no key in ~/.ssh, none named in its config"
+        return "no key in ~/.ssh, no IdentityFile in the ssh config"
     passphrase = f" ({len(locked)} with a passphrase)" if locked else ""
     return f"{some(files, NAMED_KEYS)}{passphrase}"
 
@@ -182,7 +184,7 @@ def known_hosts(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "host keys",
             "warn",
-            "no known hosts: connections would be refused",
+            "no known hosts: benchtui would refuse to connect",
             "benchtui hosts trust HOST ...",
         )
     return DoctorCheck("host keys", "ok", ", ".join(found))

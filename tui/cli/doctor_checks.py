@@ -104,7 +104,7 @@ def python(_: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "python",
             "warn",
-            f"{version}: no saved bytecode: the app starts at half the speed",
+            f"{version}: no saved bytecode: the app takes twice as long to start",
             advice,
         )
     return DoctorCheck("python", "ok", version)
@@ -135,7 +135,7 @@ def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
     name, path = f"{need.command} here", surroundings.which(need.command)
     if path is None:
         how = install_command(this_os(), need.package) or f"install {need.command}"
-        missing = f"{how}, or run on others"
+        missing = f"{how}, or run on other hosts"
         return DoctorCheck(name, "warn", "not installed; needed for the host 'local'", missing)
     printed = surroundings.output_of(need.command, *need.version_args) or ""
     version, least = version_of(printed), need.minimum or (0, 0)
@@ -251,7 +251,7 @@ def tmux(surroundings: Surroundings) -> DoctorCheck:
     return DoctorCheck(
         "tmux",
         "ok",
-        f"{found}: runs survive a lost connection; benchtui attach shows them again",
+        f"{found}: runs survive a lost connection; reopen them with benchtui attach",
     )
 
 
@@ -264,14 +264,17 @@ def editor(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "editor",
             "warn",
-            "EDITOR is not set, and there is no vi",
+            "EDITOR is not set, and vi is not installed",
             "export EDITOR=/path/to/editor",
         )
     try:
         command = shlex.split(chosen)[0]
     except (ValueError, IndexError):
         return DoctorCheck(
-            "editor", "warn", f"EDITOR={chosen} is not a command", "export EDITOR=/path/to/editor"
+            "editor",
+            "warn",
+            f"EDITOR={chosen} is not a valid command",
+            "export EDITOR=/path/to/editor",
         )
     if surroundings.which(command) is None:
         return DoctorCheck(
@@ -298,7 +301,7 @@ def config(surroundings: Surroundings) -> DoctorCheck:
 
 def data(surroundings: Surroundings) -> DoctorCheck:
     """Check the directory of runs: writable, and closed to other users."""
-    advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
+    advice = "choose another directory with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
     return usable("data", surroundings, path, "fail", advice) or private(
         "data", surroundings, path, 0o077
@@ -330,7 +333,7 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "inventory",
             "fail",
-            f"{shown} of the settings is not a file",
+            f"{shown} (set in benchtui config) is not a file",
             "benchtui config unset inventory",
         )
     return DoctorCheck(
@@ -351,7 +354,7 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
         )
     except UsageError as error:
         return DoctorCheck(
-            "shared", "warn", str(error.problems[0]), f"look at {surroundings.paths.shared_runs}"
+            "shared", "warn", str(error.problems[0]), f"check {surroundings.paths.shared_runs}"
         )
     missing = [
         surroundings.short(path)
@@ -360,7 +363,8 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
     ]
     if missing:
         advice = (
-            "mount it, or remove it from benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+            "mount it, or remove it from benchtui config shared, BENCHTUI_SHARED_RUNS or"
+            " the shared-runs file"
         )
         return DoctorCheck("shared", "warn", f"cannot be read: {', '.join(missing)}", advice)
     return DoctorCheck(
@@ -414,7 +418,7 @@ def space(surroundings: Surroundings) -> DoctorCheck:
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize
-    message = f"{units.size(free)} for runs, on {surroundings.short(where)}"
+    message = f"{units.size(free)} free for runs in {surroundings.short(where)}"
     if free < NO_SPACE:
         return DoctorCheck(
             "free space", "fail", message, "free some space, or set BENCHTUI_HOME=DIR"
@@ -446,7 +450,7 @@ def runs(surroundings: Surroundings) -> DoctorCheck:
     return DoctorCheck(
         "runs",
         "warn",
-        f"{message}; {len(broken)} did not end properly, the newest: {broken[0]}",
+        f"{message}; {len(broken)} did not end properly, newest: {broken[0]}",
         f"benchtui runs show {broken[0]} (measurements are kept), or runs rm",
     )
 
@@ -471,10 +475,8 @@ def sources(surroundings: Surroundings) -> DoctorCheck:
         except UsageError as error:
             broken.append(str(error))
             continue
-        whose = f" of {point.value}" if is_foreign(point) else ""
+        whose = f" from {point.value}" if is_foreign(point) else ""
         states.append(f"{name}{whose}{f' ({state})' if state else ''}")
     if broken:
-        return DoctorCheck(
-            "sources", "warn", "; ".join(broken), "uninstall or repair what cannot be loaded"
-        )
+        return DoctorCheck("sources", "warn", "; ".join(broken), "uninstall or repair the package")
     return DoctorCheck("sources", "ok", ", ".join(states))

@@ -41,7 +41,9 @@ def _write_record(run_dir: Path) -> None:
     try:
         record = write_record(run_dir)
     except OSError as error:  # it can be derived from the journal at any time
-        print(f"benchtui: {run_dir}: the record was not written: {error.strerror}", file=sys.stderr)
+        print(
+            f"benchtui: {run_dir}: cannot write the run record: {error.strerror}", file=sys.stderr
+        )
         return
     write_texts(run_dir, record)
     _seal(run_dir, record)
@@ -53,7 +55,7 @@ def _write_record(run_dir: Path) -> None:
         tell_proved(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it
         print(
-            f"benchtui: {record.proves.run_id} was not updated with the result: {error}",
+            f"benchtui: cannot add the result to {record.proves.run_id}: {error}",
             file=sys.stderr,
         )
 
@@ -69,6 +71,6 @@ def _seal(run_dir: Path, record: RunRecord) -> None:
         write_summary(run_dir, summary_of(record))
     except OSError as error:
         print(
-            f"benchtui: {run_dir}: the run was not sealed: {error.filename}: {error.strerror}",
+            f"benchtui: {run_dir}: cannot seal the run: {error.filename}: {error.strerror}",
             file=sys.stderr,
         )

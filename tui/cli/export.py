@@ -13,9 +13,9 @@ from tui.model.problem import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Writes a saved run in a format that other tools read. A single text file goes to stdout"
-        " unless -o is given; several files go to the directory -o or RUN.FORMAT. Prints the paths"
-        " of the files written."
+        "Writes a saved run in a format that other tools read. A single text"
+        " file goes to stdout unless -o is given; several files go to the directory given"
+        " with -o, by default RUN.FORMAT. Prints the paths of the files written."
     )
     parser.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     parser.add_argument(
@@ -25,12 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE|DIR",
-        help="output file; a name ending in / is a directory",
+        help="output file, or a directory if the name ends in /",
     )
     parser.add_argument(
         "--stream",
         action="store_true",
-        help="follow the run to its end; -o is a file, or an http address to push to",
+        help="follow a run until it ends; -o is a file, or an HTTP URL to push to",
     )
     parser.add_argument(
         "--redact", action="store_true", help="remove names, addresses, paths, notes"
@@ -64,7 +64,8 @@ def main(args: argparse.Namespace) -> int:
     redact = args.redact or bool(args.hide)
     if redact and args.stream:
         raise UsageError(
-            "--redact excludes --stream, whose events contain names; export the finished run"
+            "--redact cannot be used with --stream, whose events contain names; export the"
+            " finished run"
         )
     if args.stream:
         from tui.export.stream import follow

@@ -54,7 +54,7 @@ def explained(check: Check, width: int) -> str:
         ("What to do", check.advice),
     )
     lines = [f"{check.id}  {check.title}"]
-    when = "during a run, and at its end" if check.live else "at the end of a run"
+    when = "during and after a run" if check.live else "after a run"
     for name, text in (*parts, ("Source", check.source), ("Made", when)):
         indent = " " * 14
         lines += [

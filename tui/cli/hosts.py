@@ -37,12 +37,13 @@ SWEEP_CODES = (
     "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
 )
 WITH_HELP = (
-    "copy load generators from this folder to the hosts, check those, and remove them (default:"
+    "copy load generators from this folder to the hosts, check the copies, then remove"
+    " them (default:"
     " `programs` of benchtui config)"
 )
 CHECK_CODES = "exit codes: 0 all hosts are ready, 2 wrong usage, 3 at least one is not"
 SPEC_HELP = (
-    "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
+    "names, ranges, @groups, !NAME to exclude, sources such as ansible:FILE, local (default: all)"
 )
 TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 at least one is not"
 
@@ -53,17 +54,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed = verbs.add_parser("list", help="list all hosts known by name")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser(
-        "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
+        "check",
+        help="check reachability, load generators, cores, kernel and free space",
+        epilog=CHECK_CODES,
     )
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
     check.add_argument(
-        "--facts", action="store_true", help="print all facts, and what could not be read"
+        "--facts",
+        action="store_true",
+        help="print all facts, and list those that could not be read",
     )
     check.add_argument("--with", dest="programs", metavar="DIR", help=WITH_HELP)
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
-    trust = verbs.add_parser(
-        "trust", help="show host keys, confirm and pin them", epilog=TRUST_CODES
-    )
+    trust = verbs.add_parser("trust", help="show host keys, ask, and pin them", epilog=TRUST_CODES)
     trust.add_argument(
         "--yes", action="store_true", help="do not ask: fingerprints are already verified"
     )
@@ -72,18 +75,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     sweep.add_argument("--yes", action="store_true", help="do not ask")
     sweep.add_argument(
-        "--run", metavar="RUN", help="only this run, by its full ID, even if it is still supervised"
+        "--run",
+        metavar="RUN",
+        help="remove only this run (full ID), even if its load is still running",
     )
     for verb in (listed, check, trust, sweep):
         verb.add_argument("hosts", nargs="*", metavar="SPEC", help=SPEC_HELP)
     add = verbs.add_parser("add", help="add a host to the inventory")
-    add.add_argument("name", metavar="NAME", help="a name, or a range like weka-[01-08]")
-    add.add_argument("--address", help="host name or IP address, if not NAME")
-    add.add_argument("--port", type=int, help="port of the SSH server")
+    add.add_argument("name", metavar="NAME", help="name, or a range like weka-[01-08]")
+    add.add_argument("--address", help="host name or IP address to connect to (default: NAME)")
+    add.add_argument("--port", type=int, help="SSH port")
     add.add_argument("--user", help="user to log in as")
     add.add_argument("--identity", help="private key file on this machine")
     add.add_argument(
-        "--group", action="append", default=[], dest="groups", help="a group the host belongs to"
+        "--group",
+        action="append",
+        default=[],
+        dest="groups",
+        help="group to add the host to; may be repeated",
     )
     for verb in (trust, add, sweep):
         add_json(verb)
@@ -177,7 +186,7 @@ def check_all(args: argparse.Namespace) -> int:
     from tui.engine.preflight.host_check import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
-        raise UsageError(f"--dir {args.dir}: an absolute path on the hosts is needed")
+        raise UsageError(f"--dir {args.dir}: expected an absolute path on the hosts")
     addresses = chosen(args)
     programs = programs_of(args.programs)
     checks = connected(
@@ -248,7 +257,7 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
         yield "\nhosts differ:" if everything else ""
         yield from (f"  {text}" for text in every_difference(found)) if everything else short
     if everything:
-        yield "\ndifferent on each:"
+        yield "\ndifferent on each host:"
         yield from (f"  {text}" for text in own_lines(known))
         yield "\nunknown:"
         yield from (f"  {text}" for text in unknown_lines(known))
@@ -357,7 +366,7 @@ def add_one(args: argparse.Namespace) -> int:
         [args.name],
         {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")},
     )
-    say(f"{args.name} is in {path}")
+    say(f"added {args.name} to {path}")
     report(args, {"hosts": names, "inventory": str(path)})
     return ALL_GOOD
 
@@ -387,20 +396,20 @@ async def _sweep(
         say(f"benchtui: {error}")
     ours = [leftover for leftover in found if args.run or not leftover.live]
     if len(ours) < len(found):
-        say("supervised runs are left alone: use benchtui stop RUN, or hosts sweep --run RUN")
+        say("running load is left alone: use benchtui stop RUN, or hosts sweep --run RUN")
     if not ours:
         say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD
-    if not (args.yes or ask(f"end and remove {plural(len(ours), 'leftover')}?")):
+    if not (args.yes or ask(f"stop and remove {plural(len(ours), 'leftover')}?")):
         hosts = some(list(dict.fromkeys(leftover.host for leftover in ours)))
         remains = "1 leftover remains" if len(ours) == 1 else f"{len(ours)} leftovers remain"
-        say(f"nothing changed, {remains} on {hosts}; use --yes or answer y to end and remove them")
+        say(f"nothing changed, {remains} on {hosts}; use --yes or answer y to stop and remove them")
         return UNFIT
     failed = await remove_leftovers(addresses, ours, connections)
     for error in failed:
         say(f"benchtui: {error}")
     say(
-        f"ended and removed {plural(len(ours), 'leftover')}"
+        f"stopped and removed {plural(len(ours), 'leftover')}"
         if not failed
         else "some leftovers could not be removed"
     )

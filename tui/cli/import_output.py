@@ -11,13 +11,13 @@ from tui.cli.shared.common import paths, say, write_texts
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Imports output that a load generator printed elsewhere: JSON, terse lines, logs, tables,"
-        " or its normal output, also inside the text of a ticket; compressed or not. Applies every"
-        " check that has data, and saves a run in the state 'imported'. Several files are several"
-        " hosts of one run; files whose names differ only by date are separate runs of one host."
-        " Several outputs in one file are measurements one after the other. A directory or an"
-        " archive becomes one run per directory with outputs, or follows the layout of the tool"
-        " that wrote it."
+        "Imports output that a load generator printed elsewhere: JSON, terse"
+        " lines, logs, tables or its normal output, even if quoted in a ticket; compressed or"
+        " not. Runs every check that has data, and saves a run in the state 'imported'."
+        " Several files become the hosts of one run; files whose names differ only by date"
+        " become separate runs of one host. Several outputs in one file become consecutive"
+        " measurements. A directory or an archive becomes one run per directory that contains"
+        " output, unless the tool that wrote it has a layout of its own."
     )
     parser.add_argument(
         "files",
@@ -32,15 +32,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help=(
-            "host of a file whose output does not name it: once for each file, in order; "
-            "otherwise the file's name without dates"
+            "host of a file whose output does not name one; repeat for each file, in order"
+            " (default: the file's name without dates)"
         ),
     )
-    parser.add_argument("--tool", help="read it only as output of this load generator or format")
-    parser.add_argument("--note", metavar="TEXT", help="note to save with it")
-    parser.add_argument("--dry-run", action="store_true", help="only print it; save nothing")
+    parser.add_argument("--tool", help="parse only as output of this load generator or format")
+    parser.add_argument("--note", metavar="TEXT", help="note to save with the run")
+    parser.add_argument("--dry-run", action="store_true", help="print the result; save nothing")
     parser.add_argument(
-        "--json", action="store_true", help="print the run record; several runs: one per line"
+        "--json",
+        action="store_true",
+        help="print the run record as JSON; several runs: one per line",
     )
 
 

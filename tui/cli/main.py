@@ -72,7 +72,7 @@ def is_long_lived(argv: Sequence[str]) -> bool:
 
 def told(error: OSError) -> str:
     """Return an OSError as text: the file, and what failed."""
-    where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
+    where = error.filename or ("cannot write the output" if error.errno in NOT_WRITTEN else "")
     said = (
         f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
     )
@@ -128,7 +128,7 @@ def run_verb(verb: str, rest: Sequence[str]) -> int:
         args, more = parser.parse_known_args(rest, argparse.Namespace(verb_module=verb_module))
         if more:
             is_late = verb == "app" and more[0] in VERBS
-            late = f"{more[0]} comes first: benchtui {more[0]} ..."
+            late = f"the verb must come first: benchtui {more[0]} ..."
             parser.error(late if is_late else f"unrecognized arguments: {' '.join(more)}")
         return module.main(args)
     except BenchtuiError as error:

@@ -15,7 +15,7 @@ from tui.model.settings import KEYS
 SECTIONS = {
     "EXIT STATUS": [
         ("0", "complete"),
-        ("1", "complete, but a finding makes it invalid; of compare: worse; of doctor: not ready"),
+        ("1", "complete, but a finding makes the run invalid; compare: worse; doctor: not ready"),
         ("2", "wrong usage, profile, inventory or settings"),
         ("3", "refused before any load"),
         ("4", "partial or failed"),
@@ -23,10 +23,10 @@ SECTIONS = {
     ],
     "ENVIRONMENT": [
         ("BENCHTUI_HOME", "one directory for runs and configuration"),
-        ("BENCHTUI_SHARED_RUNS", "directories with runs of other users, separated by colons"),
+        ("BENCHTUI_SHARED_RUNS", "directories with other users' runs, separated by colons"),
         *((key.variable, f"overrides the setting {key.name}") for key in KEYS if key.variable),
         ("NO_COLOR", "no colours"),
-        ("XDG_CONFIG_HOME, XDG_DATA_HOME", "where configuration and runs are"),
+        ("XDG_CONFIG_HOME, XDG_DATA_HOME", "parent directories of configuration and runs"),
     ],
     "FILES": [
         ("~/.config/benchtui/config.yaml", "settings, see benchtui config"),
@@ -35,7 +35,7 @@ SECTIONS = {
         ("~/.config/benchtui/known_hosts", "pinned host keys"),
         (
             "~/.local/share/benchtui/runs/",
-            "one directory a run: command.txt, summary.txt, run.json",
+            "one directory per run: command.txt, summary.txt, run.json",
         ),
         (str(docs_dir()), "the documentation, as Markdown; index.md first"),
     ],
@@ -44,7 +44,9 @@ SECTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--roff", action="store_true", help="print the roff source, as in a pipe")
+    parser.add_argument(
+        "--roff", action="store_true", help="print the roff source, even on a terminal"
+    )
 
 
 def main(args: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"identical runs, or one with repetitions; {SIDE_HELP}",
     )
     add("--json", action="store_true", help="print one JSON object")
-    add("--dry-run", action="store_true", help="keep nothing")
+    add("--dry-run", action="store_true", help="print the result; save nothing")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -41,10 +41,7 @@ def main(args: argparse.Namespace) -> int:
         if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
             raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
         if configuration(record).key != configuration(records[0]).key:
-            said = (
-                f"{record.run_id}: another target, other hosts or parameters than"
-                f" {records[0].run_id}"
-            )
+            said = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
             raise NotComparableError(said)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
@@ -52,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     found = measure(records)
     if not found.figures:
         raise UsageError(
-            "one run without repetitions has no noise floor: name two or more identical runs"
+            "one run without repetitions gives no noise floor: name two or more identical runs"
         )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
@@ -61,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
     else:
         show(found)
-        say("not kept" if args.dry_run else f"kept in {paths().noise}, used by compare")
+        say("not saved" if args.dry_run else f"saved in {paths().noise} for compare")
     return 0
 
 
@@ -75,8 +72,8 @@ def show(found: Configuration) -> None:
         Column("figure", lambda row: row[0]),
         Column("n", lambda row: str(row[1].n), right=True),
         Column("deviation", lambda row: percent(row[1].cov), right=True),
-        Column("two single runs differ from", lambda row: percent(row[1].of_one_run), right=True),
+        Column("detectable between two runs", lambda row: percent(row[1].of_one_run), right=True),
     ]
     print("\n".join(plain_lines(text_table(columns, list(found.figures.items())))))
     if min(floor.n for floor in found.figures.values()) < FEW:
-        say(f"few runs: {FEW} or more allow smaller differences to be detected")
+        say(f"few runs: with {FEW} or more, compare can detect smaller differences")

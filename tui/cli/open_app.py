@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="SPEC",
-        help="tick hosts, @groups, ranges, local",
+        help="select these hosts, @groups, ranges, local",
     )
     parser.add_argument(
         "--servers",
@@ -49,9 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="SPEC",
-        help="tick storage nodes to observe",
+        help="select storage nodes to monitor",
     )
-    parser.add_argument("--profile", metavar="NAME", help="choose this profile")
+    parser.add_argument("--profile", metavar="NAME", help="select this profile")
     parser.add_argument(
         "--set",
         dest="overrides",
@@ -66,15 +66,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--theme",
         choices=THEMES,
-        help="colours (default: dark; ansi where TERM has 16 colours only)",
+        help="colour theme (default: dark; ansi if TERM has only 16 colours)",
     )
     parser.add_argument(
-        "--symbols", choices=SYMBOLS, help="characters (default: what the terminal can show)"
+        "--symbols",
+        choices=SYMBOLS,
+        help="characters for graphs (default: the best the terminal can show)",
     )
     parser.add_argument(
         "--no-mouse",
         action="store_true",
-        help="leave the mouse to the terminal, to select text",
+        help="leave the mouse to the terminal, for selecting text",
     )
 
 
@@ -158,7 +160,7 @@ def check_terminal() -> None:
         )
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError(
-            "TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE"
+            "the screens cannot be shown: TERM is dumb or not set; use: benchtui run PROFILE"
         )
 
 

@@ -37,11 +37,9 @@ class Verb(Arguments):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
-    listed = verbs.add_parser(
-        "list", help="list all profiles: presets by what they measure, and your own"
-    )
+    listed = verbs.add_parser("list", help="list all profiles: presets by subject, and your own")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
-    show = verbs.add_parser("show", help="print one profile: its YAML, or the job file it renders")
+    show = verbs.add_parser("show", help="print one profile: its YAML, or its job file")
     show.add_argument("name", metavar="NAME")
     show.later = add_job
     show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
@@ -55,24 +53,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="origin",
         metavar="NAME",
-        help="profile to extend; the new one has only the changes",
+        help="profile to extend; the new one contains only the changes",
     )
     add_json(new)
     new.add_argument(
         "--copy",
         action="store_true",
-        help="copy the profile instead (demo/quick without --from)",
+        help="copy the profile instead of extending it (default: demo/quick)",
     )
     edit = verbs.add_parser(
         "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
     )
     edit.add_argument("name", metavar="NAME")
     taken = verbs.add_parser(
-        "import", help="create a profile from a job file, such as fio's; keeps its variables"
+        "import", help="create a profile from a job file, such as a fio job; its variables are kept"
     )
     taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
     add_json(taken)
-    taken.add_argument("--tool", help="load generator, if the file extension does not tell")
+    taken.add_argument("--tool", help="load generator, if the file extension does not identify it")
     taken.add_argument(
         "--name", metavar="NAME", help="family/name of the profile (default: my/FILE)"
     )
@@ -88,7 +86,7 @@ def add_job(show: argparse.ArgumentParser) -> None:
         "--job",
         *tools,
         action="store_true",
-        help="print the job file that the load generator accepts",
+        help="print the job file for the load generator",
     )
 
 
@@ -150,7 +148,7 @@ def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
     elif args.json:
         print(json.dumps(as_json(loaded, overrides), indent=2))
     elif overrides:
-        raise UsageError("--set requires --job or --json; the YAML does not depend on it")
+        raise UsageError("--set requires --job or --json; it does not change the YAML")
     else:
         print(loaded.text, end="")
     return 0
@@ -188,9 +186,9 @@ def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
         if text := workloads.get(profile.tool).job_text(profile, planned.params):
             texts.append(header + text)
         elif loaded.profile.tool == SUITE:
-            texts.append(f"{header}# runs {profile.tool}: no job file\n")
+            texts.append(f"{header}# {profile.tool} has no job file\n")
         else:
-            raise UsageError(f"{profile.profile} runs {profile.tool}: it has no job file")
+            raise UsageError(f"{profile.profile}: {profile.tool} has no job file")
     return "\n".join(texts)
 
 
@@ -322,7 +320,7 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
         text, str(args.file), args.name, os.environ
     )
     if args.output == Path("-") and args.json:
-        raise UsageError("--json lists the files written; -o - prints the profiles instead")
+        raise UsageError("--json cannot be used with -o -: no files are written")
     if args.output == Path("-"):
         print("---\n".join(text for _, text in found.profiles), end="")
     else:

@@ -29,18 +29,21 @@ FORMATS: dict[str, Shape] = {".html": "html", ".htm": "html", ".md": "md", ".mar
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Writes a report of a run: what was tested, on what, whether it is valid, what limited it,"
-        " every figure, and all that is needed to repeat it. HTML is one file with charts that"
-        " needs no network; Markdown is for tickets. Several runs are side by side, each compared"
-        " with the first, as compare does it."
+        "Writes a report of a run: what was tested, on what, whether it is"
+        " valid, what limited it, every figure, and everything needed to repeat it. HTML is"
+        " one self-contained file with charts; Markdown is for tickets. Several runs are"
+        " shown side by side, each compared with the first."
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help=SIDE_HELP)
     parser.add_argument("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="FILE.html or FILE.md; - (default): Markdown on stdout",
     )
     parser.add_argument(
-        "--format", choices=("html", "md"), help="needed if the name of FILE has no such extension"
+        "--format", choices=("html", "md"), help="format, if the extension of FILE does not give it"
     )
     parser.add_argument(
         "--redact", action="store_true", help="remove names, addresses, paths, notes"
@@ -105,7 +108,9 @@ def shape_of(target: Path | None) -> Shape:
     if target is None:
         return "md"
     if target.suffix.lower() not in FORMATS:
-        raise UsageError(Problem("name it .html or .md, or give --format", file=str(target)))
+        raise UsageError(
+            Problem("use the extension .html or .md, or give --format", file=str(target))
+        )
     return FORMATS[target.suffix.lower()]
 
 

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.model.profile import Profile
 
-STREAM_HELP = (
-    "stream the run in a format of `benchtui export` to stdout, a file, or an http address"
-)
+STREAM_HELP = "stream the run in a format of `benchtui export` to stdout, a file, or an HTTP URL"
 HOSTS_HELP = (
-    "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source:"
+    "names, ranges like h[1-4], user@host:port, @groups, !NAME to exclude, local, or a source:"
     " file:PATH, -, ansible:FILE[:GROUP], slurm:JOBID, slurm:@PARTITION,nodes=N,"
     " k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
 )
@@ -33,12 +31,12 @@ PROFILE_HELP = (
     "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
 )
 TERMS_HELP = (
-    "the job, after a load generator's name; several values with commas are measured in turn:"
-    " bs=4k,64k"
+    "job options, after a load generator's name; comma-separated values are measured"
+    " in turn: bs=4k,64k"
 )
 EXIT_CODES = (
     "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4"
-    " partial or failed, 5 no load meets the limits, 6 a search ran out of points or time, 130"
+    " partial or failed, 5 no load met the limits, 6 a search ran out of points or time, 130"
     " interrupted and saved"
 )
 EXAMPLES = (
@@ -76,7 +74,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--save",
         metavar="NAME",
-        help="with KEY=VALUE: also save it as your profile family/name",
+        help="with KEY=VALUE: also save the job as profile family/name",
     )
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
     add(
@@ -84,7 +82,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="storage nodes to observe, in the syntax of --hosts",
+        help="storage nodes to monitor, in the syntax of --hosts",
     )
     add(
         "--set",
@@ -120,14 +118,14 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--on-host-loss",
         choices=["continue", "stop"],
-        help="what to do when a host is lost (default: as in the profile)",
+        help="reaction to a lost host (default: as in the profile)",
     )
     add(
         "--wait",
         nargs="?",
         const="0",
         metavar="DURATION",
-        help="wait for hosts in use by another run",
+        help="wait for hosts in use by another run, at most DURATION if given",
     )
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
     add(
@@ -150,7 +148,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--prove-bottleneck",
         action="store_true",
-        help="then confirm the bottleneck with a counter-experiment",
+        help="after the run, confirm the bottleneck with a counter-experiment",
     )
     add("--prove-limiter", action="store_true", dest="prove_bottleneck", help=argparse.SUPPRESS)
     add(
@@ -161,14 +159,14 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-precondition",
         action="store_true",
-        help="skip the profile's fill and preconditioning rounds",
+        help="skip the profile's preconditioning",
     )
     add(
         "--attest",
         action="append",
         default=[],
         metavar="ID=yes|no",
-        help="answer a question of the profile (attested conditions)",
+        help="answer a question that the profile asks",
     )
     add("--role", action="append", default=[], metavar="NAME=HOSTS", dest="roles", help=ROLE_HELP)
     add("--with", dest="programs", metavar="DIR", help=WITH_HELP)
@@ -178,7 +176,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--print-id",
         action="store_true",
-        help="print only the run ID to stdout once the run has started",
+        help="once the run has started, print only its ID to stdout",
     )
     add("--yes", action="store_true", help="do not ask")
     add(
@@ -195,7 +193,7 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--curve",
         action="store_true",
-        help="measure latency over load: the maximum, then shares of it",
+        help="measure latency over load: find the maximum, then offer shares of it",
     )
     which.add_argument(
         "--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts"
@@ -288,10 +286,12 @@ def check_proof(args: argparse.Namespace) -> None:
     for name in ("detach", "no_telemetry"):
         if args.prove_bottleneck and getattr(args, name):
             why = {
-                "detach": "it follows the run",
-                "no_telemetry": "it needs telemetry of the hosts",
+                "detach": "it waits for the run to end",
+                "no_telemetry": "it needs host telemetry",
             }[name]
-            raise UsageError(f"--prove-bottleneck and --{name.replace('_', '-')}: {why}")
+            raise UsageError(
+                f"--prove-bottleneck cannot be used with --{name.replace('_', '-')}: {why}"
+            )
 
 
 def check_print_id(args: argparse.Namespace) -> None:
@@ -307,7 +307,7 @@ def check_print_id(args: argparse.Namespace) -> None:
         else ""
     )
     if args.print_id and other:
-        raise UsageError(f"--print-id and {other}: both use standard output")
+        raise UsageError(f"--print-id and {other} both write to standard output")
 
 
 def check_streams(args: argparse.Namespace) -> None:
@@ -318,14 +318,16 @@ def check_streams(args: argparse.Namespace) -> None:
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
     if args.detach or args.prove_bottleneck:
-        raise UsageError("--stream follows the run and excludes --detach and --prove-bottleneck")
+        raise UsageError(
+            "--stream follows the run and cannot be used with --detach or --prove-bottleneck"
+        )
     if targets.count("-") > 1:
         raise UsageError(
-            "standard output takes one stream: name a file for the others, --stream FORMAT=FILE"
+            "only one stream can go to standard output: use --stream FORMAT=FILE for the others"
         )
     if "-" in targets and args.json:
         raise UsageError(
-            "--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE"
+            "--json and --stream both write to standard output: use --stream FORMAT=FILE"
         )
     for target in targets:
         check_target(target)
@@ -458,8 +460,8 @@ def check_time_left(plan: Plan) -> None:
         if use.left_s is not None and plan.expected_s is not None and plan.expected_s > use.left_s:
             takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
             raise UsageError(
-                f"{use.how} ends in {left}, the load alone takes {takes}: shorten it or ask for"
-                " more time"
+                f"{use.how} ends in {left}, but the load takes {takes}: shorten the load or"
+                " request more time"
             )
 
 
@@ -484,12 +486,12 @@ def wait_of(text: str | None, *, sure: bool) -> float:
         return 0.0
     if sure:
         raise UsageError(
-            "--wait and --take-locks: wait for hosts in use, or run beside the other run"
+            "--wait cannot be used with --take-locks: either wait for the hosts or share them"
         )
     try:
         return parse_duration(text) or NEVER_S
     except ValueError as error:
-        raise UsageError(f"--wait: {error}; put the profile's name before --wait") from error
+        raise UsageError(f"--wait: {error}; put PROFILE before --wait") from error
 
 
 def lease_of(text: str, *, sure: bool) -> float:

@@ -30,17 +30,15 @@ def add_changes(actions: Actions) -> None:
     """Add the actions that annotate or delete runs."""
     note = actions.add_parser("note", help="add a note to a run")
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
-    note.add_argument("text", metavar="TEXT", help="the remark")
+    note.add_argument("text", metavar="TEXT", help="text of the note")
     note.set_defaults(do=note_run)
     add_json(note)
-    starring = actions.add_parser("star", help="star runs, to list them with: runs list is:starred")
+    starring = actions.add_parser("star", help="star runs; list them with: runs list is:starred")
     starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     starring.add_argument("--off", action="store_true", help="remove the star")
     starring.set_defaults(do=star_runs)
     add_json(starring)
-    tagging = actions.add_parser(
-        "tag", help="add tags to a run, or remove them; without any, print them"
-    )
+    tagging = actions.add_parser("tag", help="add or remove tags of a run; without TAG, print them")
     tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
     tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
     tagging.add_argument(
@@ -50,7 +48,9 @@ def add_changes(actions: Actions) -> None:
     add_json(tagging)
     renaming = actions.add_parser("rename", help="give a run a title; its ID does not change")
     renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
-    renaming.add_argument("title", metavar="TITLE", help="one line of text; empty removes it")
+    renaming.add_argument(
+        "title", metavar="TITLE", help="one line of text; an empty one removes the title"
+    )
     renaming.set_defaults(do=rename_run)
     add_json(renaming)
     remove = actions.add_parser(
@@ -184,7 +184,7 @@ def _confirmed(names: str) -> bool:
 
 def add_resuming(actions: Actions) -> None:
     """Add the actions recover, resume and prove."""
-    told = "collect what hosts still hold: runs whose engine died, hosts that were unreachable"
+    told = "collect results still on the hosts, after the engine died or hosts were unreachable"
     recover = actions.add_parser("recover", help=told)
     recover.add_argument(
         "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
@@ -198,12 +198,14 @@ def add_resuming(actions: Actions) -> None:
     resume.add_argument(
         "--failed", action="store_true", help="also repeat steps that ended with errors"
     )
-    resume.add_argument("--points", type=int, metavar="N", help="search: the most points in total")
-    resume.add_argument("--within", metavar="DURATION", help="search: the most time in total")
+    resume.add_argument(
+        "--points", type=int, metavar="N", help="search: maximum number of points in total"
+    )
+    resume.add_argument("--within", metavar="DURATION", help="search: maximum time in total")
     resume.set_defaults(do=resume_run)
     add_json(resume)
     prove = actions.add_parser(
-        "prove", help="confirm the bottleneck of a run by a short counter-experiment"
+        "prove", help="confirm the bottleneck of a run with a short counter-experiment"
     )
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)
@@ -228,7 +230,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
     written = write_missing(store.runs_dir) if not args.runs else []
     for run_id in written:
-        print(f"{run_id} had already ended; wrote its record", file=sys.stderr)
+        print(f"{run_id} had ended; wrote its missing record", file=sys.stderr)
     chosen = [
         run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs
     ] or unfinished_runs(store.runs_dir)
@@ -317,7 +319,7 @@ def prove_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 SHOWN = 20
-SIGNER_HELP = "accept only signatures of this public key, or of a file of allowed signers"
+SIGNER_HELP = "accept only signatures by this public key, or by the keys in an allowed-signers file"
 
 
 def add_proofs(actions: Actions) -> None:
@@ -336,10 +338,18 @@ def add_proofs(actions: Actions) -> None:
     )
     packing.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     packing.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several"
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="output file; for several runs, an existing directory",
     )
     packing.add_argument(
-        "--sign", type=Path, metavar="KEY", help="sign with this SSH key; .pub: a key in the agent"
+        "--sign",
+        type=Path,
+        metavar="KEY",
+        help="sign with this SSH key; a .pub file selects a key in the agent",
     )
     packing.add_argument(
         "--no-report",
@@ -484,7 +494,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="also read runs of other users in DIR",
+        help="also read other users' runs in DIR",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for add_actions in PARTS:

@@ -36,19 +36,22 @@ def add_listing(actions: Actions) -> None:
 
     listing = actions.add_parser(
         "list",
-        help="list saved runs, newest first; to filter: runs list WORD profile:weka since:7d",
+        help=(
+            "list saved runs, newest first, optionally filtered: runs list WORD profile:weka"
+            " since:7d"
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"FILTER: {HELP}\n(if a part begins with -, put -- before it)",
     )
     listing.add_argument(
-        "filter", nargs="*", metavar="FILTER", help="words and key:value; all must match"
+        "filter", nargs="*", metavar="FILTER", help="words and key:value pairs; all must match"
     )
     listing.add_argument(
         "--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)"
     )
     listing.add_argument("--reverse", action="store_true", help="reverse the order")
     listing.add_argument("--json", action="store_true", help="print one JSON array")
-    listing.add_argument("--limit", type=_positive, metavar="N", help="only the first N")
+    listing.add_argument("--limit", type=_positive, metavar="N", help="list only the first N")
     listing.set_defaults(do=list_runs)
 
 
@@ -83,7 +86,7 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
     elif args.filter:
         say(f"no run matches {' '.join(args.filter)}")
     else:
-        shared = f", nor in the shared {', '.join(map(str, store.shared))}" if store.shared else ""
+        shared = f", nor in {', '.join(map(str, store.shared))}" if store.shared else ""
         say(f"no runs in {store.runs_dir}{shared}")
 
 
@@ -141,13 +144,13 @@ def _said(run: RunSummary) -> str:
     if run.problem:
         said += f"  {run.problem}"
     if run.owner:
-        said += f"  of {run.owner}"
+        said += f"  by {run.owner}"
     return printable(said)
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 1, got '{text}'")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got '{text}'")
     return int(text)
 
 
@@ -160,10 +163,10 @@ def add_showing(actions: Actions) -> None:
     form.add_argument(
         "--plot",
         action="store_true",
-        help="add a chart: values over time, of a sweep over its axis",
+        help="add a chart over time, for a sweep over its parameter",
     )
     form.add_argument(
-        "--defend", action="store_true", help="objections to the figures, with the evidence"
+        "--defend", action="store_true", help="print objections to the figures, with the evidence"
     )
     show.add_argument(
         "--steps", action="store_true", help="add the figures of every step of a sweep or a suite"
@@ -171,7 +174,7 @@ def add_showing(actions: Actions) -> None:
     show.add_argument(
         "--metric",
         choices=("iops", "bandwidth", "latency"),
-        help="what to plot (default: the headline)",
+        help="metric to plot (default: the headline)",
     )
     show.set_defaults(do=show_run)
 

@@ -9,7 +9,7 @@ from tui.model.schemas import KINDS, schema_text
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("what", choices=list(KINDS), help="the kind of file")
+    parser.add_argument("what", choices=list(KINDS), help="kind of file")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--host", metavar="NAME", help="stop the load of this host only; the others continue"
     )
     parser.add_argument(
-        "--abort", action="store_true", help="abort at once instead of finishing properly"
+        "--abort", action="store_true", help="abort immediately; do not wait for final results"
     )
     add_json(parser)
 
@@ -71,6 +71,4 @@ def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
         ]
         if not others:
             raise
-        raise NotRunning(
-            f"{error}; {some(others, NAMED)} {'goes' if len(others) == 1 else 'go'} on"
-        ) from error
+        raise NotRunning(f"{error}; still running: {some(others, NAMED)}") from error

@@ -23,23 +23,29 @@ TREND_SCHEMA = "benchtui.trend/1"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Shows the runs of a profile on a target, oldest first, and the runs at which the figure"
-        " changed. Runs with other parameters, hosts or another tool are separate histories; the"
-        " default is the history of the newest run."
+        "Shows the runs of a profile on a target, oldest first, and where"
+        " the figure changed. Runs with different parameters, hosts or tools are separate"
+        " histories; the default is the history of the newest run."
     )
-    parser.add_argument("profile", metavar="PROFILE", help="tag of a profile with runs")
+    parser.add_argument("profile", metavar="PROFILE", help="name of a profile that has runs")
     parser.add_argument(
         "--target", metavar="T", help="only runs on this target (default: each target separately)"
     )
     parser.add_argument(
         "--point",
         metavar="TEXT",
-        help="sweeps and suites: the points that contain TEXT, each with its runs and chart",
+        help=(
+            "sweeps and suites: only points whose name contains TEXT, each with its runs and chart"
+        ),
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--like", metavar="RUN", help="the history of runs measured like this one")
     which.add_argument(
-        "--all", action="store_true", help="all histories, including those with earlier parameters"
+        "--like", metavar="RUN", help="show the history of runs measured like this one"
+    )
+    which.add_argument(
+        "--all",
+        action="store_true",
+        help="show all histories, including those with earlier parameters",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -119,10 +125,12 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
             f"--like {args.like}: no record yet; if it was interrupted: benchtui runs recover"
         )
     if head.profile.tag != args.profile:
-        raise UsageError(f"--like {args.like}: a run of {head.profile.tag}, not of {args.profile}")
+        raise UsageError(
+            f"--like {args.like}: is a run of {head.profile.tag}, not of {args.profile}"
+        )
     if args.target not in (None, head.target or ""):
         raise UsageError(
-            f"--like {args.like}: a run on {head.target or 'no target'}, not on {args.target}"
+            f"--like {args.like}: is a run on {head.target or 'no target'}, not on {args.target}"
         )
     return head.target or "", {each.point: each.setup for each in measured(head)}
 
@@ -136,9 +144,9 @@ def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
     if not chosen:
         points = (
             ", ".join(sorted({each.point for each in found if each.point}))
-            or "none, the profile has one point"
+            or "none; the profile has a single point"
         )
-        raise UsageError(f"no point of {found[0].profile} holds '{text}'; points: {points}")
+        raise UsageError(f"no point of {found[0].profile} contains '{text}'; points: {points}")
     return chosen
 
 
@@ -155,7 +163,7 @@ def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
     for target in dict.fromkeys(each.target for each in points):
         of_target = [each for each in points if each.target == target]
         lines = [*points_lines(of_target, text_width()), *others_lines(of_target, text_width())]
-        yield "\n".join(plain_lines(lines)) + "\n\n--point TEXT shows the runs of a point"
+        yield "\n".join(plain_lines(lines)) + "\n\nto show the runs of a point: --point TEXT"
     for each in found:
         if each not in points:
             yield whole_text(each, which=which)

@@ -83,7 +83,7 @@ def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> P
     """
     spent = spent_search(run_dir)
     if spent is None:
-        raise UsageError("--points and --within are of searches: this run searched for nothing")
+        raise UsageError("--points and --within require a search: this run is not one")
     return spent.more(points, within_s)
 
 
@@ -102,10 +102,11 @@ def with_more(search: Search, points: int | None, within_s: float | None) -> Sea
     """
     if points is not None and not search.points <= points <= MOST_POINTS:
         raise UsageError(
-            f"--points {points}: expected {search.points}, as before, to {MOST_POINTS} in all"
+            f"--points {points}: expected {search.points} (as before) to {MOST_POINTS} in total"
         )
     if within_s is not None and within_s < (search.within_s or 0.0):
         raise UsageError(
-            f"--within: {short_duration(search.within_s or 0.0)} were allowed before; give more"
+            f"--within: {short_duration(search.within_s or 0.0)} was the limit before;"
+            " expected more"
         )
     return replace(search, points=points or search.points, within_s=within_s or search.within_s)

@@ -79,7 +79,7 @@ def check_room(directory: Path) -> None:
     if free < ROOM_BYTES:
         raise BenchtuiError(
             Problem(
-                f"{units.size(free)} left: an engine needs {units.size(ROOM_BYTES)}",
+                f"{units.size(free)} free: a run needs {units.size(ROOM_BYTES)}",
                 file=str(directory),
             )
         )
@@ -181,7 +181,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
     while not any(isinstance(event, RunResumed) for event in tail):
         if time.monotonic() > deadline:
             raise BenchtuiError(
-                f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}"
+                f"the engine of {run_dir.name} did not start; see {run_dir / LOG_FILE}"
             )
         time.sleep(0.05)
 
@@ -194,7 +194,7 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
     from tui.engine.session.history import read_history
 
     if running:
-        raise UsageError(f"run {run_dir.name} is going on")
+        raise UsageError(f"run {run_dir.name} is still running")
     plan = load_plan(run_dir)
     history = read_history(run_dir / JOURNAL_FILE)
     count = len(history.missing(plan, failed=failed))
@@ -202,7 +202,7 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
         return ("resume-failed" if failed else "resume"), count
     broken = len(history.missing(plan, failed=True))
     hint = (
-        f"; {broken} ended with errors: --failed measures them again"
+        f"; {broken} ended with errors: use --failed to repeat them"
         if broken and not failed
         else ""
     )

@@ -44,7 +44,9 @@ async def find_loads(ctx: RunContext, history: History) -> None:
     """
     if history.seen.started is not None and not history.seen.unreadable:
         return
-    ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
+    ctx.say(
+        "warning", "the journal of this run has gaps: collecting the missing data from the hosts"
+    )
     await on_hosts(ctx, REACH, ctx.alive, partial(_find_on, ctx, history), _not_asked)
 
 
@@ -122,7 +124,7 @@ async def _connect_to_collect(session: HostSession) -> None:
 
 
 def _still_away(session: HostSession, error: HostError) -> None:
-    session.enter("lost", f"still away: {error.message}")
+    session.enter("lost", f"still unreachable: {error.message}")
     session.say("warning", f"results not collected: {error.message}")
 
 
@@ -253,8 +255,8 @@ def close_measured_steps(ctx: RunContext, history: History) -> None:
 
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
-    """Return the closing event of a run whose later steps never began."""
-    told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
+    """Return the closing event of a run whose later steps never started."""
+    told = f"{len(rest)} of {len(ctx.plan.steps)} steps never started"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
         told = (

@@ -182,7 +182,7 @@ def comparison_markdown(found: Comparison) -> str:
         ]
         tables = [
             DocumentTable(
-                "Search results: B against A",
+                "Search results: B compared with A",
                 [DocumentColumn("figure"), DocumentColumn("A → B")],
                 rows,
             )

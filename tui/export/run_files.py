@@ -53,20 +53,20 @@ def command_text(record: RunRecord) -> str:
     if record.state == "imported":
         how = record.provenance.imported
         files = ", ".join(how.names) if how is not None else "output of a load generator"
-        lines[0] = (
-            f"# {record.run_id} was imported from {files}; its commands, if its output contains "
-            f"them:"
-        )
+        lines[0] = f"# {record.run_id} was imported from {files}; commands found in the output:"
         commands = dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)
         lines += [f"# {each}" for each in commands]
         return "\n".join(lines) + "\n"
     if record.profile.sha256:
         lines.append(
-            f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; its text is in"
-            " plan.json"
+            f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; for its"
+            " text see plan.json"
         )
     return (
-        "\n".join([*lines, command_line(record), "# exact commands of each host: plan.json"]) + "\n"
+        "\n".join(
+            [*lines, command_line(record), "# for the exact commands of each host see plan.json"]
+        )
+        + "\n"
     )
 
 
@@ -86,7 +86,7 @@ def shown_text(
     text = summary_text(record, path, running=running, steps=steps, width=width)
     if running:
         return text
-    criteria = [f"must not be  {each.text}" for each in judge([], [record], criteria_of([record]))]
+    criteria = [f"fails if  {each.text}" for each in judge([], [record], criteria_of([record]))]
     blocks = [
         "\n".join(criteria) + "\n" if criteria else "",
         published,

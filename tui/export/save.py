@@ -25,7 +25,7 @@ def remark_of(source: ExportSource) -> str:
     """Return a note that the exported run has not ended; empty if it has."""
     run = source.record
     return (
-        f"{run.run_id} is {run.reason}; exported what it has measured so far"
+        f"{run.run_id} is {run.reason}; exporting what was measured so far"
         if run.state == "running"
         else ""
     )
@@ -65,7 +65,7 @@ def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
     if target.is_file():
         raise UsageError(
             Problem(
-                f"{name} writes {len(files)} files for this run: give a directory", file=str(target)
+                f"{name} writes {len(files)} files for this run: use a directory", file=str(target)
             )
         )
     return [_write(target / file.path, file) for file in files]

@@ -99,7 +99,7 @@ class StdoutSink:
         except BrokenPipeError:
             # the interpreter flushes again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SinkGoneError("the reader closed it") from None
+            raise SinkGoneError("closed by the reader") from None
 
     def close(self) -> None:
         """Do nothing: standard output stays open."""

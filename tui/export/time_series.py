@@ -412,7 +412,7 @@ def _series(source: ExportSource) -> Iterator[ExportFile]:
     points = [*series_points(source.record), *telemetry_points(source.record)]
     if not points:
         raise UsageError(
-            f"{source.record.run_id}: has no per-second series; the format openmetrics is"
+            f"{source.record.run_id}: no per-second series; use the format openmetrics"
         )
     if points[0].utc_ns is None:
         raise UsageError(f"{source.record.run_id}: no start time; OpenMetrics series need one")

@@ -128,7 +128,7 @@ def _prove_bottleneck(run: RunState, event: BottleneckProved) -> None:
 def _pass_over_damage(run: RunState, event: Unreadable) -> None:
     run.unreadable += 1
     if run.unreadable == 1:
-        text = "a part of the journal cannot be read: it is damaged"
+        text = "part of the journal is damaged and unreadable"
         run.messages.say(event.t, "warning", None, text)
 
 

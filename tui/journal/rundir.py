@@ -100,7 +100,7 @@ def no_engine(run_dir: Path) -> Iterator[int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BenchtuiError(
-                f"run {run_dir.name} has an engine already, or is being cleaned up"
+                f"run {run_dir.name} already has an engine, or is being cleaned up"
             ) from None
         yield descriptor
     finally:
@@ -198,13 +198,13 @@ def load_plan(run_dir: Path) -> Plan:
         return parse_plan(read_file(path))
     except FileNotFoundError:
         raise BenchtuiError(
-            Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))
+            Problem(f"does not exist{_advice_without_plan(run_dir)}", file=str(path))
         ) from None
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     except NO_JSON as error:
         raise BenchtuiError(
-            Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))
+            Problem(f"is not a plan: {error}{_advice_without_plan(run_dir)}", file=str(path))
         ) from error
 
 

@@ -144,7 +144,10 @@ class Journal:
         self.failed = f"{self.run_dir}: {error.strerror or error}"
         self._free_reserve()
         self._write()
-        text = f"this machine's disk refuses what is measured, the load is ended: {self.failed}; "
+        text = (
+            "cannot write measurements to the disk of this machine, stopping the load:"
+            f" {self.failed}; "
+        )
         self.append(Message(t=0.0, severity="error", text=text + "then: benchtui runs recover"))
         self.on_failure(self.failed)
 
@@ -234,6 +237,8 @@ def _seconds_since_start(path: Path, now: datetime) -> float:
     begun = parse_utc(started.utc) if started is not None else None
     if begun is None:
         raise BenchtuiError(
-            Problem("does not say when the run started: nothing can be added", file=str(path))
+            Problem(
+                "does not contain the start time of the run: nothing can be added", file=str(path)
+            )
         )
     return round(max(0.0, (now - begun).total_seconds()), 3)

@@ -96,15 +96,13 @@ def _most(
 
 
 def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most(
-        "device of the client", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host)
-    )
+    return _most("client device", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host))
 
 
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return the control group's I/O limit that a host's load reached; empty if none."""
     found = reached_io_limit(at, record_of(at.run, host.host))
-    return f"its control group allows {found[0].text}" if found is not None else ""
+    return f"limited by its control group to {found[0].text}" if found is not None else ""
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
@@ -168,7 +166,7 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
             and wanted(host, cpu / count) > limit("client-cpu.core")
         ):
             left = left_by_hypervisor(cpu / count, limit("client-cpu.core"))
-            each = "its one process" if count == 1 else f"each of {count:.0f} processes"
+            each = "its only process" if count == 1 else f"each of {count:.0f} processes"
             yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
     if (busy := host.mean_of("cpu.busy") or 0.0) > limit("client-cpu.host"):
         yield f"CPU {busy:.0f} % busy"
@@ -178,14 +176,14 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
         more = "1 I/O" if held == 1 else f"{held} I/Os"
-        give = "use more connections" if on_objects(at.step) else "raise the queue depth for more"
-        return f"concurrency: with {more} in flight latency-bound; {give}"
+        give = "use more connections" if on_objects(at.step) else "raise the queue depth"
+        return f"concurrency: latency-bound with {more} in flight; {give}"
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""
     return (
-        f"concurrency: workers spend {units.share(1 - share)} of their time in think time; use more"
-        " workers"
+        f"concurrency: workers spend {units.share(1 - share)} of the time in think time;"
+        " use more workers"
     )
 
 

@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 @step_check(
     "reducible-data",
     "Reducible data",
-    rule=(
-        "written data cannot be compressed or deduplicated, unless this is stated with the figure"
-    ),
+    rule=("written data cannot be compressed or deduplicated"),
     advice=(
-        "Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the"
-        " figure."
+        "Use refill_buffers=1 without other buffer options, or quote the reduction ratio with"
+        " the figure."
     ),
     source=(
         "zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage,"
@@ -45,19 +43,20 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
 
 @step_check(
     "content",
-    "Content of the files",
+    "File contents",
     rule=(
-        f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads),"
-        f" {units.share(OTHERS)} of the rest differ, and gzip leaves {units.share(DATA)} of each,"
-        " unless the job declares it (reducible-data)"
+        f"of at least {LEAST_BLOCKS} sampled blocks, half or more are not zeros (reads),"
+        f" {units.share(OTHERS)} of the others differ, and gzip leaves at least"
+        f" {units.share(DATA)} of each; data that the job declares reducible is left to"
+        " reducible-data"
     ),
     advice=(
-        "Lay the files out with the load generator's random data (prepare: layout), or write the"
-        " device once in full: a drive or array that reduces data reads or stores next to nothing."
+        "Lay the files out with the load generator's random data (prepare: layout), or write"
+        " the whole device once: a drive or array that reduces data reads or stores almost nothing."
     ),
     source=(
-        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read"
-        " and after those that write"
+        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 reading"
+        " steps and after writing steps"
     ),
     when="files",
 )
@@ -81,7 +80,7 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
         }
         if found and not (kind == "written" and told):
             named = told_of(found)
-            message = f"what is {kind} can be reduced to less: {named}"
+            message = f"the data {kind} is reducible: {named}"
             yield CheckResult("warning", message, len(found), 0, {"hosts": " ".join(found)})
 
 

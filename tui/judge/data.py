@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 @step_check(
     "precondition",
     "Preconditioned",
-    rule=("if the profile asks for it, files were filled and rounds repeated until steady"),
+    rule=("if the profile asks for it, files were filled and rounds were repeated until steady"),
     advice=(
-        "Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is"
-        " flash filling up."
+        "Allow more or longer rounds. Check the figures of each round: a falling rate means"
+        " that flash is filling up."
     ),
     source="SNIA SSS PTS 2.0",
 )
@@ -64,23 +64,21 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     if found.attained:
         return
     if window is None:
-        message = f"unknown whether it was steady when measured: {found.text}"
+        message = f"steady state unknown: {found.text}"
         yield CheckResult("warning", message, len(found.steps), rule.window)
         return
     slow = window.range <= rule.range
     measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
-    message = (
-        f"not steady when measured, after {len(found.steps)} rounds: {window_text(rule, window)}"
-    )
+    message = f"not steady after {len(found.steps)} rounds: {window_text(rule, window)}"
     yield CheckResult("warning", message, round(measured, 4), threshold)
 
 
 @run_check(
     "attest",
-    "Conditions attested by a person",
-    rule="every condition of the profile was answered yes",
-    advice="Check the condition and attest it at launch: field on Review, or run --attest ID=yes.",
-    source="attest: in the profile",
+    "Attested conditions",
+    rule="the user answered yes for every condition of the profile",
+    advice="Check the condition and attest it at launch: on Review, or with run --attest ID=yes.",
+    source="attest in the profile, answered at launch",
 )
 def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
     """No host can detect whether an array's cache is off.
@@ -110,16 +108,18 @@ OF_MEMORY = default("working-set.memory")
 
 @step_check(
     "unwritten-data",
-    "Files written before they are read",
+    "Files written before reading",
     rule=(
-        f"{units.share(WRITTEN)} of the files that are read had been written before; error below"
+        f"at least {units.share(WRITTEN)} of the files to read was written before; error below"
         f" {units.share(HALF)}"
     ),
     advice=(
-        "Let benchtui lay the files out (prepare: layout), or write them once in full: holes and"
-        " preallocated blocks are read as zeros, at memory speed."
+        "Let benchtui lay the files out (prepare: layout), or write them completely once:"
+        " holes and preallocated blocks read as zeros at memory speed."
     ),
-    source="FIEMAP by filefrag -v, before the load; size and allocated blocks do not show it",
+    source=(
+        "FIEMAP (filefrag -v), before the load; file size and allocated blocks do not show holes"
+    ),
     when="files",
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
@@ -134,7 +134,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if not looked:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "the extents of the files were not read"))
+        raise UnknownError(next(filter(None, reasons), "the file extents were not read"))
     shares = {
         host: 1 - row.never_written_bytes / row.size_bytes
         for host, row in looked.items()
@@ -147,7 +147,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         worst = min(low, key=lambda host: low[host])
         written = units.share(low[worst])
         message = (
-            f"read: only {written} of the files was ever written: {looked[worst].path} on {worst}"
+            f"only {written} of {looked[worst].path} on {worst} was written before it was read"
         )
         severity: Severity = "error" if low[worst] < HALF else "warning"
         yield CheckResult(
@@ -164,7 +164,8 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     "Working set and memory",
     rule=(
         "without direct I/O, a host's files (for skewed I/O: the blocks that get"
-        f" {units.share(HOT)} of it) are at least {OF_MEMORY:g} x its memory; a note where the file"
+        f" {units.share(HOT)} of the I/Os) are at least {OF_MEMORY:g} x its memory; a note"
+        " where the file"
         " system may cache direct I/O"
     ),
     advice=(
@@ -179,7 +180,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     storage.
     """
     if not at.step.jobs:
-        raise UnknownError("the parameters of the jobs are not known")
+        raise UnknownError("the job parameters are unknown")
     storing = [job for job in at.step.jobs if job.stores]
     buffered = any(not job.direct for job in storing)
     cached = bool(storing) and any(
@@ -201,7 +202,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         if size and memory.get(host)
     }
     if not known:
-        raise UnknownError("sizes of files, or memory of hosts, are not known")
+        raise UnknownError("the file sizes or the memory of the hosts are unknown")
     small = {
         host: size / mem
         for host, (size, mem) in known.items()
@@ -210,15 +211,12 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
-        held = f"{units.size(size)} of files on {units.size(mem)} of memory"
+        held = f"{units.size(size)} of files, {units.size(mem)} of memory"
         if worst in skewed:
-            held = (
-                f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) on"
-                f" {held.replace('of files', 'of the files,')}"
-            )
-        message = f"without direct I/O {held}: the page cache serves them"
+            held = f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) go to {held}"
+        message = f"no direct I/O: {held}: the page cache serves the I/O"
         if not buffered:
-            message = f"{held}, and the file system may cache direct I/O"
+            message = f"{held}; the file system may cache direct I/O"
         severity: Severity = "warning" if buffered else "info"
         yield CheckResult(
             severity,
@@ -252,8 +250,8 @@ def memory_of(host: HostRecord) -> float | None:
     "Page cache dropped",
     rule="if the profile asks for it, every host dropped its page cache before the step",
     advice=(
-        "Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can"
-        " be dropped."
+        "Allow the user to write /proc/sys/vm/drop_caches with sudo; otherwise only the run's"
+        " own files can be dropped."
     ),
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
@@ -278,12 +276,12 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
 @run_check(
     "shared-files",
     "Files shared by hosts",
-    rule="each host and each job has its own files, unless the target is meant to be shared",
+    rule="each host and each job has its own files, unless sharing is intended",
     advice=(
-        "Put {host} into directory or filename, and look for bind mounts and links. If sharing is"
-        " intended, say so when you quote the figure."
+        "Put {host} into directory or filename, and check for bind mounts and links. If"
+        " sharing is intended, say so when you quote the figure."
     ),
-    source="the same inode under several names or on several hosts, before the load",
+    source="inodes of the files on all hosts, before the load",
     when="files",
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -323,9 +321,9 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
     "Same offsets",
     rule="each host, and each worker on a shared file, has its own random offsets",
     advice=(
-        "Leave randseed and randrepeat out: benchtui gives each host its own seed and records it."
+        "Remove randseed and randrepeat: benchtui gives each host its own seed and records it."
     ),
-    source="seeds of the job files; random generators repeat themselves by default",
+    source="seeds in the job files; by default a random generator repeats its sequence",
     when="files",
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
@@ -346,8 +344,8 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
         message = (
-            "the same random offsets on every host and on shared files: served by the storage's"
-            " cache"
+            "all hosts and shared files use the same random offsets: the storage's"
+            " cache can serve them"
         )
         yield CheckResult(
             "warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)}

@@ -38,10 +38,10 @@ def durable_by_word(evidence: RunEvidence) -> str:
     "no-flush",
     "Writes that may not be durable",
     rule=(
-        "a note if writes are never flushed during the measurement and it is not attested that"
+        "a note if writes are never flushed during the measurement, and nobody attested that"
         " caches survive a power cut"
     ),
-    advice=("Attest that caches are off or survive a power cut, or use fsync, fdatasync or sync."),
+    advice=("Use fsync, fdatasync or sync, or attest that caches are off or survive a power cut."),
     source="fsync, fdatasync, sync, end_fsync",
     when="files",
 )
@@ -53,8 +53,8 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         message = "no fsync inside the measured time"
         if flushed:
             message = (
-                f"no fsync during the load, only {flushed} at the end: the rate includes it,"
-                " latencies do not"
+                f"no fsync during the load, only {flushed} at the end: the rate includes"
+                " it, the latencies do not"
             )
         yield CheckResult("info", message, "none", "fsync")
 
@@ -67,16 +67,16 @@ FLUSH_NS = 3000  # a command to a PCI Express device takes longer
     "flush-no-op",
     "Flushes reach the device",
     rule=(
-        "where writes are flushed, no mount below the target turns flushes into no-ops, and the"
-        f" median flush takes at least {FLUSH_NS / 1000:g} µs"
+        "if writes are flushed, no mount below the target disables flushes, and the median"
+        f" flush takes at least {FLUSH_NS / 1000:g} µs"
     ),
     advice=(
-        "Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with"
-        " cache=unsafe."
+        "Mount without nobarrier; check for libeatmydata (LD_PRELOAD) and for a virtual disk"
+        " with cache=unsafe."
     ),
     source=(
-        "mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async)"
-        " does with a flush is invisible to clients"
+        "mount options and sync latency; clients cannot see how a hypervisor, a controller or"
+        " an NFS server (async) handles a flush"
     ),
     when="files",
 )
@@ -103,10 +103,7 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if quick:
         host = min(quick, key=lambda name: quick[name])
-        message = (
-            f"flushes take {units.latency(quick[host])} at the median on {host}: no device is that"
-            " fast"
-        )
+        message = f"median flush {units.latency(quick[host])} on {host}: too fast for any device"
         yield CheckResult(
             "warning",
             message,

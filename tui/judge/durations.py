@@ -24,16 +24,16 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
     "end-skew",
     "End skew",
     rule=(
-        f"no host of a timed load stops more than {END_SKEW_S:g} s before the longest one (error"
-        f" beyond {units.share(END_SKEW_SHARE)} of its time, if the clocks are accurate enough to"
-        f" tell); all hosts of a size-bound load run together for {units.share(TOGETHER)} of the"
-        " time"
+        f"in a timed load, no host stops more than {END_SKEW_S:g} s before the longest-running"
+        f" one (error beyond {units.share(END_SKEW_SHARE)} of its time, if the clocks are"
+        " accurate enough); in a size-bound load, all hosts run together for"
+        f" {units.share(TOGETHER)} of the time"
     ),
     advice=(
-        "Find out what ended the load on that host (stderr under raw/, kernel log, files). Quote"
-        " the common window, in which all hosts ran."
+        "Find out what ended the load on that host (stderr under raw/, kernel log, files)."
+        " Quote the figures of the common window, in which all hosts ran."
     ),
-    source="first and last measured I/O of each host, clocks compared over the connection",
+    source="first and last measured I/O of each host, corrected for clock offsets",
     when="ended",
 )
 def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
@@ -99,7 +99,7 @@ def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str
     named = names_of(
         [f"{host} {short[host]:.1f} s" for host in sorted(short, key=lambda host: short[host])]
     )
-    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "at no time"
+    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "never"
     return (
         f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran"
         f" together: {together}"
@@ -109,12 +109,12 @@ def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str
 @step_check(
     "job-time",
     "Jobs run to the end",
-    rule="every timed job of a host runs for 95 % of its runtime if another one does",
+    rule="if one timed job of a host runs for 95 % of its runtime, all do",
     advice=(
-        "Find out what ended the job: an error in its stderr under raw/, a size or io_size that was"
-        " reached, a full disk."
+        "Find out what ended the job: an error in stderr under raw/, a size or io_size limit,"
+        " or a full disk."
     ),
-    source="runtime of each job, as the load generator printed it",
+    source="runtime of each job as printed by the load generator",
     when="ended",
 )
 def job_time(at: StepEvidence) -> Iterator[CheckResult]:
@@ -128,7 +128,7 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
         if each.job and each.loads and all(load.bound_s for load in each.loads):
             jobs.setdefault((each.host, each.job), []).append(each)
     if len(jobs) < 2:
-        raise UnknownError("fewer than two jobs end by time")
+        raise UnknownError("fewer than two timed jobs")
     early = {
         key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))
     }
@@ -136,7 +136,7 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
         return  # the whole load was short: another finding
     for (host, job), parts in early.items():
         message = (
-            f"{host}, job {job}: ran {units.seconds(_ran_s(parts))} of"
+            f"{host}, job {job}: ran for {units.seconds(_ran_s(parts))} of"
             f" {units.seconds(_bound_s(parts))}"
         )
         yield CheckResult(
@@ -160,13 +160,14 @@ def _bound_s(parts: Sequence[Counted]) -> float:
     "roles-overlap",
     "Overlap of roles",
     rule=(
-        f"each role runs with the others for at least {units.share(TOGETHER)} of its measured time"
+        "each role runs concurrently with every other one for at least"
+        f" {units.share(TOGETHER)} of its measured time"
     ),
     advice=(
         "Use the same runtime and ramp for all roles and lay out files first; state the overlap"
         " with the figures."
     ),
-    source="first and last measured I/O of the hosts of each step, on the clock of the jump host",
+    source="first and last measured I/O of each step, on the jump host's clock",
     when="ended",
 )
 def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
@@ -185,8 +186,8 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
         )
         if both_s < TOGETHER * (end_s - start_s):
             told = (
-                f"{at.step.role}: {units.seconds(both_s)} of"
-                f" {units.seconds(end_s - start_s)} beside {role}"
+                f"{at.step.role}: ran together with {role} for {units.seconds(both_s)} of"
+                f" {units.seconds(end_s - start_s)}"
             )
             share = round(both_s / (end_s - start_s), 3)
             yield CheckResult("warning", told, share, TOGETHER, {"hosts": " ".join(at.step.hosts)})

@@ -45,13 +45,13 @@ FAIR, SPREAD = 0.95, 0.10
     rule=(
         f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays"
         f" below {TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less"
-        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more; Poisson arrivals"
-        " and split block sizes, or by no more than chance); of one MPI program over all hosts,"
-        f" the slowest rank of every host takes at most {1 / STRAGGLER:.3g} x the"
+        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more; with Poisson arrivals"
+        " and split block sizes, chance is allowed for); in an MPI program over all hosts,"
+        f" the slowest rank of each host takes at most {1 / STRAGGLER:.3g} x the"
         f" median host's time, or {NOISE_S:g} s longer"
     ),
-    advice="Check that host's link, CPU and path; it lowers the total.",
-    source="results of each host, or times of all ranks; Jain, Chiu and Hawe 1984",
+    advice="Check the link, CPU and path of that host; it lowers the total.",
+    source="results of each host, or times of all ranks; Jain, Chiu and Hawe (1984)",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts far behind the median lower the total, or measure something else."""
@@ -103,7 +103,7 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
         if len(each.host_seconds) >= STRAGGLER_HOSTS
     }
     if not known:
-        raise UnknownError(f"no times of the ranks of {STRAGGLER_HOSTS} or more hosts")
+        raise UnknownError(f"rank times known for fewer than {STRAGGLER_HOSTS} hosts")
     least = at.limit("straggler.rate")
     for name, seconds in known.items():
         middle = median(seconds.values())
@@ -114,8 +114,8 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
                 [f"{host} {units.latency(seconds[host] * 1e9)}" for host in slow[::-1]]
             )
             message = (
-                f"{name}: ranks took far longer than the median host's"
-                f" {units.latency(middle * 1e9)}: {named}"
+                f"{name}: ranks took much longer than on the median host"
+                f" ({units.latency(middle * 1e9)}): {named}"
             )
             scope = {"operations": name, "hosts": " ".join(slow[::-1])}
             share = round(middle / seconds[slow[-1]], 4)
@@ -197,14 +197,13 @@ SHORTEST_S = 8  # with fewer seconds the median means little
     "Start skew",
     rule=(
         f"hosts start within {START_SKEW_S:g} s of each other (error beyond"
-        f" {units.share(START_SKEW_SHARE)} of the runtime, if the clocks are accurate enough to"
-        " tell)"
+        f" {units.share(START_SKEW_SHARE)} of the runtime, if the clocks are accurate enough)"
     ),
     advice=(
-        "Find out what delayed the late hosts (layout, busy CPU, slow login). The common window"
-        " shows what all of them did together."
+        "Find out what delayed the late hosts (layout, busy CPU, slow login). The figures of"
+        " the common window include all hosts."
     ),
-    source="first measured I/O of each host, clocks compared over the connection",
+    source="first measured I/O of each host, corrected for clock offsets",
 )
 def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     """Until the last host has started, the first ones have the storage to themselves."""
@@ -253,10 +252,10 @@ def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
     "Clock offset",
     rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
     advice=(
-        "Times in this record are corrected, those in the host's own logs are not: set its clock"
-        " (chrony, ntpd)."
+        "Synchronise the host's clock (chrony, ntpd). Times in the record are corrected;"
+        " times in the host's own logs are not."
     ),
-    source="seven exchanges over the open connection, the quickest one counts",
+    source="fastest of seven exchanges over the open connection",
 )
 def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     """The record corrects for a clock that is off; the host's own logs do not."""
@@ -284,9 +283,9 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "clock-step",
     "Clock set during the run",
-    rule="no clock is set between the comparison and the end",
-    advice="Configure the clock to be slewed, not stepped, during runs.",
-    source="stamps of samples against their arrival",
+    rule="no clock is set between the comparison and the end of the run",
+    advice="Configure the time service to slew the clock during runs, not to step it.",
+    source="time stamps of samples, compared with their arrival",
 )
 def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     """The clock was set during the run: later samples are placed by their time of arrival
@@ -298,10 +297,10 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("clocks were not compared")
     for host, step in evidence.seen.clock_steps.items():
         message = (
-            f"{host}: its clock, or the jump host's, was set by about {step.size_s:+.1f} s after"
-            " they had been "
+            f"the clock of {host} or of the jump host was set by about"
+            f" {step.size_s:+.1f} s after the "
         )
-        message += "compared; times are placed by arrival instead"
+        message += "comparison; benchtui uses arrival times instead"
         yield CheckResult("warning", message, round(step.size_s, 3), 0.0, {"host": host})
 
 
@@ -310,21 +309,21 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     "Hosts measure to the end",
     rule="every host measures to the end",
     advice=(
-        "Measure again without that host, or once it is repaired. Until then, quote what all hosts"
-        " did together."
+        "Repair the host or exclude it, and measure again. Until then, quote the figures of"
+        " the common window."
     ),
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host is lost part-way, the total covers a changing number of hosts."""
     if not at.record.coverage:
-        raise UnknownError("no samples of the hosts")
+        raise UnknownError("no samples from the hosts")
     if at.record.coverage_text:
         last = at.record.coverage[-1]
         message = f"not all hosts measured to the end: {at.record.coverage_text}"
         yield CheckResult("error", message, last.hosts, last.of, {"hosts": " ".join(last.missing)})
     if idle := idle_hosts(at.record):
-        message = f"did no I/O at all: {names_of(idle)}; the total is that of the other hosts"
+        message = f"no I/O at all: {names_of(idle)}; the total is that of the other hosts"
         yield CheckResult("error", message, len(idle), 0, {"hosts": " ".join(idle)})
 
 
@@ -345,8 +344,8 @@ def idle_hosts(record: StepRecord) -> list[str]:
 @step_check(
     "never-together",
     "A common window",
-    rule="all hosts measure together for some time",
-    advice="Measure for longer than the hosts take to start.",
+    rule="there is a time in which all hosts measure",
+    advice="Use a runtime longer than the start skew.",
     source="start and end of each host",
     when="ended",
 )
@@ -359,8 +358,8 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("fewer than two hosts measured")
     if len(timing.hosts) > 1 and timing.window is None:
         message = (
-            "the hosts never measured at the same time: the total adds up loads that did not run"
-            " together"
+            "the hosts never measured at the same time: the total adds loads that did"
+            " not run together"
         )
         yield CheckResult("error", message, 0.0, 0.0, {"hosts": " ".join(timing.hosts)})
 
@@ -369,15 +368,15 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "stall",
     "Seconds without I/O",
     rule=(
-        f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds"
-        " in a row (Poisson arrivals: and fewer than by chance; mixed block sizes: and less by more"
-        " than the I/Os in flight)"
+        f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S}"
+        " seconds in a row (with Poisson arrivals and mixed block sizes, chance and I/Os in"
+        " flight are allowed for)"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"
         " journal)."
     ),
-    source="I/Os and bytes of each second",
+    source="I/Os and bytes per second",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """A host did almost no I/O for seconds: it was frozen, or its storage did not answer.
@@ -386,7 +385,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """
     series = at.record.series
     if series is None:
-        raise UnknownError("there are no samples")
+        raise UnknownError("no samples")
     tail = at.step.runtime_s is not None
     chance = chance_of(at.step.jobs)
     found = {

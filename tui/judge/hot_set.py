@@ -51,15 +51,15 @@ class HotSet(Struct, frozen=True):
     "hot-set",
     "Hot set",
     rule=(
-        f"the blocks that are accessed {AGAIN:g} times or more, over all hosts, exceed"
-        f" {units.size(DRIVE)} (any drive's buffer); a note up to {units.size(ARRAY)} (a typical"
-        " controller's cache), and up to the servers' memory if known"
+        f"the blocks accessed {AGAIN:g} times or more, over all hosts, exceed"
+        f" {units.size(DRIVE)} (largest drive buffer); a note if they fit in"
+        f" {units.size(ARRAY)} (typical controller cache) or in the servers' memory, if known"
     ),
     advice=(
-        "Make the files larger or random_distribution more even; or attest cache-off; or state that"
-        " you measure a cache."
+        "Use larger files or a more even random_distribution, attest cache-off, or state that"
+        " the figure is that of a cache."
     ),
-    source=("random_distribution, sizes of files, I/Os completed; expected values, not traced"),
+    source=("random_distribution, file sizes, I/Os completed; expected values, not a trace"),
     when="files",
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
@@ -69,7 +69,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     measures these caches.
     """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
-        raise UnknownError("without direct I/O: see working-set")
+        raise UnknownError("no direct I/O: see working-set")
     found = hot_sets(at)
     if any(each.id == "cache-off" and each.answer == "yes" for each in at.run.plan.attested):
         return
@@ -81,7 +81,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of"
         f" {units.size(round(every.whole_bytes))}"
     )
-    times = f"{asked}{skew}, {every.times:.0f} for each block touched"
+    times = f"{asked}{skew}, {every.times:.0f} per touched block"
     drive, array, servers = (
         at.limit("hot-set.drive"),
         at.limit("hot-set.array"),
@@ -92,14 +92,14 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         flushed = all(job.durable for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
         yield CheckResult(
-            severity, f"{times}: a single drive's buffer holds them", round(hot), drive
+            severity, f"{times}: they fit in the buffer of a single drive", round(hot), drive
         )
     elif servers and hot < servers:
-        text = f"{times}: they fit into the servers' {units.size(servers)} of memory"
+        text = f"{times}: they fit in the servers' memory ({units.size(servers)})"
         yield CheckResult("info", text, round(hot), servers)
     elif hot < array:
         yield CheckResult(
-            "info", f"{times}: a typical controller's cache holds them", round(hot), array
+            "info", f"{times}: they fit in the cache of a typical controller", round(hot), array
         )
 
 
@@ -107,19 +107,17 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
     """Return the hot set of each host. Raises UnknownError if none is known."""
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
-        raise UnknownError(
-            Moot.DATA if at.step.jobs else "the parameters of the jobs are not known"
-        )
+        raise UnknownError(Moot.DATA if at.step.jobs else "the job parameters are unknown")
     sizes = [spec.size_bytes for task in at.step.tasks for spec in task.files]
     if not all(job.range_bytes for job in jobs) and not (sizes and all(sizes)):
-        raise UnknownError("the range of the I/O is not known")
+        raise UnknownError("the range of the I/O is unknown")
     found: dict[str, HotSet] = {}
     for task in at.step.tasks:
         sets = [each for job in jobs if (each := _of_job(at, task, job)) is not None]
         if sets and len(sets) == len(jobs):
             found[task.host] = _sum(sets, sum(spec.total_bytes for spec in task.files))
     if not found:
-        raise UnknownError("the number of I/Os of each job is not known")
+        raise UnknownError("the number of I/Os per job is unknown")
     return found
 
 

@@ -91,7 +91,7 @@ def counted(at: StepEvidence) -> list[Counted]:
         kept[at.step.index] = source, list(_of_journal(at.step, told))
     found: list[Counted] = kept[at.step.index][1]
     if not found:
-        raise UnknownError("no host has a final result with counts")
+        raise UnknownError("no final result with counts")
     return found
 
 
@@ -138,9 +138,9 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
         " precision"
     ),
     advice=(
-        "Look at the tool's own output under raw/: one of the three figures was changed or misread."
+        "Check the tool's own output under raw/: one of the three figures was changed or misread."
     ),
-    source="counts, rates and runtime of the load generator",
+    source="counts, rates and runtime from the load generator",
     when="ended",
 )
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
@@ -166,7 +166,7 @@ def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
                     f" {units.seconds(seconds)} are "
                 )
                 yield each.error(
-                    f"{what}{text(expected)}, but the result says {text(rate)}", rate, expected
+                    f"{what}{text(expected)}, but the result has {text(rate)}", rate, expected
                 )
 
 
@@ -197,14 +197,14 @@ def _other_rate(
     "size-mismatch",
     "I/Os x block size",
     rule=(
-        "bytes equal I/Os times the job's block size (for split sizes their mean, within six"
+        "bytes equal I/Os times the job's block size (for split sizes: the mean, within six"
         " standard errors); jobs that only read write nothing"
     ),
     advice=(
-        "Look at the job file and the tool's own output: the bytes belong to another block size, or"
-        " were changed."
+        "Check the job file and the tool's own output: the bytes are from a job with another"
+        " block size, or were changed."
     ),
-    source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
+    source="I/Os and bytes from the load generator; bs, bsrange and bssplit of the job",
     when="ended",
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
@@ -216,7 +216,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         if _is_uncalled_for(at, each):
             looked = True
             yield each.error(
-                f"{units.exact(each.figures.ios)} I/Os, but its jobs only read",
+                f"{units.exact(each.figures.ios)} I/Os, but the jobs only read",
                 each.figures.ios,
                 0.0,
             )
@@ -231,10 +231,10 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
             wanted = units.size(low) if low == high else f"{units.size(low)} to {units.size(high)}"
             what = (
-                f"{units.exact(each.figures.bytes)} bytes by {units.exact(each.figures.ios)} I/Os"
-                " are "
+                f"{units.exact(each.figures.bytes)} bytes in"
+                f" {units.exact(each.figures.ios)} I/Os are "
             )
-            what += f"{units.size(mean)} each, but the job's block size is {wanted}"
+            what += f"{units.size(mean)} per I/O, but the block size of the job is {wanted}"
             yield each.error(what, mean, low if mean < low else high)
     if not looked:
         raise UnknownError("block sizes are unknown, or no data is moved")
@@ -311,12 +311,12 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
 @step_check(
     "above-offered",
     "Achieved load within offered load",
-    rule="no host exceeds the rate that its jobs are held to",
+    rule="no host exceeds the rate limit of its jobs",
     advice=(
-        "The rate was not applied, or the result is from another load: compare the job file with"
-        " the command line."
+        "The rate limit was not applied, or the result is from another load: compare the job"
+        " file with the command line."
     ),
-    source="rate and rate_iops of the job; counts of the load generator",
+    source="rate and rate_iops of the job; counts from the load generator",
     when="ended",
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
@@ -381,7 +381,9 @@ def _above(
             / sqrt(drawn(each.loads, offered * seconds / max(unit, 1.0), each.name))
         )
     if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
-        yield each.error(f"{text(reached)}, but only {text(offered)} offered", reached, offered)
+        yield each.error(
+            f"achieved {text(reached)}, but only {text(offered)} offered", reached, offered
+        )
 
 
 @step_check(
@@ -389,10 +391,10 @@ def _above(
     "In flight within queue depth",
     rule="IOPS x mean latency is at most iodepth x numjobs",
     advice=(
-        "IOPS, latency and depth are not from the same load: look at the job file and the tool's"
-        " own output."
+        "IOPS, latency and queue depth are not from the same load: check the job file and the"
+        " tool's own output."
     ),
-    source="Little's law, as an upper bound: it holds for loads with a rate or think time too",
+    source="Little's law, as an upper bound, which also applies to loads with a rate or think time",
     when="ended",
 )
 def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
@@ -401,13 +403,13 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     A higher figure cannot have been measured.
     """
     if not at.step.jobs:
-        raise UnknownError("the queue depth of the jobs is unknown")
+        raise UnknownError("the queue depth is unknown")
     groups: dict[tuple[str, str], list[Counted]] = {}
     for each in counted(at):
         if direction(each.name).in_total and whole_latency(each) is not None:
             groups.setdefault((each.host, each.job), []).append(each)
     if not groups:
-        raise UnknownError("latencies of the hosts are unknown")
+        raise UnknownError("the latencies are unknown")
     for parts in groups.values():
         jobs = [job for job in at.step.jobs if not parts[0].job or job.name == parts[0].job]
         yield from _above_depth(at, parts, jobs)
@@ -437,7 +439,9 @@ def _above_depth(
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
         yield whole.error(
-            f"{flying:.1f} I/Os in flight by IOPS x latency, but the jobs keep {held}", flying, held
+            f"{flying:.1f} I/Os in flight (IOPS x latency), but the jobs keep only {held}",
+            flying,
+            held,
         )
 
 
@@ -453,14 +457,13 @@ def whole_latency(each: Counted) -> Latency | None:
     "latency-mismatch",
     "Latencies agree",
     rule=(
-        "count, minimum, mean, maximum, deviation and percentiles of each latency are possible for"
-        " one set of I/Os, and agree with the I/O count and with the histogram, if there is one"
+        "count, minimum, mean, maximum, standard deviation and percentiles of each latency"
+        " are consistent with each other, with the I/O count, and with the histogram, if any"
     ),
     advice=(
-        "Look at the tool's own output under raw/: a latency was changed, or is from another"
-        " result."
+        "Check the tool's own output under raw/: a latency was changed, or is from another result."
     ),
-    source="latencies and buckets of the load generator",
+    source="latencies and buckets from the load generator",
     when="ended",
 )
 def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
@@ -511,7 +514,7 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
         yield each.error(what, whole, parts)
     most, part = lat.max_ns, clat.max_ns
     if most is not None and part is not None and most < part * (1 - CLOCK) - 1000:
-        what = f"the longest lat, {units.latency(most)}, is shorter than the longest clat"
+        what = f"maximum lat, {units.latency(most)}, is below maximum clat"
         yield each.error(f"{what}, {units.latency(part)}", most, part)
 
 

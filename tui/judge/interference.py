@@ -30,21 +30,21 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
 @step_check(
     "other-traffic",
-    "Traffic of others",
+    "Foreign traffic",
     rule=(
-        "while a load with direct I/O measures, its devices or NFS mount move at most"
-        f" {units.share(OTHERS)} more than its own bytes (twice as much for writes without a sync"
-        f" each); storage nodes of a load that only reads read at most {SERVERS_READ:g} x, and"
-        f" write at most {units.share(SERVERS_WRITE)} of its bytes; ignored below"
-        f" {units.bandwidth(FLOOR)}"
+        "during a load with direct I/O, its devices or NFS mount move at most"
+        f" {units.share(OTHERS)} more bytes than the load (twice as much for writes that are"
+        " not each synced); during a read-only load, storage nodes read at most"
+        f" {SERVERS_READ:g} x and write at most {units.share(SERVERS_WRITE)} of its bytes;"
+        f" ignored below {units.bandwidth(FLOOR)}"
     ),
     advice=(
-        "Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs)"
-        " and measure after they have finished."
+        "Find out what else uses the device or the servers (iotop, biosnoop; backups,"
+        " rebuilds, scrubs), and measure when it has finished."
     ),
     source=(
-        "/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the"
-        " load counts"
+        "/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, minus the"
+        " bytes of the load"
     ),
     when="files",
 )
@@ -57,7 +57,7 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.DATA)
     if not jobs or not all(job.direct for job in jobs):
         raise UnknownError(
-            "without direct I/O, devices move what the page cache reads ahead and writes later"
+            "no direct I/O: devices also move read-ahead and delayed writes of the page cache"
         )
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
@@ -66,11 +66,11 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
-        raise UnknownError("bytes moved below the load were not counted")
+        raise UnknownError("bytes on the layers below the load were not counted")
     found = {name: text for name, (text, _) in extra.items() if text}
     if found:
         worst = max(share for _, share in extra.values())
-        message = f"others use the storage: {told_of(found)}"
+        message = f"foreign traffic on the storage: {told_of(found)}"
         yield CheckResult("warning", message, round(worst, 3), OTHERS, {"hosts": " ".join(found)})
     yield from _of_servers(at)
 
@@ -177,8 +177,8 @@ def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
         if read and moved > max(share * read, FLOOR):
             most = max(disks, key=lambda host: disks[host])
             message = (
-                f"disks of storage nodes {name} {units.bandwidth(moved)}, {most} most; the load"
-                " only reads "
+                f"disks of the storage nodes {name} {units.bandwidth(moved)}, most of it"
+                f" on {most}; the load only reads "
             )
             message += units.bandwidth(read)
             yield CheckResult(

@@ -163,7 +163,7 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
             limit = low if mean < low else high
             yield (
                 (
-                    f"mean {units.latency(mean)} outside of minimum and maximum"
+                    f"mean {units.latency(mean)} outside minimum and maximum"
                     f" ({units.latency(limit)})"
                 ),
                 mean,
@@ -200,7 +200,7 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     if told > most * (1 + rounding + COUNTED) + 1:
         yield (
             (
-                f"deviation {units.latency(told)}; minimum, mean and maximum allow at most"
+                f"standard deviation {units.latency(told)}; minimum, mean and maximum allow at most"
                 f" {units.latency(most)}"
             ),
             told,
@@ -233,7 +233,7 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
     if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
         where = f"{units.latency(low)} to {units.latency(top)}"
         yield (
-            f"deviation {units.latency(told)}; its histogram allows {where}",
+            f"standard deviation {units.latency(told)}; the histogram allows {where}",
             told,
             low if told < low else top,
         )
@@ -290,7 +290,10 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     least = sqrt(squares / n)
     if told < least * (1 - rounding - COUNTED) - off:
         yield (
-            f"deviation {units.latency(told)}; its percentiles need {units.latency(least)} or more",
+            (
+                f"standard deviation {units.latency(told)}; the percentiles require"
+                f" {units.latency(least)} or more"
+            ),
             told,
             least,
         )
@@ -328,7 +331,7 @@ def _mean_off(
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"
         yield (
-            f"mean {units.latency(mean)}; its distribution allows {where}",
+            f"mean {units.latency(mean)}; the distribution allows {where}",
             mean,
             low if mean < low else high,
         )
@@ -350,7 +353,7 @@ def _ends_off(latency: Latency) -> Iterator[Disagreement]:
         if value < low or (value > high and index < TOP_BUCKET):
             place = "begins" if name == "minimum" else "ends"
             edge = f"the histogram {place} between {units.latency(low)} and {units.latency(high)}"
-            yield f"{name} {units.latency(value)}, and {edge}", value, low if value < low else high
+            yield f"{name} {units.latency(value)}, but {edge}", value, low if value < low else high
 
 
 def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
@@ -366,7 +369,7 @@ def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
         expected = again[label(float(name))]
         if value != expected and not _next_to(latency, float(name), value):
             text = units.latency(expected)
-            yield f"p{name} {units.latency(value)}; its histogram has {text}", value, expected
+            yield f"p{name} {units.latency(value)}; the histogram has {text}", value, expected
 
 
 def _next_to(latency: Latency, share: float, value: int) -> bool:

@@ -141,12 +141,12 @@ def _device_rate(
     "io-limit",
     "I/O limit of the control group",
     rule=(
-        f"no host moves more than {units.share(REACHED)} of what its control group allows of a"
+        f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
         " device below the target (bytes or IOPS, by direction)"
     ),
     advice=(
-        "The figure is the limit. Raise io.max (v1: blkio.throttle) of the group or slice that the"
-        " load runs in, or quote the limit with the figure."
+        "The figure is the limit. Raise io.max (v1: blkio.throttle) of the load's group or"
+        " slice, or quote the limit with the figure."
     ),
     source="io.max, blkio.throttle; rates of the load and of the device",
     when="files",
@@ -157,7 +157,7 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any("cgroup_version" in host.facts for host in hosts):
-        raise UnknownError("the control groups of the hosts are unknown")
+        raise UnknownError("the control groups are unknown")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
         named = told_in_range(
@@ -172,14 +172,14 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     "memory-limit",
     "Memory limit of the control group",
     rule=(
-        "without direct I/O, the control group leaves the page cache room for as large a share of"
-        f" the files as the host's memory would (less {units.share(LESS_CACHED)}); a warning if all"
-        " of them would fit without the limit"
+        "without direct I/O, the control group lets the page cache hold as large a share of"
+        f" the files as the host's memory would (less {units.share(LESS_CACHED)}); a warning"
+        " if all files would fit without the limit"
     ),
     advice=(
-        "Quote the limit with the figure, raise memory.max, or use direct=1. Buffered writes are"
-        " held back earlier too: the kernel derives the limit of dirty pages from that of the"
-        " group."
+        "Quote the limit with the figure, raise memory.max, or use direct=1. The kernel also"
+        " throttles buffered writes earlier: it derives the dirty page limit from the group's"
+        " limit."
     ),
     source="memory.max, memory.high, memory.limit_in_bytes; MemTotal",
     when="files",
@@ -189,11 +189,11 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     same host would cache more.
     """
     if not at.step.jobs:
-        raise UnknownError("the parameters of the jobs are unknown")
+        raise UnknownError("the job parameters are unknown")
     if all(job.direct for job in at.step.jobs if job.stores):
         return
     if not any("cgroup_version" in host.facts for host in at.run.hosts):
-        raise UnknownError("the control groups of the hosts are unknown")
+        raise UnknownError("the control groups are unknown")
     sizes: dict[str, float] = {
         task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks
     }
@@ -209,9 +209,9 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
             continue
         if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
             message = (
-                f"{host.name}: the control group leaves the page cache {units.size(limit)} of "
+                f"{host.name}: the control group limits the page cache to {units.size(limit)} of "
             )
-            message += f"{units.size(memory)} of memory, for {units.size(size)} of files"
+            message += f"{units.size(memory)} of memory; the files have {units.size(size)}"
             severity: Severity = "warning" if size <= memory else "info"
             yield CheckResult(
                 severity, message, round(limit), round(min(size, memory)), {"hosts": host.name}

@@ -52,15 +52,15 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     "concurrency",
     "Concurrency",
     rule=(
-        f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond"
-        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it, or fewer are in flight in"
-        " imported output, where CPUs are unknown); less is allowed where"
-        f" the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next"
+        f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error"
+        f" beyond {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it, or imported"
+        " output with unknown CPU use has fewer in flight); fewer are allowed if the load"
+        f" generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os"
     ),
     advice=(
-        "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy CPU);"
-        " look at each host's errors and CPU. More: IOPS, latency and depth are not from the same"
-        " load."
+        "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy"
+        " CPU); check errors and CPU of each host. More: IOPS, latency and queue depth are"
+        " not from the same load."
     ),
     source="Little's law",
 )
@@ -76,7 +76,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         if (share := occupied(dirs, held)) is not None
     }
     if not shares:
-        raise UnknownError("latencies or rates of the hosts are unknown")
+        raise UnknownError("latencies or rates are unknown")
     rounding = at.run.rounding
     doubtful = {
         host: share
@@ -94,8 +94,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
             "warning"
             if worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
             else severity_of_share(doubtful[worst[0]], rounding),
-            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of"
-            f" them{why}",
+            f"expected {held} I/Os in flight on each host: {named} of that{why}",
             round(doubtful[worst[0]], 4),
             1.0,
             {"hosts": " ".join(worst)},
@@ -133,7 +132,7 @@ def steady_load(at: StepEvidence) -> int:
     """
     jobs = at.step.jobs
     if not jobs:
-        raise UnknownError("the queue depth of the jobs is unknown")
+        raise UnknownError("the queue depth is unknown")
     if any(job.paced for job in jobs):
         raise UnknownError(Moot.PACED)
     if at.record.measured_s is None:
@@ -143,9 +142,9 @@ def steady_load(at: StepEvidence) -> int:
     if len({job.wave for job in jobs}) > 1:
         raise UnknownError("jobs run one after the other")
     if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
-        raise UnknownError("jobs end with their data, not all at once")
+        raise UnknownError("jobs end with their data, at different times")
     if len({len(at.step.tasks), (at.step.in_flight or 0) // sum(job.held for job in jobs)}) > 1:
-        raise UnknownError("hosts hold different numbers of I/Os in flight")
+        raise UnknownError("hosts have different numbers of I/Os in flight")
     return sum(job.held for job in jobs)
 
 
@@ -183,23 +182,19 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
     "Queue depth",
     rule="the engine keeps the requested queue depth",
     advice=(
-        "Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one"
-        " I/O in flight."
+        "Use an asynchronous engine (libaio, io_uring) with direct=1, or more jobs, each with"
+        " one I/O in flight."
     ),
-    source="the engine is synchronous, by the load generator's own table",
+    source="engine list of the load generator: the engine is synchronous",
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
     """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated.
 
     A sweep over depth then measures the same load again and again, and its best point is chance."""
     if not at.step.jobs:
-        raise UnknownError("the parameters of the jobs are unknown")
+        raise UnknownError("the job parameters are unknown")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
-    more = (
-        f"; it was swept: points that differ only in {', '.join(swept)} are the same load"
-        if swept
-        else ""
-    )
+    more = f"; points that differ only in {', '.join(swept)} are the same load" if swept else ""
     for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
         yield CheckResult("warning", told + more, 1)
 
@@ -208,14 +203,14 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     "offered-rate",
     "Offered rate",
     rule=(
-        f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson"
-        " arrivals, less three standard deviations"
+        f"a load with an offered rate achieves {units.share(RATE_REACHED)} of it (Poisson"
+        " arrivals: less three standard deviations)"
     ),
     advice=(
         "The storage or the client cannot sustain this rate: the latency is that of an overload."
-        " Lower the rate, or run without one to see what is sustained."
+        " Lower the rate, or run without one to measure the maximum."
     ),
-    source="coordinated omission: I/Os that were not sent have no latency",
+    source="coordinated omission: I/Os that were never sent have no latency",
 )
 def rate(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at a fixed rate shows the latency that users see at that rate.
@@ -232,7 +227,7 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
             message = (
-                f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered"
+                f"{who}: achieved {text(reached)} of {text(offered * hosts)} offered"
                 f" ({units.share(share)})"
             )
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
@@ -327,10 +322,10 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
 @step_check(
     "short",
     "Ended early",
-    rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
+    rule=f"the measurement lasts at least 95 % of the runtime, and {SHORT_S:g} s",
     advice=(
-        "Find out what ended the load (files too small for the runtime (time_based), error, full"
-        " disk)."
+        "Find out what ended the load: files too small for the runtime (use time_based), an"
+        " error, a full disk."
     ),
     source="runtime of the profile",
     when="ended",
@@ -360,10 +355,10 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "runtime",
     "Runtime",
-    rule=f"measured {LONG_S:g} s or more (a note), {ENOUGH_S:g} s or more (a warning)",
+    rule=f"a note below {LONG_S:g} s of measurement, a warning below {ENOUGH_S:g} s",
     advice=(
-        "Measure for a minute for a first look, and for five to publish a figure: caches and flash"
-        " need that long to show."
+        "Measure for one minute for a first look, and for five minutes to publish a figure:"
+        " the effects of caches and flash take that long to appear."
     ),
     source="SPECstorage 2020: 5 min; IO500: 300 s",
     when="ended",
@@ -394,14 +389,14 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     "slat",
     "Time spent in submission",
     rule=(
-        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O or"
-        " an engine that uses no files, a note: submission costs that much"
+        f"slat is below {units.share(SUBMISSION_SHARE)} of lat, or the profile shows lat; only"
+        " a note with direct I/O or an engine without files, where it is the cost of submission"
     ),
     advice=(
         "Use direct=1, or show lat (latency: lat in the profile): clat starts only after"
         " submission."
     ),
-    source="slat, clat and lat of the load generator",
+    source="slat, clat and lat from the load generator",
 )
 def submission(at: StepEvidence) -> Iterator[CheckResult]:
     """In the page cache, an asynchronous engine does its I/O while submitting it: the time is in
@@ -424,14 +419,14 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
     "sync",
     "Time spent in syncs",
     rule=(
-        f"a note if workers spend more than {units.share(SYNC_SHARE)} of their time waiting for"
-        " fsync or fdatasync"
+        f"a note if workers spend more than {units.share(SYNC_SHARE)} of the time in fsync or"
+        " fdatasync"
     ),
     advice=(
-        "The write figure is that of the flush: quote the sync latency, and look at write caches"
-        " and journals."
+        "The flush determines the write figure: quote the sync latency, and check write"
+        " caches and journals."
     ),
-    source="latency of syncs, as the load generator counts it",
+    source="sync latency from the load generator",
 )
 def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     """If most of the time goes into flushes, writes look fast while the application is slow."""
@@ -444,21 +439,22 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
     if share > SYNC_SHARE:
         message = (
-            f"{units.share(share)} of the time is spent in syncs, mean {units.latency(latency)}"
+            f"workers spend {units.share(share)} of the time in syncs, mean"
+            f" {units.latency(latency)}"
         )
         yield CheckResult("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
 
 
 @step_check(
     "few-samples",
-    "I/Os behind a percentile",
+    "I/Os beyond a percentile",
     rule=f"at least {units.TAIL_SAMPLES} I/Os are slower than each printed percentile",
     advice=(
         "Measure longer, or quote a lower percentile: with so few I/Os the value is not repeatable."
     ),
     source=(
-        "order statistics: the rank of a percentile is known to about the root of the number of"
-        " slower I/Os"
+        "order statistics: the uncertainty of a percentile's rank is about the square root of"
+        " the number of slower I/Os"
     ),
     when="ended",
 )
@@ -466,7 +462,7 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
     """The p99.9 of 2000 I/Os rests on two of them: that is chance."""
     counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
     if not any(latency is not None and latency.n for _, latency in counted):
-        raise UnknownError("the number of I/Os behind the latencies is unknown")
+        raise UnknownError("the number of I/Os in the latencies is unknown")
     for name, latency in counted:
         thin = [
             each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)
@@ -492,7 +488,7 @@ RESTARTED = ("host-rebooted",)
     "Errors of the load generator",
     rule="every host ends without errors, short or dropped I/Os",
     advice=(
-        "Look at the host's stderr under raw/ and its kernel log; discard figures that include"
+        "Check the host's stderr under raw/ and its kernel log; discard figures that include"
         " failed I/O."
     ),
     source="error numbers, short and dropped I/Os, exit codes",
@@ -536,7 +532,7 @@ def _short_ios(record: StepRecord) -> Iterator[CheckResult]:
         for name, result in dirs.items():
             lost = (result.short_ios or 0) + (result.drop_ios or 0)
             if lost:
-                message = f"{host}: {lost} {name} I/Os were short or dropped"
+                message = f"{host}: {lost} short or dropped {name} I/Os"
                 yield CheckResult("error", message, lost, 0, {"hosts": host, "direction": name})
 
 
@@ -549,13 +545,13 @@ def _error_text(number: int) -> str:
     "host-restart",
     "No host restarts",
     rule="no host restarts during the run",
-    advice="Measure again: caches, clocks and mounts are not those of the start.",
+    advice="Measure again: caches, clocks and mounts may differ from those at the start.",
     source="/proc/sys/kernel/random/boot_id",
 )
 def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
     if not any(boot_of(host.facts) for host in evidence.hosts):
-        raise UnknownError("the boot IDs of the hosts are unknown")
+        raise UnknownError("the boot IDs are unknown")
     again = [
         host.name
         for host in evidence.hosts

@@ -34,8 +34,8 @@ NAMED = 3
         " hosts"
     ),
     advice=(
-        "Compare the hosts (Facts on Result, hosts check --facts) and align them, or state the"
-        " difference with the figure."
+        "Compare the hosts (Facts on Result, or hosts check --facts) and align them, or quote"
+        " the difference with the figure."
     ),
     source="facts read in preflight; for imports, the versions printed in the outputs",
 )
@@ -47,7 +47,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     if len(known) < 2:
         versions = list(_printed_versions(evidence))
         if not versions:
-            raise UnknownError("facts of fewer than two hosts are known")
+            raise UnknownError("facts known for fewer than two hosts")
         yield from (CheckResult("warning", f"hosts differ: {each}", 1, 0) for each in versions)
         return
     differing = [each for each in compare(known).differing if each.matters and each.differs]
@@ -72,12 +72,12 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
     "direct-io",
     "Direct I/O is direct",
     rule=(
-        "neither the target nor anything below its loop devices and overlays is in memory; a note"
-        " where the file system may cache despite direct I/O"
+        "the target, including everything below loop devices and overlays, is not in memory;"
+        " a note if the file system may cache direct I/O"
     ),
     advice=(
-        "Measure on the storage itself; compare with a working set far larger than the memory of"
-        " clients and servers."
+        "Measure on the storage itself; compare with a working set much larger than the"
+        " memory of clients and servers."
     ),
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
     when="files",
@@ -101,7 +101,7 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     )
     if any(job.direct for step in evidence.plan.steps for job in step.jobs):
         yield from _on_kind(
-            kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system"
+            kinds, MAY_CACHE, "info", "the file system may serve direct I/O from a cache"
         )
 
 
@@ -152,10 +152,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
     "target-full",
     "Free space on the target",
     rule=f"the target's file system is at most {units.share(FULL)} full",
-    advice=(
-        "Free some space: flash and file systems that are nearly full are slower than half-empty"
-        " ones."
-    ),
+    advice=("Free some space: nearly full flash and file systems are slower."),
     source="df -Pk",
     when="files",
 )
@@ -208,8 +205,8 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     "cpu-frequency",
     "CPU frequency and clock",
     rule=(
-        "a note if the governor is not performance, a warning for a latency headline; a warning for"
-        " a clock source that is slow to read"
+        "the governor is performance (otherwise a note; a warning for a latency headline),"
+        " and the clock source is fast to read (otherwise a warning)"
     ),
     advice=(
         "Run cpupower frequency-set -g performance before you measure; put clocksource=tsc on the"
@@ -231,7 +228,7 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
         if host.facts.get("clocksource")
     }
     if not governors and not clocks:
-        raise UnknownError("governor and clock source cannot be read")
+        raise UnknownError("governor and clock source are unknown")
     saving = {host: name for host, name in governors.items() if name != "performance"}
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
@@ -252,17 +249,17 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "other-load",
     "Other load generators",
-    rule="no other load generator is running on a host when the run begins",
+    rule="no other load generator is running on a host when the run starts",
     advice=(
-        "Find out whose it is and measure after it has ended; hosts sweep removes leftovers of"
-        " earlier runs."
+        "Find out who started it, and measure after it has ended; hosts sweep removes"
+        " leftovers of earlier runs."
     ),
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Two benchmarks on one host disturb each other: both figures are wrong."""
     if not any("cpus" in host.facts for host in evidence.hosts):
-        raise UnknownError("facts of the hosts are unknown")
+        raise UnknownError("the host facts are unknown")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
     found = {
         host: ", ".join(sorted({each.name for each in running}))
@@ -284,13 +281,13 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     "changed-program",
     "Load generator unchanged since installed",
     rule=(
-        "every load generator is the file its package installed; programs without a package are not"
-        " judged"
+        "every load generator is the file installed by its package; programs without a"
+        " package are not checked"
     ),
     advice=(
         "Reinstall the package, or find out who replaced the program and move it to another path."
     ),
-    source="checksum compared with dpkg's or rpm's",
+    source="checksum, compared with that in dpkg or rpm",
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A program with the name and version of a package but other contents may do anything."""
@@ -303,10 +300,12 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         if name.endswith(ending)
     }
     if not known:
-        raise UnknownError("no package owns the load generators, or its checksums are unknown")
+        raise UnknownError("no package owns the load generators, or the package has no checksums")
     changed = [what for what, value in known.items() if value == CHANGED]
     if changed:
-        yield CheckResult("warning", f"not as packaged: {names_of(changed)}", len(changed), 0)
+        yield CheckResult(
+            "warning", f"changed since installed: {names_of(changed)}", len(changed), 0
+        )
 
 
 MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load, as_packaged)

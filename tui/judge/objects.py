@@ -21,16 +21,16 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
 
 @step_check(
     "object-traffic",
-    "Objects went over the network",
+    "Objects cross the network",
     rule=(
-        f"the links of a host carry at least {units.share(MOVED)} of the bytes of its objects (less"
-        f" one second at each end); error below {units.share(HALF)}"
+        f"the links of each host carry at least {units.share(MOVED)} of the bytes of its"
+        f" objects (one second at each end ignored); error below {units.share(HALF)}"
     ),
     advice=(
         "Check whether objects were deleted during the run, and check the store's log: a load"
-        " generator may count a GET that is answered with 404 as done."
+        " generator may count a GET answered with 404 as successful."
     ),
-    source="/proc/net/dev of the hosts; bytes that the load counts",
+    source="/proc/net/dev of the hosts; bytes counted by the load generator",
 )
 def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     """A load that counted more bytes than the hosts' links carried did not transfer all
@@ -47,7 +47,7 @@ def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
         (each.host, name): share for each in clients_of(at) for name, share in _shares(at, each)
     }
     if not shares:
-        raise UnknownError("bytes on the links of the hosts were not counted")
+        raise UnknownError("bytes on the links were not counted")
     moved = {(host, name): share for (host, name), share in shares.items() if name in moving}
     for each in fell_short(at, moved, "object-traffic.moved"):
         yield each.result(

@@ -59,12 +59,12 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "storage-traffic",
     "Bytes came from storage",
     rule=(
-        f"the hosts moved at least {units.share(CONSERVED)} of what the load counts (less one"
-        f" second at each end); error below {units.share(HALF)}"
+        f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts"
+        f" (one second at each end ignored); error below {units.share(HALF)}"
     ),
     advice=(
-        "The rest came from a cache or from blocks that were never written: lay the files out in"
-        " full, use direct=1, make the working set larger than the caches."
+        "The rest came from a cache or from blocks that were never written: lay out all"
+        " files, use direct=1, or make the working set larger than the caches."
     ),
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
     when="files",
@@ -78,15 +78,16 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
         (host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)
     }
     if not ratios:
-        raise UnknownError("bytes moved below the load were not counted")
+        raise UnknownError("bytes on the layers below the load were not counted")
     for each in fell_short(at, ratios, "storage-traffic.moved"):
         what = (
-            "was served from a cache, or was never written"
+            "came from a cache or was never written"
             if each.direction == "read"
             else "never went to storage"
         )
         moved = (
-            f"{each.direction}: only {units.share(each.share)} of the bytes moved on {each.worst}"
+            f"{each.direction}: devices and mounts of {each.worst} moved only"
+            f" {units.share(each.share)} of the bytes"
         )
         yield each.result(f"{moved}; the rest {what}", "error" if _is_direct(at) else "warning")
 
@@ -195,13 +196,13 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
     "client-cpu",
     "Client CPU",
     rule=(
-        f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer:"
-        f" while something waits for a CPU more than {WAITED:.0f} % of the time); neither the host"
-        f" nor the CPUs the load may use are busy for more than {HOST:.0f} %; no thread of the load"
-        f" uses more than {THREAD:.0f} % of a core, or of what the hypervisor leaves of it (without"
-        " telemetry: the threads' mean, as the load generator prints it); the"
-        f" hypervisor takes less than {STEAL:.0f} %; the control group is out of CPU time in at"
-        f" most {THROTTLED:.0f} % of the periods of its limit"
+        f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or"
+        f" fewer: only if tasks wait for a CPU more than {WAITED:.0f} % of the time); the"
+        f" host, and the CPUs allowed for the load, are at most {HOST:.0f} % busy; no thread"
+        f" of the load uses more than {THREAD:.0f} % of a core, less steal (without telemetry:"
+        " mean of the threads, from the load generator); the hypervisor steals less than"
+        f" {STEAL:.0f} %; the control group is throttled in at most {THROTTLED:.0f} % of the"
+        " periods"
     ),
     advice=(
         "The storage may be faster than this client. Use more clients or more jobs, spread"
@@ -209,8 +210,8 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
         " ranks spin)."
     ),
     source=(
-        "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and sys_cpu of"
-        " the load generator"
+        "/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group; usr_cpu and"
+        " sys_cpu from the load generator"
     ),
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
@@ -218,7 +219,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = clients(at)
     monitored = any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts)
     if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):
-        raise UnknownError("the clients' CPUs were not monitored" if hosts else "no telemetry")
+        raise UnknownError("client CPUs were not monitored" if hosts else "no telemetry")
     if bound := cpu_bound_hosts(at):
         named = told_in_range(bound)
         yield CheckResult(
@@ -234,7 +235,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
-        message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
+        message = f"{worst}: {stolen[worst]:.1f} % CPU steal by the hypervisor"
         yield CheckResult(
             "warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)}
         )
@@ -290,8 +291,8 @@ def _by_itself(
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
-        of = f" of {allowed:g} CPUs" if allowed is not None else ""
-        return f"its control group is at its CPU limit{of} in {throttled:.0f} % of the periods"
+        of = f" (limit {allowed:g} CPUs)" if allowed is not None else ""
+        return f"throttled by its control group{of} in {throttled:.0f} % of the periods"
     soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
     if wanted(host, thread) > limit("client-cpu.thread"):
         left = left_by_hypervisor(thread, limit("client-cpu.thread"))
@@ -344,7 +345,7 @@ def left_by_hypervisor(used: float, limit: float) -> str:
     """Return a note that the hypervisor's steal explains a low CPU limit; empty if the limit is not
     low.
     """
-    return "" if used > limit else ", all the hypervisor gives it"
+    return "" if used > limit else ", all that the hypervisor leaves"
 
 
 def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
@@ -367,7 +368,7 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
     "network",
     "Network",
     rule=(
-        f"no link carries more than {units.share(LINK)} of its speed, at most"
+        f"every link carries at most {units.share(LINK)} of its speed; at most"
         f" {units.share(RETRANSMITTED, 1)} of TCP segments and no NFS calls are retransmitted"
     ),
     advice=(
@@ -383,7 +384,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     """
     hosts = clients_of(at)
     if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
-        raise UnknownError("the clients' links were not monitored")
+        raise UnknownError("client links were not monitored")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
@@ -492,14 +493,14 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     "background-load",
     "Quiet before the load",
     rule=(
-        f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy and the target's device at"
+        f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy, the target's device at"
         f" most {NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed"
     ),
     advice=(
-        "Find out who uses the host (other runs, backups, rebuilds) and measure after they have"
-        " finished."
+        "Find out what else uses the host (other runs, backups, rebuilds), and measure when"
+        " it has finished."
     ),
-    source="telemetry of the seconds before the first load",
+    source="telemetry before the first load",
 )
 def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Programs that are already active before the load compete with it."""

@@ -23,12 +23,13 @@ SAME = 1e-4  # of the rate: iterations of metadata operations differ by per cent
 @step_check(
     "rank-shift",
     "Rank shift",
-    rule="each phase works on files that another host created",
+    rule="each phase accesses files that another host created",
     advice=(
-        "Place ranks in blocks by host and shift by the ranks of one host (stride: next-client), so"
-        " that no client's cache answers for the storage. With a single host this is impossible."
+        "Place ranks in blocks by host and shift by the ranks of one host (stride:"
+        " next-client), so that client caches cannot serve the data. This is impossible with"
+        " a single host."
     ),
-    source="ranks by host, and the shift between phases",
+    source="ranks per host, and the rank shift between phases",
 )
 def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     """A host that stats and reads its own files is answered by its own cache, not by the
@@ -47,15 +48,15 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "iterations",
-    "Iterations differ",
+    "Different iterations",
     rule=(
-        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if enough digits are"
-        " printed; their extremes, mean and deviation are possible for one set of rates,"
-        " and rate x seconds is what all ranks were to move (error)"
+        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if printed with"
+        " enough digits; minimum, mean, maximum and standard deviation are consistent, and"
+        " rate x seconds equals the planned bytes (error)"
     ),
     advice=(
-        "Use the rates of the individual iterations, which the load generator prints in verbose"
-        " mode, or repeat the whole run."
+        "Use the rates of the individual iterations (verbose mode of the load generator), or"
+        " repeat the whole run."
     ),
     source="largest and smallest rate of each operation",
 )
@@ -90,11 +91,11 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     if same:
         widest = max(same.values())
         message = (
-            f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as"
-            " repetitions"
+            f"{', '.join(same)}: {metadata.iterations} iterations differ by only"
+            f" {widest:.0e}; real repetitions"
         )
         yield CheckResult(
-            "warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)}
+            "warning", f"{message} differ more", widest, SAME, {"operations": " ".join(same)}
         )
 
 
@@ -128,24 +129,25 @@ def unlike(rates: OperationRecord, count: int = 0) -> str:
         return ""
     off = DIGIT + SAME * max(high, low)
     if low > high + off:
-        return f"the smallest rate {low:.6g} is above the largest {high:.6g}"
+        return f"minimum rate {low:.6g} is above the maximum {high:.6g}"
     if not low - off <= mean <= high + off:
-        return (
-            f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest"
-            f" {high:.6g}"
-        )
+        return f"mean rate {mean:.6g} is outside minimum {low:.6g} and maximum {high:.6g}"
     if count > 1:
         least, top = (low * (count - 1) + high) / count, (low + high * (count - 1)) / count
         if not least - off <= mean <= top + off:
-            return f"{count} rates from {low:.6g} to {high:.6g} have no mean of {mean:.6g}"
+            return f"{count} rates from {low:.6g} to {high:.6g} cannot have a mean of {mean:.6g}"
         apart = sqrt(((high - mean) ** 2 + (mean - low) ** 2) / count)
         if deviation is not None and deviation < apart - off:
             return (
-                f"{count} rates from {low:.6g} to {high:.6g} deviate by more than {deviation:.6g}"
+                f"{count} rates from {low:.6g} to {high:.6g} must have a standard deviation"
+                f" above {deviation:.6g}"
             )
     most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
     if deviation is not None and deviation > most + off:
-        return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
+        return (
+            f"rates from {low:.6g} to {high:.6g} cannot have a standard deviation of"
+            f" {deviation:.6g}"
+        )
     return ""
 
 
@@ -167,7 +169,7 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
                 units.size(round(ios * each.bytes_per_op))
                 for ios in (rate * seconds, metadata.files)
             )
-            return f"iteration {number} moved {moved} by its rate and time, {wanted} planned"
+            return f"iteration {number} moved {moved} (rate x time), but {wanted} were planned"
     return ""
 
 
@@ -191,7 +193,7 @@ def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
         ("mean", each.mean, fmean(listed)),
     ):
         if told is not None and abs(told / expected - 1) > slack:
-            return f"the {name} rate is {told:.6g}, but {expected:.6g} by its iterations"
+            return f"the {name} rate is {told:.6g}, but {expected:.6g} according to the iterations"
     return ""
 
 
@@ -204,13 +206,13 @@ def _digit(value: float) -> float:
 
 @step_check(
     "own-verdict",
-    "The benchmark's own verdict",
+    "Verdict of the benchmark",
     rule="the benchmark calls its own result valid",
     advice=(
-        "Fix the problems that it reports and run it again: for a submission its rules require"
-        " certain settings and enough data."
+        "Fix the reported problems and run the benchmark again: its rules require certain"
+        " settings and enough data for a submission."
     ),
-    source="the verdict that the load generator prints",
+    source="verdict printed by the load generator",
 )
 def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
     """A benchmark with its own rules reports whether a result follows them."""

@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from tui.model.step_record import Scalar
 
 TEXTS: dict[ContradictionKind, str] = {
-    "units": "its KiB are {times:.3g} x its bytes",
-    "sample-order": "the mean of its samples, {told:.6g}, is beyond their extreme, {other:.6g}",
-    "samples": "its samples add up to {times:.3g} x its total",
-    "share-sum": "its shares of latencies add up to {told:.4g} %",
+    "units": "KiB are {times:.3g} x the bytes",
+    "sample-order": "mean of the samples, {told:.6g}, is beyond their extreme, {other:.6g}",
+    "samples": "samples add up to {times:.3g} x the total",
+    "share-sum": "latency shares add up to {told:.4g} %",
     "share": (
-        "{told:.3g} % of its I/Os are below a limit by its shares of latencies, {other:.3g} % by"
-        " its percentiles"
+        "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
+        " {other:.3g} % according to the percentiles"
     ),
-    "syncs": "{told:.0f} syncs, but {other:.0f} latencies of syncs",
-    "syncs-due": "{told:.0f} syncs, but its job asks for {other:.0f}",
-    "no-ios": "0 I/Os, but {told:.0f} of its other figures are not 0",
-    "direction": "{told:.0f} I/Os, but its job does none in this direction",
+    "syncs": "{told:.0f} syncs, but {other:.0f} sync latencies",
+    "syncs-due": "{told:.0f} syncs, but the job requests {other:.0f}",
+    "no-ios": "0 I/Os, but {told:.0f} other figures are not 0",
+    "direction": "{told:.0f} I/Os, but the job has none in this direction",
     "bytes": (
-        "{told:.0f} bytes, but its job ends after {other:.0f}: it was stopped, or a figure was"
-        " changed"
+        "{told:.0f} bytes, but the job ends after {other:.0f}: it was stopped, or a figure"
+        " was changed"
     ),
-    "mix": "{told:.3g} % of its I/Os are reads, but its job has {other:g} %",
-    "entries": "{told:.0f} entries of {other:.0f} workers",
+    "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
+    "entries": "{told:.0f} entries for {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
-    "clients": "{told:.0f} in the sum over all clients, but {other:.0f} by the clients",
-    "date": "its date is {apart} from its time stamp, which is no time zone",
+    "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
+    "date": "date and time stamp are {apart} apart, which is not a time zone offset",
     "devices": (
-        "{other:.0f} direct I/Os, but {told:.0f} reached the devices: a cache served the others, or"
-        " their blocks were never written"
+        "{other:.0f} direct I/Os, but {told:.0f} reached the devices: a cache served the"
+        " rest, or their blocks were never written"
     ),
 }
 # other devices may be the ones, and other reasons may end a job
@@ -45,19 +45,19 @@ DOUBTFUL: tuple[ContradictionKind, ...] = ("devices", "bytes")
 
 @step_check(
     "own-figures",
-    "Output agrees with itself",
+    "Consistent output",
     rule=(
-        "what the load generator prints beside its result fits it: KiB and bytes, samples, shares"
-        " of latencies, syncs, directions and their mix, entries and workers, the sum over clients,"
-        " date and time stamp (error); direct I/Os reached the devices, and a job that ends with"
-        " its data moved all of it (warning)"
+        "other figures in the load generator's output agree with its result: KiB and bytes,"
+        " samples, latency shares, syncs, directions and their mix, entries and workers, sum"
+        " over clients, date and time stamp (error); direct I/Os reached the devices, and a"
+        " size-bound job moved all its data (warning)"
     ),
     advice=(
-        "Error: ask for the output as the load generator wrote it; figures were changed, entries"
-        " copied or left out. Warning: look for files that were never written, or for what stopped"
-        " the job."
+        "Error: ask for the original output; figures were changed, or entries copied or"
+        " removed. Warning: check for files that were never written, and for the reason why"
+        " the job stopped."
     ),
-    source="all figures of the load generator's own output, also those that no record keeps",
+    source="all figures in the load generator's own output, including those not in the record",
     when="ended",
 )
 def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
@@ -69,7 +69,7 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
         if result.final and result.contradictions is not None
     }
     if not looked:
-        raise UnknownError("no output with figures of its own")
+        raise UnknownError("the output has no such figures")
     for host, found in looked.items():
         seen: set[str] = set()
         for each in found:

@@ -108,7 +108,7 @@ def weighed(
     A decision needs the ratio's whole interval on one side of the limit.
     """
     if ratio is None or any(step.state != "done" for step in steps[:2]):
-        return "could-not-tell", "it is incomplete"
+        return "could-not-tell", "the counter-experiment is incomplete"
     if spread is None:
         return "could-not-tell", "too few seconds to estimate the spread"
     low, high = ratio - spread, ratio + spread
@@ -116,17 +116,14 @@ def weighed(
         return "agreed", ""
     if high < prediction.below or (prediction.above is not None and low > prediction.above):
         return "disagreed", ""
-    return "could-not-tell", "between the two"
+    return "could-not-tell", "the result is between agreement and disagreement"
 
 
 def drifted(before: float | None, now: float | None, figure: Figure) -> str:
     """Return how much the unchanged load differs from the run's figure; empty if little."""
     if not before or now is None or abs(now / before - 1) <= DRIFT:
         return ""
-    return (
-        f"the same load now gives {amount(figure, now)}, in the run it gave"
-        f" {amount(figure, before)}"
-    )
+    return f"the unchanged load gave {amount(figure, now)}, but {amount(figure, before)} in the run"
 
 
 def gave(
@@ -217,19 +214,16 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
     Raises UsageError if no experiment is possible.
     """
     if plan.proves is not None:
-        raise UsageError(
-            f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}"
-        )
+        raise UsageError(f"{record.run_id} is itself a counter-experiment on {plan.proves.run_id}")
     shown = chosen(record, step)
     bottleneck = shown.limiter
     if bottleneck is None:
         raise UsageError(
-            f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not"
-            " looked at"
+            f"{record.run_id}: {shown.name}: bottleneck unknown: no telemetry of its hosts"
         )
     tried = experiments(bottleneck.kind, plan.steps[shown.index], cores(record))
     if not tried:
-        why = "more workers than cores on one client: only more clients can tell"
+        why = "one client with more workers than cores: testing this requires more clients"
         raise UsageError(f"{record.run_id}: {shown.name}: {why}")
     return ProofQuestion(
         record.run_id,
@@ -248,7 +242,8 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
         if record.steps[step].warmup:
             raise UsageError(
-                f"{record.run_id}: step {step + 1} only prepares; its figures do not count"
+                f"{record.run_id}: step {step + 1} only prepares the storage; its figures do"
+                " not count"
             )
         if record.steps[step].together is not None:
             told = "other profiles ran at the same time; a counter-experiment runs alone"

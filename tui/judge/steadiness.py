@@ -44,12 +44,14 @@ MISSING = default("missing-samples.missing")
     "steady-state",
     "Steady state",
     rule=(
-        f"five equal windows are within {units.share(RANGE)} of their mean, and drift by at most "
-        f"{units.share(SLOPE)}; Poisson arrivals and split block sizes, or by more than chance"
+        f"five equal windows are within {units.share(RANGE)} of their mean and drift by at"
+        f" most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
+        " allowed for"
     ),
     advice=(
-        "Fill the device, measure longer, or let the profile precondition. A falling rate is a"
-        " cache or fresh flash that fills up, a rising one a cache that warms up."
+        "Fill the device, measure longer, or let the profile precondition. A falling rate"
+        " means that a cache or fresh flash is filling up, a rising rate that a cache is"
+        " warming up."
     ),
     source="SNIA SSS PTS 2.0",
 )
@@ -72,13 +74,13 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "warm-up",
-    "Warm-up in the figure",
+    "Warm-up included in the figure",
     rule=(
-        f"without ramp_time, the first {units.share(WARM_SHARE)} are within"
-        f" {units.share(WARM_OFF)} of the rest, or within its noise"
+        f"without ramp_time, the first {units.share(WARM_SHARE)} of the time are within"
+        f" {units.share(WARM_OFF)} of the rest, or within noise"
     ),
     advice="Give the profile a ramp_time that covers the warm-up.",
-    source="mean of the first tenth against the rest",
+    source="mean of the first tenth, compared with the rest",
 )
 def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     """Caches, connections and clocks take time to settle.
@@ -89,7 +91,7 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.ramp_s:
         raise UnknownError(Moot.RAMP)
     if not at.run.from_begin:
-        raise UnknownError("the samples of the start are gone")
+        raise UnknownError("no samples of the start")
     if len(values) < WARM_S:
         raise UnknownError(f"measured for less than {WARM_S} s")
     count = max(2, round(len(values) * WARM_SHARE))
@@ -99,8 +101,7 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
         where = "above" if off > 0 else "below"
         message = (
-            f"the first {count} s are {units.share(abs(off))} {where} the rest, and there is no"
-            " ramp"
+            f"the first {count} s are {units.share(abs(off))} {where} the rest, and ramp_time is 0"
         )
         yield CheckResult("warning", message, round(off, 4), WARM_OFF)
 
@@ -108,9 +109,10 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "missing-samples",
     "Seconds without samples",
-    rule=f"at most {units.share(MISSING)} of a host's seconds have no sample",
+    rule=f"at most {units.share(MISSING)} of each host's seconds have no sample",
     advice=(
-        "Look at the connection to the host and its load; totals are complete, the series is not."
+        "Check the connection to the host and its load. Totals are complete; the time series"
+        " is not."
     ),
     source="samples of each host",
 )
@@ -121,12 +123,12 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     """
     series = at.record.series
     if series is None:
-        raise UnknownError("there are no samples")
+        raise UnknownError("no samples")
     allowed = max(1, at.limit("missing-samples.missing") * len(series.columns[0].iops))
     gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
         worst = max(gaps, key=lambda host: gaps[host])
-        message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
+        message = f"no samples from {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
         yield CheckResult(
             "warning",
             message,
@@ -158,13 +160,13 @@ SPREAD = default("repetitions.spread")
     "repetitions",
     "Repetitions",
     rule=(
-        f"at least {ENOUGH} repetitions (a note), with a deviation of at most"
-        f" {units.share(SPREAD)} of their mean (a warning); for a single run of a metadata"
-        " benchmark, its iterations are the repetitions"
+        f"at least {ENOUGH} repetitions (otherwise a note), with a standard deviation of at"
+        f" most {units.share(SPREAD)} of their mean (otherwise a warning); for a single run of"
+        " a metadata benchmark, iterations count as repetitions"
     ),
     advice=(
-        "Repeat the measurement (repeat on Review, run --repeat 5): a single figure says nothing"
-        " about repeatability."
+        "Repeat the measurement (repeat on Review, run --repeat 5): a single figure does not"
+        " show repeatability."
     ),
     source="coefficient of variation of the repetitions",
     when="ended",
@@ -188,7 +190,10 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
         deviation = stdev(again) / fmean(again) if len(again) > 1 and fmean(again) else 0.0
         if deviation > most:
             said = ", ".join(headline_text(_headline(evidence, key), value) for value in again[:5])
-            text = f"{key}: {what} deviate by {units.share(deviation)} of their mean ({said})"
+            text = (
+                f"{key}: standard deviation of {what} is {units.share(deviation)} of the"
+                f" mean ({said})"
+            )
             yield CheckResult("warning", text, round(deviation, 4), most)
     if few:
         least = min(few.values())
@@ -222,13 +227,13 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     "sweep",
     "Best point of a sweep",
     rule=(
-        "a point is the best of its block size if no other point overlaps the range of its"
-        f" repetitions or, measured once, within {units.share(APART)} of it (a note); points that"
-        " ended early do not count"
+        "for each block size, no other point overlaps the range of the best point's"
+        f" repetitions or, if measured once, is within {units.share(APART)} of it (otherwise a"
+        " note); points that ended early do not count"
     ),
     advice=(
-        "Repeat the sweep (repeat on Review, run --repeat 3), or report the points that are equally"
-        " good: the cheapest of them will do."
+        "Repeat the sweep (repeat on Review, run --repeat 3), or report all equally good"
+        " points and choose the cheapest one."
     ),
     source="lowest and highest repetition of each point",
     when="ended",
@@ -247,7 +252,8 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
         short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
         if short:
             message = (
-                f"{table.profile}: ended early, so neither the best nor a knee: {names_of(short)}"
+                f"{table.profile}: ended early, excluded from best point and knee:"
+                f" {names_of(short)}"
             )
             yield CheckResult("info", message, len(short), 0)
 
@@ -265,7 +271,7 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
     if len(groups) < 2:
         told = f"{best.name} is best, but within noise of {names_of([cell.name for cell in equal])}"
     else:
-        each = names_of([f"{best.name} ({len(equal)} as good)" for best, equal in found])
+        each = names_of([f"{best.name} ({len(equal)} equally good)" for best, equal in found])
         told = f"best point of each block size is within noise: {each}"
     yield CheckResult(
         "info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0

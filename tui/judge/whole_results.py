@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     "series-mismatch",
     "Intervals add up",
     rule=(
-        "the I/Os and bytes of all intervals of a host add up to its result, give or take one"
+        "I/Os and bytes of all intervals of a host add up to its result, except for one"
         " interval at each end"
     ),
     advice=(
-        "Look at the samples in the journal and the tool's own output: one of them is from another"
-        " load."
+        "Check the samples in the journal and the tool's own output: one of the two is from"
+        " another load."
     ),
-    source="samples of each host, and its result",
+    source="samples and result of each host",
     when="ended",
 )
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
@@ -63,10 +63,10 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             (total, slack), told = found, float(getattr(each.figures, name))
             if abs(total - told) > slack + each.slack(name) * told:
                 unit = "I/Os" if name == "ios" else name
-                what = f"its intervals add up to {units.exact(round(total))} {unit}, but its result"
-                yield each.error(f"{what} says {units.exact(round(told))}", told, total)
+                what = f"intervals add up to {units.exact(round(total))} {unit}, but the result"
+                yield each.error(f"{what} has {units.exact(round(told))}", told, total)
     if not looked:
-        raise UnknownError("no samples of the whole time")
+        raise UnknownError("samples do not cover the whole measurement")
 
 
 def _added_up(
@@ -97,9 +97,12 @@ def _added_up(
 
 @run_check(
     "copied-output",
-    "Every host has its own result",
-    rule="no two results have the same counts, times and latencies",
-    advice="One output is a copy of the other: find the host's own, then import or measure again.",
+    "Distinct results",
+    rule="no two hosts or steps have the same counts, times and latencies",
+    advice=(
+        "One output is a copy of another: find the original of each host, then import or"
+        " measure again."
+    ),
     source="counts, runtimes and latencies of all hosts and steps",
     when="ended",
 )
@@ -120,7 +123,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("no latencies to compare")
     for names in seen.values():
         if len(names) > 1:
-            message = f"the same result, to the nanosecond, {len(names)} times: {', '.join(names)}"
+            message = f"{len(names)} results are identical to the nanosecond: {', '.join(names)}"
             yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
 
 
@@ -155,11 +158,11 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
 @step_check(
     "impossible-time",
     "Measured within the run",
-    rule="no host measures for longer than the phase took, or after the end of the run",
+    rule="no host measures for longer than the phase lasted, or after the end of the run",
     advice=(
         "The result is from another run, or its times were changed: compare it with the journal."
     ),
-    source="runtime of each result; begin and end of the phase by the jump host's clock",
+    source="runtime of each result; start and end of the phase by the jump host's clock",
     when="ended",
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
@@ -176,7 +179,8 @@ def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
         waves = len({load.wave for load in each.loads}) or 1
         if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
             what = (
-                f"measured for {units.seconds(seconds)}, but the phase took {units.seconds(went_s)}"
+                f"measured for {units.seconds(seconds)}, but the phase lasted"
+                f" {units.seconds(went_s)}"
             )
             yield each.error(what, seconds, went_s)
 

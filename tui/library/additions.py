@@ -79,8 +79,8 @@ def _check_whole(run_dir: Path) -> None:
         pass
     if events.events < kept.events:
         why = (
-            f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: not"
-            " adding to the run"
+            f"has {events.events} events, but {RECORD_FILE} was derived from {kept.events}:"
+            " the run was not changed"
         )
         raise BenchtuiError(Problem(why, file=str(path)))
 
@@ -131,7 +131,7 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
     Raises UsageError if no experiment is possible, BenchtuiError for an unreadable plan or record.
     """
     if is_running(run_dir):
-        raise UsageError(f"{run_dir.name} is still running; prove it when it has finished")
+        raise UsageError(f"{run_dir.name} is still running; wait until it has finished")
     record = load_record(run_dir)
     if record.state in ("imported", "baseline"):
         raise UsageError(f"{run_dir.name} was imported: there is no plan to repeat")

@@ -54,7 +54,7 @@ class TarStream:
                 self._headers = 0
                 yield member
         except NO_HEADER:
-            raise tarfile.ReadError("a header that cannot be read") from None
+            raise tarfile.ReadError("an unreadable header") from None
 
     def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
         """Yield the content of the regular file that `members` yielded last.
@@ -358,4 +358,4 @@ class Inflated(io.RawIOBase):
         if END.unpack(end) != (self._crc, self._length & 0xFFFFFFFF):
             raise zlib.error("wrong checksum")
         if self._wanted not in (None, self._sum.digest()):
-            raise zlib.error("its files are intact, but the archive was changed")
+            raise zlib.error("the files are intact, but the archive was changed")

@@ -224,7 +224,7 @@ def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[Imported
     if len(names := {each.host for each in outputs}) > 1:
         raise UsageError(
             Problem(
-                f"has output of {len(names)} hosts with their names; omit --host",
+                f"contains the output of {len(names)} named hosts; omit --host",
                 file=file.place,
             )
         )

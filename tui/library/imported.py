@@ -57,7 +57,7 @@ from tui.workloads.reading import ImportBudget, budget, within
 LARGE_BLOCK = 64 * 1024  # for larger ones bandwidth is the headline
 YEAR_10000 = 253_402_300_800  # epoch seconds: later times are not valid dates
 NAMED = 8  # files named in the reason
-NO_ZONE = "times are from the hosts' clocks, taken as UTC; the clocks were not compared"
+NO_ZONE = "times are from the hosts' clocks, interpreted as UTC; the clocks were not compared"
 Measured = Mapping[str, ImportedOutput]  # by host
 
 
@@ -469,8 +469,8 @@ def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
         )
     if len(hosts) != len(sources):
         raise UsageError(
-            f"--host is given {len(hosts)} times for {len(sources)} files; give it once a file, in"
-            " order"
+            f"--host is given {len(hosts)} times for {len(sources)} files; give it once per"
+            " file, in order"
         )
 
 
@@ -482,7 +482,7 @@ def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
     """
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
-        raise UsageError(f"{record.run_id}: its record does not say how its files were read")
+        raise UsageError(f"{record.run_id}: the record does not contain how its files were read")
     with within(ImportBudget()):
         return _made_again(run_dir, record, how)
 
@@ -502,7 +502,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
     )
     runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
     if len(runs) != 1:
-        raise UsageError(f"{record.run_id}: its files hold {len(runs)} runs")
+        raise UsageError(f"{record.run_id}: its files contain {len(runs)} runs")
     remarks = [each.text for each in record.messages if each.severity == "warning"]
     outputs = sum(map(len, runs[0].measurements))
     return outputs, imported_record(runs[0].measurements, artefacts, None, remarks, how)

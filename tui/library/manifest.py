@@ -187,9 +187,7 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
         found = _run(["-Y", "find-principals", *files], stdin=b"")
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
-            raise BenchtuiError(
-                f"unknown signer: {fingerprint(text, signature)} is not in {signer}"
-            )
+            raise BenchtuiError(f"unknown signer: {fingerprint(text, signature)} not in {signer}")
         done = _run(["-Y", "verify", *files, "-I", names[0], "-n", NAMESPACE], stdin=text)
         if done.returncode:
             raise BenchtuiError(f"signature rejected by {signer}: {_reason(done, folder)}")
@@ -207,7 +205,9 @@ def fingerprint(text: bytes, signature: bytes) -> str:
         path.write_bytes(signature)
         done = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(path)], stdin=text)
         if done.returncode:
-            raise BenchtuiError(f"the signature is not of this manifest: {_reason(done, folder)}")
+            raise BenchtuiError(
+                f"the signature does not belong to this manifest: {_reason(done, folder)}"
+            )
         return done.stdout.decode(errors="replace").strip().rpartition("with ")[2]
 
 

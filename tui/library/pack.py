@@ -71,7 +71,7 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
                 held = next(members, None)
             if waiting:
                 place = next(iter(waiting.values())).path
-                raise BenchtuiError("is in the manifest, but not in the file")
+                raise BenchtuiError("listed in the manifest, but not in the file")
             place = "the end"
             _drain(archive)
     except OSError as error:
@@ -202,7 +202,7 @@ def pack(
 def check_free(output: Path) -> None:
     """Raise UsageError if the file exists, because nothing is overwritten."""
     if output.exists():
-        raise UsageError(Problem("exists already", file=str(output)))
+        raise UsageError(Problem("already exists", file=str(output)))
 
 
 def _files_of(run_dir: Path) -> Iterator[PackedFile]:

@@ -429,7 +429,7 @@ class RunStore:
         self.check_ours(run_dir)
         if (run_dir / ORIGIN_FILE).exists():
             raise UsageError(
-                f"{run_dir.name} was unpacked from a file; its plan is not run on hosts"
+                f"{run_dir.name} was unpacked from a file; benchtui does not run its plan on hosts"
             )
 
     def is_of_others(self, run_dir: Path) -> bool:
@@ -472,7 +472,7 @@ def _run_at(path: Path) -> Path:
         raise UsageError(f"{path}: no such directory")
     if not is_run_dir(path):
         raise UsageError(
-            f"{path}: not a run: neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE} in it"
+            f"{path}: not a run: contains neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE}"
         )
     return path.absolute()
 

@@ -97,7 +97,7 @@ def _kept_marks(path: Path) -> Marks:
     except FileNotFoundError:
         return Marks()
     except NO_JSON as error:
-        told = f"is not a file of marks ({error}): repair or remove it"
+        told = f"is damaged ({error}): repair or remove it"
         raise BenchtuiError(Problem(told, file=str(path))) from error
 
 
@@ -126,7 +126,7 @@ def rename(run_dir: Path, title: str) -> None:
     """Set the title of a run; an empty title removes it. Raises UsageError."""
     clean = " ".join(title.split())
     if len(clean) > LONGEST_TITLE or not clean.isprintable():
-        raise UsageError(f"a title is a line of at most {LONGEST_TITLE} characters")
+        raise UsageError(f"a title must be one line of at most {LONGEST_TITLE} characters")
 
     def change(marks: Marks) -> None:
         marks.title = clean
@@ -155,8 +155,8 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
             or len(word) > LONGEST_TAG
         ):
             raise UsageError(
-                f"{word!r} is not a tag: NAME or NAME=VALUE, the name without blanks, commas,"
-                " quotes, colons"
+                f"{word!r} is not a tag; expected NAME or NAME=VALUE, the name without blanks,"
+                " commas, quotes and colons"
             )
         tags[name] = value
     return tags

@@ -124,7 +124,7 @@ def check_removable(run_dir: Path) -> None:
             f"{run_dir.name} is still running; stop it first: benchtui stop {run_dir.name}"
         )
     if is_unfinished(run_dir) and may_live_elsewhere(run_dir):
-        why = "another machine wrote to it within the last minute, so it may be running there"
+        why = "another machine wrote to it in the last minute, so it may be running there"
         raise UsageError(f"{run_dir.name}: {why}: stop it there first, or wait")
 
 

@@ -227,7 +227,7 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
     knows.
     """
     if again is None:
-        yield f"{where}: the raw output has no result, the journal has one"
+        yield f"{where}: the raw output has no result, but the journal has one"
         return
     again = replace(again, t=told.t, final=told.final)
     if told.failed_ios is None:  # it is older than this count
@@ -378,7 +378,7 @@ def _of_another_run(
     A renamed directory does not count.
     """
     if recorded != name and begun_utc(name) is not None:
-        yield f"run_id: {recorded} in {RECORD_FILE}, but the directory is that of {name}"
+        yield f"run_id: {recorded} in {RECORD_FILE}, but the directory belongs to {name}"
     if started is None:
         yield f"{JOURNAL_FILE}: has no run ID"
         return
@@ -438,7 +438,7 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
     """
     said = kept.get("verdict")
     found.remarks.append(
-        "judged with other checks than this version's: figures are compared, findings are not"
+        "judged with different checks from this version's: figures were compared, findings were not"
     )
     if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
         weakened = sorted({each.id for each in derived.findings if each.severity != "info"})

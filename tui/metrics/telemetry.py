@@ -98,7 +98,7 @@ _ALL = (
         threshold="client-cpu.host",
     ),
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle, waiting for I/O", CPU),
-    TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
+    TelemetryMetric("cpu", "steal", "percent", "CPU steal by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
     TelemetryMetric(
         "cpu",

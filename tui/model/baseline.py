@@ -84,9 +84,7 @@ class Directed(PublishedPart):
     ios: int | None = Field(None, description="I/Os completed")
     moved: Bytes | None = Field(None, description="Bytes moved")
     runtime: Seconds | None = Field(None, description="Time measured")
-    bw_samples: int | None = Field(
-        None, description="Number of samples behind fio's bandwidth line"
-    )
+    bw_samples: int | None = Field(None, description="Number of samples in fio's bandwidth line")
 
 
 class OperationRates(PublishedPart):
@@ -111,15 +109,13 @@ class EachClient(PublishedPart):
     filesystem: Text | None = Field(
         None, description="Type of the target's file system, as in /proc/mounts"
     )
-    link: Bandwidth | None = Field(None, description="Speed of one client's link to the storage")
+    link: Bandwidth | None = Field(None, description="Speed of each client's link to the storage")
 
 
 class Ranks(PublishedPart):
     """Placement of an MPI program's ranks, if the source states it."""
 
-    shift: int = Field(
-        ge=0, description="Ranks by which each phase is shifted, as given to the program"
-    )
+    shift: int = Field(ge=0, description="Rank shift between phases, as given to the program")
     placement: Literal["blocks", "round-robin"] = Field(
         description="round-robin: rank r runs on client r mod clients"
     )
@@ -134,14 +130,14 @@ class PublishedSetup(PublishedPart):
     protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
     network: Text | None = Field(None, description="Network between clients and storage")
     each_client: EachClient | None = Field(
-        None, description="Facts about each client, for the checks"
+        None, description="Facts about each client, used by the checks"
     )
 
 
 class Tool(PublishedPart):
     """The load generator of a source."""
 
-    name: Text = Field(description="fio, mdtest")
+    name: Text = Field(description="Load generator: fio, mdtest")
     version: Text | None = Field(None, description="Version; absent: not stated")
     assumed: bool = Field(False, description="The source assumes this version; it is not printed")
 
@@ -149,16 +145,21 @@ class Tool(PublishedPart):
 class PublishedResult(PublishedPart):
     """The figures of one point of one configuration."""
 
-    setup: str | None = Field(None, description="Its configuration, one of `setups`")
-    label: Text | None = Field(None, description="A few words that distinguish it from the others")
+    setup: str | None = Field(None, description="Configuration of this result, one of `setups`")
+    label: Text | None = Field(
+        None, description="A few words that distinguish this result from the others"
+    )
     at: dict[str, Scalar] = Field(
         default_factory=dict, description="Values of swept parameters, as in the profile"
     )
     printed_at: dict[str, Scalar] = Field(
-        default_factory=dict, description="The values as printed, if that is wrong"
+        default_factory=dict,
+        description="Values of swept parameters as printed, if the source misprints them",
     )
     hosts: int | None = Field(None, ge=1, description="Number of clients; absent: not stated")
-    host: Text | None = Field(None, description="The single client that these figures are for")
+    host: Text | None = Field(
+        None, description="Name of the client, if the figures are for a single one"
+    )
     kind: Kind | None = Field(
         None, description="summary: the source's own summary; sample: output of one run"
     )
@@ -167,7 +168,7 @@ class PublishedResult(PublishedPart):
     )
     error: Text | None = Field(None, description="Exit code of the tool")
     date: Text | None = Field(None, description="When it was measured")
-    jobs: int | None = Field(None, ge=1, description="Jobs that fio printed")
+    jobs: int | None = Field(None, ge=1, description="Number of jobs that fio printed")
     read: Directed | None = Field(None, description="Reads")
     write: Directed | None = Field(None, description="Writes")
     mixed: Directed | None = Field(None, description="Reads and writes together")
@@ -176,7 +177,9 @@ class PublishedResult(PublishedPart):
         default_factory=dict,
         description="CPU use by process, in per cent of a core unless a doubt says otherwise",
     )
-    unknown: TextList = Field(default_factory=list, description="Unknowns of this point")
+    unknown: TextList = Field(
+        default_factory=list, description="What the source does not say about this point"
+    )
     doubts: TextList = Field(default_factory=list, description="Doubts about this point")
 
 
@@ -186,21 +189,23 @@ class PublishedWorkload(PublishedPart):
     profile: str = Field(pattern=TAG_PATTERN, description="Tag of this workload's profile")
     variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
         default_factory=list,
-        description="Profiles derived from it that these figures are also shown with",
+        description="Derived profiles that also show these figures",
     )
     params: dict[str, Scalar] = Field(
-        default_factory=dict, description="Parameters as published, as in the profile"
+        default_factory=dict, description="Published parameters, named as in the profile"
     )
     tool: Tool | None = Field(
-        None, description="The load generator, if it differs from the document's"
+        None, description="Load generator, if it differs from that of the document"
     )
-    hosts: int | None = Field(None, ge=1, description="Number of clients of all results")
+    hosts: int | None = Field(None, ge=1, description="Number of clients, for all results")
     ranks: Ranks | None = Field(None, description="Placement of an MPI program's ranks")
     kind: Kind = Field(
         "summary", description="summary: the source's own summary; sample: output of one run"
     )
     validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run failed")
-    unknown: TextList = Field(default_factory=list, description="Unknowns of this workload")
+    unknown: TextList = Field(
+        default_factory=list, description="What the source does not say about this workload"
+    )
     doubts: TextList = Field(
         default_factory=list, description="Doubts about all results of this workload"
     )
@@ -215,7 +220,7 @@ class BaselineFile(PublishedPart):
     baselines: str = Field(
         pattern=NAME_PATTERN, description="Name of this collection, such as ceph"
     )
-    title: Text = Field(description="One line: whose figures these are")
+    title: Text = Field(description="Title in one line: who published the figures")
     source: ProfileSource = Field(description="Where they were published")
     tool: Tool = Field(description="The load generator")
     unit_uncertain: dict[str, str] = Field(
@@ -325,7 +330,7 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
         for place, result in enumerate(workload.results):
             path = ("workloads", index, "results", place)
             if result.setup is None and len(found.setups) > 1:
-                message = f"setup is required; allowed: {', '.join(found.setups)}"
+                message = f"missing setup; allowed: {', '.join(found.setups)}"
                 yield document.problem(path, message)
             elif result.setup is not None and result.setup not in found.setups:
                 nearest = did_you_mean(result.setup, found.setups)
@@ -335,7 +340,7 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
                 yield document.problem((*path, "setup"), message)
             if not any(True for _ in figures_of(result)):
                 yield document.problem(
-                    path, "no figure; one of read, write, mixed, operations is required"
+                    path, "no figures; expected at least one of read, write, mixed, operations"
                 )
 
 
@@ -482,7 +487,7 @@ def _sum_of(parts: list[Baseline]) -> Baseline:
     unknown = tuple(dict.fromkeys(text for each in parts for text in each.unknown))
     return replace(
         first,
-        label=f"sum of {len(parts)} (added up here)",
+        label=f"sum of {len(parts)} (summed by benchtui)",
         host=None,
         figures=tuple(figures),
         validity=worst,

@@ -78,9 +78,7 @@ def read_file(path: Path | str, most: int = MOST_DOCUMENT_BYTES, *, pipes: bool 
         os.close(descriptor)
     data = b"".join(pieces)
     if size > most or len(data) > most:
-        raise OSError(
-            errno.EFBIG, f"larger than {shown_size(most)}, the limit for this file", str(path)
-        )
+        raise OSError(errno.EFBIG, f"larger than the limit of {shown_size(most)}", str(path))
     return data
 
 

@@ -61,7 +61,8 @@ def parse_criterion(text: str) -> Criterion:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is not a criterion: [DIRECTION.]METRIC < or > NUMBER UNIT, {EXAMPLES}"
+            f"'{text}' is not a criterion; expected [DIRECTION.]METRIC < or > NUMBER UNIT,"
+            f" {EXAMPLES}"
         )
     direction, word = found["direction"] or "", found["metric"]
     metric = _metric(text, direction, word)
@@ -122,31 +123,33 @@ class Threshold(Struct, frozen=True):
 
 THRESHOLDS: dict[str, Threshold] = {
     "concurrency.off": Threshold(
-        0.02, "allowed deviation of the I/Os in flight from the queue depth kept, as a share"
+        0.02, "allowed deviation of the I/Os in flight from the queue depth, as a share"
     ),
     "storage-traffic.moved": Threshold(
-        0.95, "minimum share of the load's bytes on the layers below"
+        0.95, "minimum share of the load's bytes seen on the layers below"
     ),
     "object-traffic.moved": Threshold(
-        0.95, "minimum share of the objects' bytes on the hosts' links"
+        0.95, "minimum share of the objects' bytes seen on the hosts' links"
     ),
     "unwritten-data.written": Threshold(
-        0.99, "minimum share of the data read that was written before"
+        0.99, "minimum share of the data read that must have been written before"
     ),
     "working-set.memory": Threshold(
-        2.0, "minimum size of the files without direct I/O, in multiples of the host's memory"
+        2.0, "minimum size of files without direct I/O, in multiples of the host's memory"
     ),
     "hot-set.drive": Threshold(
-        32.0 * 2**20, "bytes below which a drive's buffer can hold the touched data"
+        32.0 * 2**20, "bytes; smaller working sets can fit in a drive's buffer"
     ),
     "hot-set.array": Threshold(
-        2.0**30, "bytes below which a typical controller's cache can hold it"
+        2.0**30, "bytes; smaller working sets can fit in a typical controller's cache"
     ),
     "target-full.full": Threshold(0.8, "allowed fill level of the target, as a share"),
     "runtime.warning_s": Threshold(10.0, "shortest measurement without a warning, in seconds"),
     "runtime.note_s": Threshold(60.0, "shortest measurement without a note, in seconds"),
     "start-skew.skew_s": Threshold(1.0, "allowed start skew, in seconds"),
-    "end-skew.skew_s": Threshold(1.0, "seconds that a host may run less than the longest one"),
+    "end-skew.skew_s": Threshold(
+        1.0, "seconds by which a host may run shorter than the longest one"
+    ),
     "clock-offset.offset_s": Threshold(0.1, "allowed clock offset, in seconds"),
     "straggler.rate": Threshold(0.8, "minimum rate of a host, as a share of the median host's"),
     "straggler.tail": Threshold(3.0, "maximum p99 of a host, in multiples of the median host's"),
@@ -164,9 +167,9 @@ THRESHOLDS: dict[str, Threshold] = {
         5.0, "maximum share of periods in which the control group is throttled, in per cent"
     ),
     "io-limit.reached": Threshold(
-        0.95, "maximum share of its control group's I/O limit that a load may use"
+        0.95, "maximum share of the control group's I/O limit that the load may use"
     ),
-    "background-load.cpu": Threshold(20.0, "maximum CPU use before the load, in per cent"),
+    "background-load.cpu": Threshold(20.0, "maximum CPU use before the load starts, in per cent"),
     "offered-rate.reached": Threshold(0.99, "minimum achieved share of an offered rate"),
     "repetitions.repetitions": Threshold(3.0, "repetitions required to call a figure repeatable"),
     "repetitions.spread": Threshold(
@@ -179,9 +182,7 @@ THRESHOLDS: dict[str, Threshold] = {
 def known(name: str) -> str:
     """Return the current name of a threshold. Raises ValueError if it does not exist."""
     if (name := threshold_name(name)) not in THRESHOLDS:
-        raise ValueError(
-            f"unknown threshold{did_you_mean(name, THRESHOLDS)}; docs/findings.md lists all"
-        )
+        raise ValueError(f"unknown threshold{did_you_mean(name, THRESHOLDS)}; see docs/findings.md")
     return name
 
 

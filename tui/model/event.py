@@ -523,7 +523,7 @@ class StopRequested(Event, tag="stop_requested"):
     reason: str = ""
 
 
-ONLY_SAMPLES = "no host returned a result: figures are computed from the samples received"
+ONLY_SAMPLES = "no host returned a result; figures come from the samples received"
 
 
 class RunEnded(Event, tag="run_ended"):

@@ -104,5 +104,5 @@ def load(name: str) -> Exporter:
 
     Raises UsageError if the name is unknown or the import fails.
     """
-    found: Exporter = load_from(GROUP, name, "format", (f"unknown format '{name}'", "there are"))
+    found: Exporter = load_from(GROUP, name, "format", (f"unknown format '{name}'", "formats"))
     return found

@@ -45,15 +45,16 @@ class HistogramRecord(RecordPart):
     """A latency histogram in fio's buckets; merge by adding counts of equal indices."""
 
     scheme: Literal["fio-plat/6x29"] = Field(
-        "fio-plat/6x29", description="fio's: 29 groups of 64 buckets"
+        "fio-plat/6x29", description="fio's histogram: 29 groups of 64 buckets"
     )
     unit: Literal["ns"] = Field("ns", description="unit of the buckets' values")
     idx: list[int] = Field(description="indices of the non-empty buckets, ascending")
-    n: list[int] = Field(description="counts of these buckets, same order")
+    n: list[int] = Field(description="counts of these buckets, in the same order")
     upper_ns: list[int] | None = Field(
         None,
         description=(
-            "upper edges, same order, for a tool with its own wider buckets; null: as in the scheme"
+            "upper edges in the same order, for a tool with wider buckets of its own; null:"
+            " as in the scheme"
         ),
     )
 
@@ -75,7 +76,7 @@ class LatencyRecord(RecordPart):
 
     n: int = Field(description="I/Os counted")
     min_ns: int | None = Field(
-        None, description="exact minimum; to one bucket if rebuilt from samples"
+        None, description="exact minimum; accurate to one bucket if rebuilt from samples"
     )
     max_ns: int | None = Field(None, description="exact maximum")
     mean_ns: float | None = Field(None, description="mean over all I/Os")
@@ -83,15 +84,15 @@ class LatencyRecord(RecordPart):
     percentiles_ns: dict[PercentileKey, int] = Field(
         default_factory=dict,
         description=(
-            "ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99; imports"
-            " keep others"
+            "ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99;"
+            " imports may have others"
         ),
     )
     percentiles_behind: dict[PercentileKey, float] = Field(
         default_factory=dict,
         description=(
-            "I/Os slower than each percentile; below 10 the percentile is chance and printed as "
-            "n<10"
+            "I/Os slower than each percentile; below 10 the percentile is unreliable and"
+            " printed as n<10"
         ),
     )
     histogram: HistogramRecord | None = Field(None, description="histogram behind the percentiles")
@@ -115,13 +116,13 @@ class DirectionRecord(RecordPart):
     ios: int = Field(description="I/Os completed")
     bytes: int = Field(description="bytes completed")
     runtime_s: float | None = Field(
-        None, description="seconds measured, as reported by the tool; aggregates: the longest"
+        None, description="seconds measured, as reported by the tool; aggregates: maximum"
     )
     iops: float | None = Field(
-        None, description="I/Os per second over the runtime; aggregates: sum of averages"
+        None, description="I/Os per second over the runtime; aggregates: sum"
     )
     bw_bytes_per_s: float | None = Field(
-        None, description="bytes per second over the runtime; aggregates: likewise"
+        None, description="bytes per second over the runtime; aggregates: sum"
     )
     short_ios: int | None = Field(None, description="I/Os that moved less than requested")
     drop_ios: int | None = Field(None, description="I/Os dropped")
@@ -133,7 +134,7 @@ class DirectionRecord(RecordPart):
     )
     lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
     from_samples: bool = Field(
-        False, description="true: the tool gave no result; rebuilt from its samples"
+        False, description="true: rebuilt from samples, because the tool gave no result"
     )
     rounded: list[str] = Field(
         default_factory=list,
@@ -144,7 +145,7 @@ class DirectionRecord(RecordPart):
 class TimeSpanRecord(RecordPart):
     """A span of run time."""
 
-    start_s: float = Field(description="begin, seconds from created_utc")
+    start_s: float = Field(description="start, seconds from created_utc")
     end_s: float = Field(description="end, seconds from created_utc")
 
 
@@ -153,7 +154,7 @@ class WindowRecord(TimeSpanRecord):
 
     length_s: float = Field(description="length, seconds")
     uncertainty_s: float | None = Field(
-        None, description="uncertainty of begin and end; null: unknown"
+        None, description="uncertainty of start and end; null: unknown"
     )
 
 
@@ -162,7 +163,7 @@ class AggregateRecord(DirectionRecord):
 
     hosts: list[str] = Field(description="hosts included")
     interval: TimeSpanRecord | None = Field(
-        None, description="common window, in which all these hosts were measuring"
+        None, description="common window: the time in which all these hosts were measuring"
     )
     iops_window: float | None = Field(
         None, description="I/Os per second in the common window, from samples"
@@ -171,7 +172,7 @@ class AggregateRecord(DirectionRecord):
         None, description="bytes per second in the common window, from samples"
     )
     window_difference: float | None = Field(
-        None, description="iops_window / iops - 1; null: either is unknown"
+        None, description="iops_window / iops - 1; null: one of the two is unknown"
     )
 
 
@@ -179,18 +180,21 @@ class ResultsRecord(RecordPart):
     """Results of a step. Directions: read, write, and mixed (both together) if both exist."""
 
     aggregate: dict[str, AggregateRecord] = Field(
-        default_factory=dict, description="over all hosts, by direction"
+        default_factory=dict, description="figures over all hosts, by direction"
     )
     per_host: dict[str, dict[str, DirectionRecord]] = Field(
-        default_factory=dict, description="by host, then direction"
+        default_factory=dict, description="figures by host and direction"
     )
     per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
-        None, description="by host, job name and direction, if a host ran more than one job group"
+        None,
+        description=(
+            "figures by host, job name and direction, if a host ran more than one job group"
+        ),
     )
     jobs: dict[str, dict[str, AggregateRecord]] | None = Field(
         None,
         description=(
-            "over all hosts, by job name and direction, if there was more than one job group"
+            "figures over all hosts by job name and direction, if there was more than one job group"
         ),
     )
 
@@ -215,8 +219,8 @@ class SeriesColumns(RecordPart):
     printed_ns: dict[PercentileKey, list[int | None]] = Field(
         default_factory=dict,
         description=(
-            "single hosts: percentiles per second as the tool printed them, by name; cannot be "
-            "merged"
+            "single hosts: percentiles per second as the tool printed them, by name; they"
+            " cannot be merged"
         ),
     )
 
@@ -225,7 +229,7 @@ class SeriesRecord(RecordPart):
     """Measured load over time in equal steps, without the ramp."""
 
     step_s: float = Field(1.0, description="seconds per value")
-    start_s: float = Field(description="begin of the first value, seconds from created_utc")
+    start_s: float = Field(description="start of the first value, seconds from created_utc")
     columns: list[SeriesColumns] = Field(
         default_factory=list, description="one per host and direction; cluster first"
     )

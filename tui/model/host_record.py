@@ -19,8 +19,8 @@ class ClockRecord(RecordPart):
     rtt_s: float | None = Field(None, description="round trip of the fastest exchange")
     method: str = Field(
         description=(
-            "exchange: compared over the connection; samples: from the sample with the shortest "
-            "delay"
+            "exchange: measured over the connection; samples: from the sample with the"
+            " shortest delay"
         )
     )
 
@@ -28,7 +28,7 @@ class ClockRecord(RecordPart):
 class PlaceRecord(RecordPart):
     """A directory in which the run created something."""
 
-    real: str = Field(description="its path without symbolic links")
+    real: str = Field(description="path with symbolic links resolved")
     mark: str = Field(description="file system, inode, time of birth (b:)")
 
 
@@ -40,12 +40,12 @@ class FilesLeft(RecordPart):
     identities: dict[str, str] = Field(
         default_factory=dict,
         description=(
-            "by path: inode, and time of birth (b:) or of change (c:); a checksum of these for "
-            "numbered files. clean removes only files that still match"
+            "by path: inode, and time of birth (b:) or of change (c:); for numbered files, a"
+            " checksum of all. benchtui clean removes only files that still match"
         ),
     )
     directories: dict[str, PlaceRecord] = Field(
-        default_factory=dict, description="by path: their parent directories"
+        default_factory=dict, description="parent directories by path"
     )
 
 
@@ -55,9 +55,9 @@ class ObjectsLeft(RecordPart):
     benchtui never removes them later.
     """
 
-    store: str = Field(description="host and bucket")
-    names: str = Field(description="their keys; * stands for numbers")
-    count: int = Field(description="how many, at most")
+    store: str = Field(description="endpoint and bucket")
+    names: str = Field(description="keys of the objects; * stands for numbers")
+    count: int = Field(description="maximum number of objects")
     bytes: int = Field(description="maximum total size")
 
 
@@ -68,7 +68,7 @@ class FilesRemovedRecord(RecordPart):
     paths: list[str] = Field(
         default_factory=list, description="files and directories that are gone"
     )
-    bytes: int = Field(0, description="size when removed; 0: empty, or unknown")
+    bytes: int = Field(0, description="size when removed; 0: empty or unknown")
 
 
 class HostProblemRecord(RecordPart):
@@ -76,8 +76,8 @@ class HostProblemRecord(RecordPart):
 
     phase: str = Field(description="phase in which it occurred")
     code: str = Field(description="stable name: fio-missing, no-space, host-key-unknown, ...")
-    message: str = Field(description="what happened, for people")
-    fatal: bool = Field(True, description="whether the host could not continue")
+    message: str = Field(description="message for the user")
+    fatal: bool = Field(True, description="true: the host could not continue")
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
@@ -96,7 +96,7 @@ class FactDifferenceRecord(RecordPart):
     matters: bool = Field(False, description="whether it may affect the figures")
     groups: list[FactGroupRecord] = Field(
         default_factory=list,
-        description="hosts by value: the largest group first, unknown last",
+        description="hosts by value, the largest group first, unknown last",
     )
 
 
@@ -107,9 +107,11 @@ class FactsRecord(RecordPart):
     """
 
     hosts: list[str] = Field(default_factory=list, description="hosts with any known fact")
-    common: dict[str, Scalar] = Field(default_factory=dict, description="common facts")
+    common: dict[str, Scalar] = Field(
+        default_factory=dict, description="facts with the same value on all hosts"
+    )
     differing: list[FactDifferenceRecord] = Field(
-        default_factory=list, description="differing facts"
+        default_factory=list, description="facts that differ between hosts"
     )
 
 
@@ -125,12 +127,16 @@ class HostRecord(RecordPart):
         default_factory=dict,
         description="facts: kernel, cpus, fio_version, ...; docs/facts.md lists all",
     )
-    clock: ClockRecord | None = Field(None, description="its clock; null: unknown")
+    clock: ClockRecord | None = Field(None, description="clock offset of the host; null: unknown")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")
     detail: str = Field("", description="reason for this state")
-    problems: list[HostProblemRecord] = Field(default_factory=list, description="problems on it")
-    files_left: FilesLeft | None = Field(None, description="files left on it; null: none recorded")
+    problems: list[HostProblemRecord] = Field(
+        default_factory=list, description="problems on the host"
+    )
+    files_left: FilesLeft | None = Field(
+        None, description="files that the run left on the host; null: none recorded"
+    )
     files_removed: list[FilesRemovedRecord] = Field(
-        default_factory=list, description="files removed individually, as by benchtui clean"
+        default_factory=list, description="files removed after the run, as by benchtui clean"
     )

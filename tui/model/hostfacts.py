@@ -69,8 +69,8 @@ _SYSTEM = (
     ),
     HostFact(
         "boot_options",
-        "boot options",
-        "/proc/cmdline, performance-relevant ones",
+        "kernel boot options",
+        "/proc/cmdline, performance-relevant options",
         "list",
         differs="matters",
         absent="none",
@@ -234,7 +234,7 @@ _LIMITS = (
     HostFact("nofile", "open files", "/proc/self/limits", "count", "limits", absent="no limit"),
     HostFact(
         "nofile_hard",
-        "open files, at most",
+        "maximum open files",
         "/proc/self/limits",
         "count",
         "limits",
@@ -245,7 +245,7 @@ _LIMITS = (
     ),
     HostFact(
         "memlock_hard_bytes",
-        "locked memory, at most",
+        "maximum locked memory",
         "/proc/self/limits",
         "bytes",
         "limits",
@@ -323,7 +323,7 @@ _TARGET = (
     HostFact(
         "target_full",
         "full",
-        "df -Pk, used against used and available",
+        "df -Pk: used / (used + available)",
         "number",
         "target",
         "shown",
@@ -370,13 +370,15 @@ _TARGET = (
         "table",
         "target",
         "expected",
-        absent="nothing was read, or unknown",
+        absent="not read, or unknown",
     ),
     HostFact(
         "content",
         "content",
-        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read, and after "
-        "steps that write",
+        (
+            "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 reading steps and after"
+            " writing steps"
+        ),
         "table",
         "target",
         "expected",
@@ -385,7 +387,7 @@ _TARGET = (
     HostFact(
         "files",
         "files",
-        "stat of the test files or, until they are there, of their directories; the first 64",
+        "stat of the first 64 test files, or of their directories before they exist",
         "table",
         "target",
         "expected",
@@ -427,10 +429,14 @@ TOOL_FACTS = {
     "_version": ("{}", "COMMAND --version", "matters"),
     "_path": ("{} at", "command -v", "shown"),
     "_sha256": ("SHA-256 of {}", "sha256sum", "matters"),
-    "_package": ("package of {}", "lists of dpkg or rpm; absent: no package owns it", "shown"),
+    "_package": (
+        "package of {}",
+        "dpkg or rpm file lists; absent: no package owns the file",
+        "shown",
+    ),
     "_packaged": (
         "{} is",
-        "its checksum and that of its package: as packaged, or changed",
+        "checksums of the file and of its package: as packaged, or changed",
         "matters",
     ),
 }

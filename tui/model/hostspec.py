@@ -31,8 +31,8 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 _SOURCE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(.*)", re.ASCII | re.DOTALL)
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*=", re.ASCII)
 FORMS = (
-    "a name, a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like"
-    " @clients, a source like ansible:FILE, !NAME to leave out, or local"
+    "a name, a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group"
+    " like @clients, a source like ansible:FILE, !NAME to exclude, or local"
 )
 
 
@@ -116,7 +116,7 @@ def destinations(spec: str) -> list[Destination]:
     if at and not rest:
         raise UsageError(f"host specification '{_short(spec)}': no host after the @")
     if at and not _USER.fullmatch(user):
-        told = f"'{_short(user)}' is not a user; allowed: {FORMS}"
+        told = f"'{_short(user)}' is not a user name; allowed: {FORMS}"
         raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
     if address := _ADDRESS.match(rest):
         return [_placed(spec, address[1], rest[address.end() :], user, f"[{address[1]}]")]
@@ -148,7 +148,7 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
         and len(digits) <= 5
         and 0 < int(digits) < 65536
     ):
-        told = f"'{_short(digits)}' is not a port, a number from 1 to 65535"
+        told = f"'{_short(digits)}' is not a port; allowed: 1 to 65535"
         raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
     return Destination(f"{shown_host}:{int(digits)}", host, user or None, int(digits))
 

@@ -101,13 +101,11 @@ class HostDefaults(_Strict):
     )
     role: Literal["client", "server"] | None = Field(
         None,
-        description=(
-            "client: generates load; server: storage node, only monitored (run --servers, Hosts)"
-        ),
+        description=("client: generates load; server: storage node, only monitored"),
     )
     processes: dict[ProcessGroup, Pattern] | None = Field(
         None,
-        description=("Process groups to monitor for CPU use: name, and a pattern for grep -E"),
+        description=("Process groups whose CPU use is monitored: name, and pattern for grep -E"),
     )
 
 
@@ -118,7 +116,7 @@ class HostEntry(HostDefaults):
     """
 
     address: Word | None = Field(
-        None, description="Name or IP address to connect to; for a range, a range"
+        None, description="Host name or IP address to connect to; a range for a range of hosts"
     )
     groups: list[GroupName] = Field(
         default_factory=list, description="Groups that the host belongs to"
@@ -138,7 +136,7 @@ class InventoryFile(_Strict):
 
     defaults: Annotated[HostDefaults, Section] = Field(
         default_factory=lambda: HostDefaults.model_validate({}),
-        description="What holds for every host",
+        description="Defaults for every host",
     )
     hosts: Annotated[dict[str, HostEntry | None], Section] = Field(
         default_factory=dict,
@@ -146,7 +144,7 @@ class InventoryFile(_Strict):
     )
     groups: Annotated[dict[GroupName, list[str] | SourcedGroup], Section] = Field(
         default_factory=dict,
-        description="Groups by name: lists of host names, ranges and @groups, or from: a source",
+        description="Groups by name: a list of host names, ranges and @groups, or from: a source",
     )
 
 
@@ -256,7 +254,9 @@ def _addresses(
         problems.append(document.problem(("hosts", key, "address"), error.problems[0].message))
         return [None] * count
     if len(addresses) != count:
-        message = f"'{key}' names {count} host{'s' * (count > 1)}, its address {len(addresses)}"
+        message = (
+            f"'{key}' names {count} host{'s' * (count > 1)}, but its address names {len(addresses)}"
+        )
         problems.append(document.problem(("hosts", key, "address"), message))
         return [None] * count
     return list(addresses)
@@ -282,8 +282,8 @@ def _groups(
     for group in written.groups:
         if group not in listed and group in claimed:
             message = (
-                f"group '{group}' gets its hosts from a source; host '{claimed.pop(group)[0]}' "
-                f"cannot join it"
+                f"group '{group}' gets its hosts from a source; host"
+                f" '{claimed.pop(group)[0]}' cannot be added"
             )
             problems.append(document.problem(("groups", group), message, key=True))
     found = _GroupFinder(

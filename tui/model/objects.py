@@ -119,7 +119,7 @@ def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None
     same = host == other_host
     who = f"two jobs of {host}" if same else f"{host} and {other_host}"
     names = " and ".join(dict.fromkeys((mine.names, its.names)))
-    advice = "give each job its own names" if same else "put {host} into the names"
+    advice = "give each job its own names" if same else "put {host} into the object names"
     raise UsageError(f"{who} use the same objects {names} in {mine.store}: {advice}")
 
 

@@ -112,7 +112,7 @@ def _cleaner(kind: Any) -> Cleaner | None:
         return None
     if hasattr(kind, "__struct_fields__") or hasattr(kind, "__pydantic_fields__"):
         return _of_fields(kind)
-    raise TypeError(f"{kind}: no rule for text in this type")
+    raise TypeError(f"{kind}: no text form for this type")
 
 
 _WITHOUT_TEXT = (int, float, bool, types.NoneType, None)

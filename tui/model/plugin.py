@@ -62,7 +62,7 @@ class Plugin:
             raise AttributeError(name)
         inner, who, contract = self._inner, self._who, self._contract
         if not hasattr(type(inner), name) and name not in getattr(inner, "__dict__", {}):
-            raise LackingError(f"{who}: {name} is missing")
+            raise LackingError(f"{who}: missing {name}")
         found = guarded(who, name, getattr, inner, name)
         if name in contract.returns and not callable(found):
             raise PluginError(f"{who}: {name} is not a method")

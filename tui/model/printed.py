@@ -89,7 +89,7 @@ def parse_printed(unit: Unit, text: object) -> Quantity:
     low = _number(match[2]) * UNITS[unit][match[4]]
     high = _number(match[3]) * UNITS[unit][match[4]] if match[3] else low
     if high < low:
-        raise ValueError("the smaller number of a range comes first")
+        raise ValueError("put the smaller number of a range first")
     return Quantity(printed, unit, low if match[3] is None else None, low, high, bool(match[1]))
 
 

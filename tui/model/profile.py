@@ -36,7 +36,7 @@ ParamKind = Literal[
     "directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice",
     "secret"
 ]  # fmt: skip
-TOOL = "The load generator; suite: several profiles, one after the other"
+TOOL = "Load generator; suite: several profiles in sequence"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index", "next_index")
 PATH_KINDS = ("directory", "path", "device")
@@ -75,7 +75,7 @@ class ProfileSource(Strict):
 class Param(Strict):
     """A parameter, which can be changed at launch (--set, Review) or in a user's own profile."""
 
-    default: Scalar = Field(description="Default value")
+    default: Scalar = Field(description="Value unless changed at launch")
     kind: ParamKind = Field(description="Type of the value")
     help: Text = Field("", description="Help text, one line")
     choices: list[Scalar] | None = Field(None, description="Allowed values (kind: choice)")
@@ -84,8 +84,8 @@ class Param(Strict):
     spread: bool = Field(
         False,
         description=(
-            "For counts: the total over all hosts; each host gets its share, and hosts without a "
-            "share are idle"
+            "For counts: the value is the total over all hosts; each host gets a share, and"
+            " hosts without one stay idle"
         ),
     )
 
@@ -99,11 +99,11 @@ class Prepare(Strict):
             "Lay out the test files before measuring; may name a flag parameter: '{layout}'"
         ),
     )
-    cleanup: bool = Field(False, description="At its end, remove the files that the run created")
+    cleanup: bool = Field(False, description="After the run, remove the files it created")
     precondition: PreconditionSpec | None = Field(
         None,
         description=(
-            "Fill the files, then run the load in rounds until it is steady; {}: SNIA's defaults"
+            "Fill the files, then run the load in rounds until it is steady; {}: SNIA defaults"
         ),
     )
 
@@ -113,7 +113,7 @@ class HeadlineSpec(Strict):
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
         description=(
-            "Metric; ops: operations on files, such as creates; score: the benchmark's own"
+            "Metric; ops: file operations, such as creates; score: the benchmark's own score"
         )
     )
     direction: Literal[
@@ -121,7 +121,7 @@ class HeadlineSpec(Strict):
         "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files",
         "head", "mkbuckets", "rmbuckets", "write-objects", "read-objects",
         "total", "bandwidth", "metadata",
-    ] = Field(description="Direction; with ops, the operation; with score, its name")  # fmt: skip
+    ] = Field(description="Direction; for ops, the operation; for score, its name")  # fmt: skip
     percentile: float | None = Field(
         None, ge=0, le=100, description="For latency: the percentile; absent: the mean"
     )
@@ -155,12 +155,12 @@ class Profile(Strict):
         pattern=TAG_PATTERN, description="Name of the profile in all its runs: family/name"
     )
     version: int = Field(1, ge=1, description="Incremented when the meaning of the profile changes")
-    title: Text = Field(description="One line: what it measures")
+    title: Text = Field(description="What the profile measures, in one line")
     description: Text | None = Field(None, description="Longer description")
     source: ProfileSource | None = Field(None, description="Where the workload was published")
     extends: str | None = Field(
         None,
-        description=("Tag of the profile that this one extends: absent keys are inherited"),
+        description=("Name of the profile to extend: absent keys are inherited"),
     )
     tool: str = Field(description=TOOL)
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
@@ -188,16 +188,17 @@ class Profile(Strict):
     capacity: CapacitySpec | None = Field(
         None,
         description=(
-            "Search for the highest load within limits: the steps are the points of the search"
+            "Search for the highest load within limits; each step is a point of the search"
         ),
     )
     curve: CurveSpec | None = Field(
-        None, description="Measure latency over load: with run --curve, or always"
+        None, description="Measure latency over load, with run --curve or always"
     )
     warmup: Scalar | None = Field(
         None,
         description=(
-            "Unmeasured time of the same load before each point; may name a parameter: '{warmup}'"
+            "Ramp-up time of the same load, not measured, before each point; may name a"
+            " parameter: '{warmup}'"
         ),
     )
     pause: Scalar | None = Field(
@@ -212,29 +213,30 @@ class Profile(Strict):
     )
     attest: list[AttestSpec] = Field(
         default_factory=list,
-        description="Conditions that benchtui cannot check: asked at launch, kept with the result",
+        description="Conditions that benchtui cannot check: asked at launch, saved with the result",
     )
     findings: dict[
         Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]
     ] = Field(
         default_factory=dict,
-        description="Changed thresholds of checks, by name: {straggler.rate: 0.7}",
+        description="Thresholds of checks to change, by name: {straggler.rate: 0.7}",
     )
     thresholds: list[Annotated[str, AfterValidator(known_criterion)]] = Field(
         default_factory=list,
-        description="Conditions that must not be true: 'read.p99 > 2ms', or compared with another "
-        "run 'iops < -5%'",
+        description=(
+            "Conditions that fail a run: 'read.p99 > 2ms', or relative to another run 'iops < -5%'"
+        ),
     )
     headline_spec: HeadlineSpec | None = Field(
         None,
         alias="headline",
-        description="The headline of the profile; not for a suite",
+        description="Headline figure; not for a suite",
     )
     latency: Literal["clat", "lat"] = Field(
         "clat",
         description=(
-            "Latency to show: clat from submission, lat including submission; absent: clat, but "
-            "lat for engines that queue buffered I/O, where clat hides the wait"
+            "Latency to show: clat from submission, lat including submission; absent: clat,"
+            " or lat for engines that queue buffered I/O, where clat hides the wait"
         ),
     )
     on_host_loss: Literal["continue", "stop"] = Field(
@@ -261,7 +263,7 @@ class Profile(Strict):
         Raises ValueError for a suite, whose members have the headlines.
         """
         if self.headline_spec is None:
-            raise ValueError(f"{self.profile} has no headline of its own")
+            raise ValueError(f"{self.profile} has no headline")
         return self.headline_spec
 
     @property
@@ -295,7 +297,7 @@ def parse_param(param: Param, value: object) -> ParamValue:
         and str(result) not in map(str, param.choices)
     ):
         raise ValueError(
-            f"{shown(value)} is not allowed: one of {', '.join(map(str, param.choices))}"
+            f"{shown(value)} is not allowed; expected one of {', '.join(map(str, param.choices))}"
         )
     _check_limits(param, value, result)
     return result
@@ -408,14 +410,14 @@ def _reference(value: object) -> str:
 
 def _positive(number: Number, value: object) -> Number:
     if number <= 0:
-        raise ValueError(f"{shown(value)} is not allowed: must be more than 0")
+        raise ValueError(f"{shown(value)} is not allowed; must be greater than 0")
     return number
 
 
 def _whole(value: object) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
-        raise ValueError(f"{shown(value)} is not a count: whole numbers from 1 are allowed")
+        raise ValueError(f"{shown(value)} is not a count; expected a whole number from 1")
     return int(text)
 
 
@@ -434,7 +436,7 @@ def _number(value: object) -> int | float:
 def _flag(value: object) -> bool:
     word = str(value).strip().lower()
     if word not in WORDS_TRUE + WORDS_FALSE:
-        raise ValueError(f"{shown(value)} is not a flag: {FLAG_FORMS}")
+        raise ValueError(f"{shown(value)} is not a flag; {FLAG_FORMS}")
     return word in WORDS_TRUE
 
 
@@ -442,8 +444,8 @@ def _line(value: object) -> str:
     text = scalar_text(value) if isinstance(value, str | int | float | bool) else ""
     if not text or text != text.strip() or not text.isprintable():
         raise ValueError(
-            f"{shown(value)} is not allowed: expected one printable line without leading or "
-            f"trailing blanks"
+            f"{shown(value)} is not allowed; expected one printable line without leading or"
+            " trailing blanks"
         )
     return text
 
@@ -451,12 +453,12 @@ def _line(value: object) -> str:
 def _path(value: object, kind: ParamKind) -> str:
     text = _line(value)
     if not text.startswith("/"):
-        raise ValueError(f"{shown(value)} is not an absolute path on the hosts: must begin with /")
+        raise ValueError(f"{shown(value)} is not an absolute path; it must begin with /")
     if bad := set(text) & set("#;$`\\"):
         raise ValueError(f"{shown(value)} is not allowed in a path: {' '.join(sorted(bad))}")
     path = posixpath.normpath(text).replace("//", "/")
     if kind == "device" and not path.startswith("/dev/"):
-        raise ValueError(f"{shown(value)} is not a device: must begin with /dev/")
+        raise ValueError(f"{shown(value)} is not a device; it must begin with /dev/")
     return path
 
 

@@ -83,11 +83,11 @@ def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
     if sweep is None:
         return
     if sweep.grid and sweep.points:
-        yield document.problem(("sweep", "points"), "grid and points exclude each other", key=True)
+        yield document.problem(("sweep", "points"), "use grid or points, not both", key=True)
         return
     if not (sweep.grid or sweep.points or sweep.hosts):
         yield document.problem(
-            ("sweep",), "an empty sweep; allowed: grid, points and hosts", True, "missing-sweep"
+            ("sweep",), "the sweep is empty; allowed: grid, points and hosts", True, "missing-sweep"
         )
     for name, values in sweep.grid.items():
         yield from _axis_problems(profile, ("sweep", "grid", name), name, values, document)
@@ -127,7 +127,7 @@ def _axis_problems(
         yield document.problem(path, message, key=True)
         return
     if not values:
-        yield document.problem(path, f"parameter '{name}': no value to sweep over")
+        yield document.problem(path, f"parameter '{name}': no values to sweep over")
     for index, value in enumerate(values):
         at = (*path, index) if path[1] == "grid" else path
         try:
@@ -174,7 +174,7 @@ def _points_twice(
         except (ValueError, LookupError):
             continue  # reported already
         if known in seen:
-            message = f"the same point as entry {seen[known] + 1}; {REPEAT_IT}"
+            message = f"duplicate of entry {seen[known] + 1}; {REPEAT_IT}"
             yield document.problem(("sweep", "points", index), message)
         seen.setdefault(known, index)
 
@@ -184,7 +184,7 @@ def _suite_problems(
 ) -> Iterator[Problem]:
     for place, member in placed_members(profile):
         if not re.fullmatch(TAG_PATTERN, member.profile):
-            message = f"found {shown(member.profile)}; a profile's tag is like weka/read-iops"
+            message = f"found {shown(member.profile)}; expected a profile such as weka/read-iops"
             yield document.problem(place, message)
         if member.profile == profile.profile:
             yield document.problem(place, "a suite cannot contain itself")
@@ -230,7 +230,7 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
             message = f"role '{role}' is not used by any profile of the suite"
             yield document.problem(("roles", role), message, True, "missing-suite")
     if len([role for role, text in profile.roles.items() if text == REST]) > 1:
-        yield document.problem(("roles",), f"'{REST}' is allowed for one role only", key=True)
+        yield document.problem(("roles",), f"only one role can be '{REST}'", key=True)
     for index, stage in enumerate(profile.stages):
         seen: set[str] = set()
         for inner, member in enumerate(stage if len(stage) > 1 else []):
@@ -251,7 +251,7 @@ def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
     if not isinstance(repeat, int) and repeat.min > repeat.max:
         yield document.problem(("repeat", "min"), f"min {repeat.min} is more than max {repeat.max}")
     if not isinstance(repeat, int) and profile.tool == "suite":
-        message = "a suite needs a fixed number of repetitions: it has no headline"
+        message = "a suite needs a fixed number of repetitions, because it has no headline"
         yield document.problem(("repeat", "until"), message, key=True)
 
 
@@ -304,7 +304,7 @@ def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator
             key=True,
         )
     if not wanted.fill and not wanted.rounds:
-        yield document.problem(PRECONDITION, "precondition: needs a fill or rounds", key=True)
+        yield document.problem(PRECONDITION, "precondition: fill or rounds is required", key=True)
     if 0 < wanted.rounds < wanted.window:
         message = (
             f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 disables "
@@ -339,13 +339,15 @@ def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
     """Return why a parameter cannot be searched over; empty if it can."""
     if name in TAKEN:
         return (
-            "rate takes no values: the search chooses them" if name == TAKEN[0] and values else ""
+            "rate cannot have values: the search chooses them"
+            if name == TAKEN[0] and values
+            else ""
         )
     param = profile.params.get(name)
     counts = [each for each, param in profile.params.items() if param.kind == "count"]
     if param is None or param.kind != "count":
         known = ", ".join((*TAKEN, *counts))
-        what = "no parameter" if param is None else f"a {param.kind}, not a count"
+        what = "not a parameter" if param is None else f"a {param.kind}, not a count"
         return f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed: {known}"
     for value in values:
         try:
@@ -424,11 +426,11 @@ def _param_problems(
     if param.kind == "device" and not profile.allow_device:
         yield document.problem(
             (*path, "kind"),
-            "kind device needs 'allow_device: true', because the device's data is lost",
+            "kind device requires 'allow_device: true', because the run overwrites the device",
         )
     if (param.kind == "choice") != bool(param.choices):
         yield document.problem(
-            path, f"parameter '{name}': 'choices' requires kind choice, and the reverse", True
+            path, f"parameter '{name}': 'choices' and kind choice require each other", True
         )
         return
     if bad_limits := list(_limit_problems(name, param, document)):
@@ -445,7 +447,9 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
         if limit is None:
             continue
         if param.kind not in NUMERIC_KINDS:
-            message = f"'{key}' is for the kinds {', '.join(NUMERIC_KINDS)}, not for {param.kind}"
+            message = (
+                f"'{key}' is allowed for the kinds {', '.join(NUMERIC_KINDS)}, not for {param.kind}"
+            )
             yield document.problem(("params", name, key), message, key=True)
             continue
         try:
@@ -464,7 +468,7 @@ def _use_problems(
     places = uses(document.data)
     for name in known:
         if name not in places:
-            message = f"parameter '{name}' is never used: no option holds {{{name}}}"
+            message = f"parameter '{name}' is never used: no option contains {{{name}}}"
             yield document.problem(("params", name), message, key=True)
     for name, why in idle(places, unreached(profile)).items():
         if (place := written(name, places[name], document.keys)) is not None:

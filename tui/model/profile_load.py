@@ -80,7 +80,9 @@ def extended(
         return document
     if tag in seen or len(seen) >= MAX_BASES:
         raise UsageError(
-            document.problem(("extends",), f"extends: {' -> '.join([*seen, tag])} never ends")
+            document.problem(
+                ("extends",), f"extends: {' -> '.join([*seen, tag])} is a loop, or too long"
+            )
         )
     if base is None:
         raise UsageError(

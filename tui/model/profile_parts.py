@@ -47,11 +47,15 @@ class SweepSpec(MatrixSpec):
 
     grid: dict[str, list[Scalar]] = Field(
         default_factory=dict,
-        description="Values by parameter: every combination is measured, the last name fastest",
+        description=(
+            "Values by parameter: every combination is measured, the last parameter varies fastest"
+        ),
     )
     points: list[dict[str, Scalar]] = Field(
         default_factory=list,
-        description="Instead of a grid: a list of combinations, values by parameter",
+        description=(
+            "Alternative to grid: a list of combinations, each with its values by parameter"
+        ),
     )
     hosts: list[Annotated[int, Field(ge=1)] | Literal["all"]] = Field(
         default_factory=list,
@@ -78,10 +82,10 @@ class SuiteMember(MatrixSpec):
     profile: str = Field(description="Tag of the profile: family/name")
     set: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="Its parameters; '{name}' stands for a parameter of the suite",
+        description="Parameters of the profile; '{name}' refers to a parameter of the suite",
     )
     role: str | None = Field(
-        None, description="Role whose hosts run it, from roles; absent: all hosts"
+        None, description="Role whose hosts run the profile; absent: all hosts"
     )
 
 
@@ -189,7 +193,7 @@ class PreconditionSpec(MatrixSpec):
         2,
         ge=0,
         le=10,
-        description="Sequential writes of all files; 0: none",
+        description="Number of times to write all files sequentially; 0: none",
     )
     bs: Scalar = Field("128k", description="Block size of these writes")
     rounds: int = Field(
@@ -199,18 +203,23 @@ class PreconditionSpec(MatrixSpec):
     window: int = Field(
         5, ge=2, le=100, description="Number of consecutive rounds that must be steady"
     )
-    range: Share = Field(0.2, description="Maximum range of these, such as 20% of their mean")
-    slope: Share = Field(0.1, description="Maximum drift of these, such as 10% of their mean")
+    range: Share = Field(
+        0.2, description="Maximum range of these rounds, such as 20% of their mean"
+    )
+    slope: Share = Field(
+        0.1, description="Maximum drift of these rounds, such as 10% of their mean"
+    )
 
 
 class AttestSpec(MatrixSpec):
     """A condition that benchtui cannot check and therefore asks the user about at launch."""
 
     id: str = Field(
-        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes"
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
+        description="Name of the condition: run --attest ID=yes",
     )
     question: str = Field(
-        min_length=1, description="Question, one line, answered with yes, no or unknown"
+        min_length=1, description="Question in one line, to be answered with yes, no or unknown"
     )
 
 
@@ -227,7 +236,8 @@ def parse_limit(text: str) -> Limit:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is not a limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}"
+            f"'{text}' is not a limit; expected [DIRECTION.]pNN, mean or errors, < NUMBER"
+            f" UNIT, {EXAMPLES}"
         )
     direction, metric, number, unit = (
         found["direction"] or "",
@@ -267,7 +277,7 @@ def known_limit(text: str) -> str:
 def known_span(value: Scalar) -> Scalar:
     """Return a duration unchanged. Raises ValueError if it is invalid or 0."""
     if parse_duration(value) <= 0:
-        raise ValueError("must be more than 0")
+        raise ValueError("must be greater than 0")
     return value
 
 
@@ -305,7 +315,7 @@ class CapacitySpec(MatrixSpec):
     most: Span = Field("2m", description="Maximum time of a measurement")
     hold: Annotated[Scalar, AfterValidator(known_hold)] = Field(
         "5m",
-        description="Time to hold the answer before it counts; 0: no hold",
+        description="Time to hold the capacity before it counts; 0: no hold",
     )
     tolerance: Share = Field(0.03, description="Precision of the capacity, ± this share")
 
@@ -315,14 +325,16 @@ class CurveSpec(MatrixSpec):
 
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
         default_factory=list,
-        description="Limits that points are checked against; they do not end the run",
+        description="Limits to check points against; they do not end the run",
     )
     shares: list[Share | Literal[1]] = Field(
         default_factory=lambda: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],
         min_length=1,
-        description="Shares of the maximum to offer",
+        description="Offered loads, as shares of the maximum",
     )
-    order: Literal["random", "up-down"] = Field("random", description="Order of the shares")
+    order: Literal["random", "up-down"] = Field(
+        "random", description="Order in which the shares are offered"
+    )
     within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
         "10s", description="Minimum time of a measurement; longer if a percentile needs more I/Os"

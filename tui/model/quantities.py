@@ -62,7 +62,7 @@ def parse_stamp(text: str) -> float | None:
 
 def _checked_size(size: Decimal, value: object) -> int:
     if size != size.to_integral_value():
-        raise ValueError(f"{shown(value)} is not a size: not a whole number of bytes")
+        raise ValueError(f"{shown(value)} is not a size: expected a whole number of bytes")
     if not 0 <= size < 2**63:
         raise ValueError(f"{shown(value)} is not a size: 0 to 2^63-1 bytes are allowed")
     return int(size)
@@ -101,7 +101,7 @@ def plain_size(size: int) -> str:
     ``1000``.
     """
     if size < 0:
-        raise ValueError(f"{size} is not a size: negative")
+        raise ValueError(f"{size} is not a size: it is negative")
     for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size >> 10 * power}{suffix}"

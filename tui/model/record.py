@@ -33,7 +33,7 @@ class JobFile(RecordPart):
 
     step: int = Field(description="step index")
     host: str = Field(description="host")
-    text: MultiLine = Field(description="content of the file")
+    text: MultiLine = Field(description="content of the job file")
 
 
 class MemberRecord(RecordPart):
@@ -41,7 +41,7 @@ class MemberRecord(RecordPart):
 
     tag: str = Field(description="name of the profile")
     version: int | None = Field(None, description="version of the profile")
-    title: str = Field("", description="title for people")
+    title: str = Field("", description="title of the profile")
     source: dict[str, str] = Field(
         default_factory=dict, description="source document of the workload"
     )
@@ -55,11 +55,11 @@ class ProfileRecord(RecordPart):
 
     tag: str = Field(description="name of the profile, e.g. weka/read-iops")
     version: int | None = Field(None, description="version of the profile")
-    title: str = Field("", description="title for people")
+    title: str = Field("", description="title of the profile")
     source: dict[str, str] = Field(
         default_factory=dict, description="source document of the workload"
     )
-    preset: bool | None = Field(None, description="whether it is a shipped preset")
+    preset: bool | None = Field(None, description="true: a preset shipped with benchtui")
     params: dict[str, Scalar] = Field(default_factory=dict, description="resolved parameters")
     changed: dict[str, str] = Field(
         default_factory=dict, description="parameters changed from the profile's defaults"
@@ -72,7 +72,9 @@ class ProfileRecord(RecordPart):
     extends: list[str] = Field(
         default_factory=list, description="tags of the profiles it extends, nearest first"
     )
-    bases: list[MultiLine] = Field(default_factory=list, description="their YAML, same order")
+    bases: list[MultiLine] = Field(
+        default_factory=list, description="YAML of these profiles, in the same order"
+    )
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
     roles: dict[str, str] = Field(
         default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]"
@@ -94,13 +96,13 @@ class HeadlineRecord(RecordPart):
         description="unit of value"
     )
     step: int | None = Field(
-        None, description="index of its step: the best point, the median repetition"
+        None, description="index of the step of the headline: the best point, the median repetition"
     )
     behind: int | None = Field(
         None,
         description=(
-            "I/Os of `step` slower than the percentile; below 10 its text is n<10; null: no "
-            "percentile"
+            "I/Os of `step` slower than the percentile; below 10 the text is n<10; null: no"
+            " percentile"
         ),
     )
     text: str = Field("", description="the figure as text")
@@ -110,7 +112,7 @@ class HeadlineRecord(RecordPart):
 class AttestationRecord(RecordPart):
     """A condition that only a person can know."""
 
-    id: str = Field(description="its name in the profile")
+    id: str = Field(description="name of the condition in the profile")
     question: str = Field(description="the question")
     answer: Literal["yes", "no", "unknown"] = Field(
         description="the answer; unknown: none was given"
@@ -131,10 +133,10 @@ class CellRecord(RecordPart):
     )
     steps: list[int] = Field(description="indices of its steps, without warm-ups")
     state: Literal["done", "failed", "cut", "running", "missing"] = Field(
-        description="the worst state of its steps"
+        description="worst state of the steps"
     )
     headline: HeadlineRecord | None = Field(
-        None, description="the median of its repetitions; step: the closest one"
+        None, description="median of the repetitions; `step` is the closest one"
     )
     values: list[float | None] = Field(
         default_factory=list, description="figure by repetition; null: not measured"
@@ -163,7 +165,7 @@ class MatrixRecord(RecordPart):
     )
     cells: list[CellRecord] = Field(default_factory=list, description="in plan order")
     until_relative: float | None = Field(
-        None, description="repetitions end at this ci_relative; null: fixed number"
+        None, description="repetitions stop at this ci_relative; null: fixed number"
     )
 
 
@@ -181,10 +183,10 @@ class HostSourceRecord(RecordPart):
 
     spec: str = Field(description="as typed: ansible:inventory.ini:clients")
     hosts: list[str] = Field(
-        description="hosts it returned, in its order; the run may have left some out"
+        description="hosts it returned, in that order; the run may have excluded some"
     )
     utc: str = Field(description="time of the query", pattern=UTC_PATTERN)
-    how: str = Field("", description="the program or file queried")
+    how: str = Field("", description="program or file that was queried")
     left_s: float | None = Field(
         None, description="seconds from then until the allocation ends; null: unknown"
     )
@@ -194,13 +196,13 @@ class Finding(RecordPart):
     """Finding of a check."""
 
     id: CheckName = Field(description="name of the check: docs/findings.md")
-    severity: Literal["info", "warning", "error"] = Field(description="how bad")
+    severity: Literal["info", "warning", "error"] = Field(description="severity")
     scope: dict[str, Scalar] = Field(
         default_factory=dict, description="host, step, phase it applies to"
     )
     measured: Scalar = Field(None, description="what was measured")
     threshold: Scalar = Field(None, description="expected value")
-    message: str = Field(description="for people")
+    message: str = Field(description="message for the user")
 
 
 class ResumedRecord(RecordPart):
@@ -208,7 +210,7 @@ class ResumedRecord(RecordPart):
 
     utc: str = Field(description="when", pattern=UTC_PATTERN)
     gap_s: float = Field(
-        description="seconds without an engine: data not spooled on the hosts is unknown"
+        description="seconds without an engine: only data spooled on the hosts is known"
     )
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
@@ -217,16 +219,16 @@ class NoteRecord(RecordPart):
     """A note that a user added."""
 
     utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
-    text: str = Field(description="the remark")
+    text: str = Field(description="text of the note")
 
 
 class MessageRecord(RecordPart):
     """A line from the engine, or from a tool's stderr if `host` is set."""
 
     t_s: float = Field(description="when, seconds from created_utc")
-    severity: Literal["info", "warning", "error"] = Field(description="how bad")
+    severity: Literal["info", "warning", "error"] = Field(description="severity")
     host: str | None = Field(None, description="host; null: the engine")
-    text: str = Field(description="the line")
+    text: str = Field(description="text of the message")
 
 
 class CommandRecord(RecordPart):
@@ -267,7 +269,7 @@ class ImportRecord(RecordPart):
     )
     tree: bool = Field(
         False,
-        description="whether it was in a directory or an archive; else each file is a host",
+        description="true: from a directory or an archive; false: each file is a host",
     )
     names: list[str] = Field(
         default_factory=list, description="original file names, in the order of artefacts"
@@ -277,7 +279,7 @@ class ImportRecord(RecordPart):
     )
     dated: bool = Field(
         True,
-        description="whether dates in file names are part of host names; false since 2026-11-24",
+        description="true: dates in file names are part of host names; false since 2026-11-24",
     )
 
 
@@ -286,9 +288,9 @@ class CarriedRecord(RecordPart):
 
     name: str = Field(description="name of the program: fio")
     path: str = Field(description="path on the jump host")
-    sha256: str = Field(description="its checksum, verified on the hosts")
-    bytes: int = Field(description="its size")
-    machine: str = Field(description="its architecture, as printed by uname -m")
+    sha256: str = Field(description="SHA-256 of the program, verified on the hosts")
+    bytes: int = Field(description="size of the program")
+    machine: str = Field(description="architecture of the program, as printed by uname -m")
 
 
 class ProvenanceRecord(RecordPart):
@@ -298,12 +300,14 @@ class ProvenanceRecord(RecordPart):
     tool_versions: dict[str, str] = Field(
         default_factory=dict, description="version of the load generator, by host"
     )
-    jump_host: dict[str, str] = Field(default_factory=dict, description="the jump host")
+    jump_host: dict[str, str] = Field(
+        default_factory=dict, description="machine that benchtui ran on"
+    )
     carried: list[CarriedRecord] = Field(
         default_factory=list, description="load generators copied to the hosts"
     )
     commands: list[CommandRecord] = Field(
-        default_factory=list, description="every command, in order"
+        default_factory=list, description="all commands, in order"
     )
     artefacts: list[ArtefactRecord] = Field(
         default_factory=list, description="files kept in the run directory"
@@ -314,7 +318,7 @@ class ProvenanceRecord(RecordPart):
     imported: ImportRecord | None = Field(
         None,
         description=(
-            "how imported output was read; null: not imported, or by a version that did not save it"
+            "how imported output was read; null: not imported, or imported by an older version"
         ),
     )
 
@@ -327,7 +331,7 @@ class RunRecord(RecordPart):
     schema_name: Literal["benchtui.run/1"] = Field(
         "benchtui.run/1", alias="schema", description="schema name"
     )
-    run_id: str = Field(description="id of the run, sorts by time")
+    run_id: str = Field(description="ID of the run; IDs sort by time")
     created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
     ended_utc: str | None = Field(
         None, description="when its last event was recorded", pattern=UTC_PATTERN
@@ -356,22 +360,23 @@ class RunRecord(RecordPart):
         description=("the hosts' facts compared; null: older version, see hosts[].facts"),
     )
     phases: list[PhaseRecord] = Field(
-        default_factory=list, description="phases before or after all steps"
+        default_factory=list, description="phases before and after the steps"
     )
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     proves: ProofRecord | None = Field(
         None,
         description=(
-            "for a counter-experiment: what it tests, of which run, and the outcome; null: an "
-            "ordinary run"
+            "of a counter-experiment: the tested bottleneck, its run, and the outcome; null:"
+            " an ordinary run"
         ),
     )
     sources: list[HostSourceRecord] = Field(
         default_factory=list,
-        description="sources of hosts, besides typed names and the inventory",
+        description="sources of hosts, in addition to typed names and the inventory",
     )
     left_out: list[LeftOutRecord] = Field(
-        default_factory=list, description="steps not run because hosts do not have the tool"
+        default_factory=list,
+        description="steps not run because the load generator is not installed",
     )
     matrix: MatrixRecord | None = Field(
         None, description="the steps as a matrix; null: there was only one step"
@@ -387,16 +392,16 @@ class RunRecord(RecordPart):
     )
     attested: list[AttestationRecord] = Field(
         default_factory=list,
-        description="conditions that only a person knows, with the answers",
+        description="conditions that benchtui cannot check, with the user's answers",
     )
     findings: list[Finding] = Field(default_factory=list, description="findings of the checks")
     checks: list[CheckName] | None = Field(
         None,
-        description=("ids of the checks that ran; null: older version, which did not save them"),
+        description=("IDs of the checks that ran; null: older version"),
     )
     checks_not_made: dict[CheckName, str] | None = Field(
         None,
-        description="why other checks could not run, by their id; null: older version",
+        description="reasons why checks could not run, by ID; null: older version",
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(
         default_factory=dict,
@@ -404,8 +409,9 @@ class RunRecord(RecordPart):
     )
     criteria: list[str] = Field(
         default_factory=list,
-        description="conditions that must not be true, from the profile's `thresholds`: "
-        "docs/comparing.md",
+        description=(
+            "conditions that fail a run, from the profile's `thresholds`: docs/comparing.md"
+        ),
     )
     verdict: Verdict | None = Field(
         None,
@@ -414,7 +420,7 @@ class RunRecord(RecordPart):
         ),
     )
     resumed: list[ResumedRecord] = Field(
-        default_factory=list, description="when another engine took over"
+        default_factory=list, description="times at which another engine took over"
     )
     notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
@@ -422,7 +428,8 @@ class RunRecord(RecordPart):
         default_factory=list, description="messages during the run"
     )
     provenance: ProvenanceRecord = Field(
-        default_factory=ProvenanceRecord, description="origin of the figures"
+        default_factory=ProvenanceRecord,
+        description="programs, commands and files behind the figures",
     )
 
     @property

@@ -13,7 +13,7 @@ from tui.model.step_record import Scalar
 class ConfidenceInterval(RecordPart):
     """A figure with its 95 % interval."""
 
-    value: float | None = Field(None, description="the figure; null: unknown")
+    value: float | None = Field(None, description="estimate; null: unknown")
     low: float | None = Field(None, description="lower end; null: unknown")
     high: float | None = Field(None, description="upper end; null: unknown")
 
@@ -23,8 +23,8 @@ class LimitRecord(RecordPart):
 
     text: str = Field(description="as requested")
     metric: Literal["latency", "errors"] = Field("latency", description="limited quantity")
-    direction: str = Field("", description="direction; empty: each measured one")
-    percentile: float | None = Field(None, description="of a latency; null: the mean")
+    direction: str = Field("", description="direction; empty: every measured one")
+    percentile: float | None = Field(None, description="percentile of a latency; null: the mean")
     most: float | None = Field(None, description="ns, or a count of errors")
 
 
@@ -44,15 +44,15 @@ class SearchPointRecord(RecordPart):
 
     step: int = Field(description="step index")
     role: str = Field(description="maximum, search, confirm, curve, recover or hold")
-    why: str = Field("", description="why it was measured")
+    why: str = Field("", description="reason for measuring this point")
     offered_iops: float | None = Field(None, description="offered over all hosts; null: full load")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="other varied settings")
     seconds: float = Field(description="measured seconds")
     iops: float = Field(description="achieved over all hosts and directions")
     bw_bytes_per_s: float = Field(description="achieved over all hosts and directions")
     hosts: int = Field(0, description="hosts that measured to the end")
-    lost: list[str] = Field(default_factory=list, description="hosts that did not")
-    cut: bool = Field(False, description="ended early, because it was clearly over")
+    lost: list[str] = Field(default_factory=list, description="hosts that did not finish")
+    cut: bool = Field(False, description="true: ended early, because a limit was clearly exceeded")
     figures: list[LimitFigureRecord] = Field(default_factory=list, description="every limit")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="verdict")
     reason: str = Field("", description="reason for the verdict")
@@ -85,14 +85,14 @@ class AnswerRecord(RecordPart):
 
     state: Literal["found", "never-met", "met-at-full-load", "unfinished"] = Field(
         description=(
-            "never-met: no load meets the limits; met-at-full-load: the generator reached its end"
-            " first"
+            "never-met: no load meets the limits; met-at-full-load: the load generator"
+            " reached its maximum within the limits"
         )
     )
     capacity: ConfidenceInterval = Field(description="achieved rate within all limits, in `unit`")
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
-    knobs: dict[str, Scalar] = Field(default_factory=dict, description="settings of the point")
-    step: int | None = Field(None, description="index of the step that proves it")
+    knobs: dict[str, Scalar] = Field(default_factory=dict, description="settings of the best point")
+    step: int | None = Field(None, description="index of the step that shows it")
     binding: str = Field(
         "",
         description="the limit that is exceeded first; or the offered rate, if it was not achieved",
@@ -111,7 +111,7 @@ class AnswerRecord(RecordPart):
     )
     held_s: float | None = Field(None, description="seconds of the hold; null: not held")
     notes: list[str] = Field(
-        default_factory=list, description="what holds showed, and what they cannot show, as text"
+        default_factory=list, description="result of the hold and its limitations, as text"
     )
     text: str = Field("", description="the answer in one line")
 
@@ -122,7 +122,7 @@ class KneeRecord(RecordPart):
     iops: ConfidenceInterval = Field(description="achieved rate")
     latency_ns: float | None = Field(None, description="latency there, of `percentile`")
     percentile: str = Field("", description="figure of the curve: p99, write p99.9")
-    remark: str = Field("", description="why there is none, or its caveat")
+    remark: str = Field("", description="reason why there is none, or a caveat")
 
 
 class ScalingPointRecord(RecordPart):
@@ -145,7 +145,7 @@ class ScalingRecord(RecordPart):
         default_factory=list, description="measured, then extrapolated"
     )
     rate: ConfidenceInterval | None = Field(
-        None, description="lambda: I/Os per second of a single host"
+        None, description="lambda of the scaling law: I/Os per second of a single host"
     )
     contention: ConfidenceInterval | None = Field(None, description="sigma")
     coherence: ConfidenceInterval | None = Field(None, description="kappa")
@@ -173,8 +173,8 @@ class SearchRecord(RecordPart):
     points: list[SearchPointRecord] = Field(default_factory=list, description="in measuring order")
     not_tried: list[str] = Field(
         default_factory=list,
-        description="for a curve or scaling: missing points, and why, as text",
+        description="for a curve or scaling: missing points and the reasons, as text",
     )
-    answer: AnswerRecord | None = Field(None, description="for a capacity search")
-    knee: KneeRecord | None = Field(None, description="for a load curve")
-    scaling: ScalingRecord | None = Field(None, description="for a scaling run")
+    answer: AnswerRecord | None = Field(None, description="result of a capacity search")
+    knee: KneeRecord | None = Field(None, description="result of a load curve")
+    scaling: ScalingRecord | None = Field(None, description="result of a scaling run")

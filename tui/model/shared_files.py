@@ -90,7 +90,7 @@ def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: 
 def other_names_text(names: Sequence[tuple[str, str]]) -> str:
     """Return the message that a file has several names."""
     shown = some([f"{path} on {host}" for host, path in names], NAMED)
-    return f"{shown} are one file: bind mounts or links; jobs that use them contend for locks"
+    return f"{shown} are the same file (bind mounts or links); jobs that use them contend for locks"
 
 
 def more(count: int) -> str:

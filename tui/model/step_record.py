@@ -28,8 +28,8 @@ class PhaseRecord(RecordPart):
         None, description="the command of the first host, quoted for a shell"
     )
     start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
-    end_utc: str | None = Field(None, description="end; null: unknown", pattern=UTC_PATTERN)
-    start_s: float | None = Field(None, description="begin, seconds from created_utc")
+    end_utc: str | None = Field(None, description="exit code; null: unknown", pattern=UTC_PATTERN)
+    start_s: float | None = Field(None, description="start, seconds from created_utc")
     end_s: float | None = Field(None, description="end, seconds from created_utc; null: unknown")
     ok: bool | None = Field(None, description="whether the phase succeeded; null: unknown")
 
@@ -40,17 +40,17 @@ class TaskRecord(RecordPart):
     randseed: int | None = Field(None, description="random seed")
     exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
     ended: str | None = Field(
-        None, description="how it ended: exit, stop, abort, lease, lost; null: unknown"
+        None, description="how the command ended: exit, stop, abort, lease, lost; null: unknown"
     )
     final: bool | None = Field(
-        None, description="whether the tool finished by itself; null: it gave no result"
+        None, description="true: the tool finished by itself; null: no result"
     )
     errors: list[int] = Field(
         default_factory=list, description="distinct error numbers (errno) reported by the tool"
     )
     tool_version: str | None = Field(None, description="name and version as printed by the tool")
     start_s: float | None = Field(
-        None, description="begin of the measurement, seconds from created_utc"
+        None, description="start of the measurement, seconds from created_utc"
     )
     end_s: float | None = Field(
         None, description="end of the measurement, seconds from created_utc"
@@ -64,13 +64,13 @@ class HostTimingRecord(RecordPart):
 
     start_s: float = Field(description="first measured I/O, seconds from created_utc")
     end_s: float = Field(
-        description="end of the measured load, as far as known; seconds from created_utc"
+        description="last known end of the measured load, seconds from created_utc"
     )
     start_uncertainty_s: float = Field(
-        description="uncertainty of the start in the tool's output, by the host's clock"
+        description="uncertainty of the start printed by the tool, on the host's clock"
     )
     end_uncertainty_s: float = Field(
-        description="uncertainty of the end in the tool's output, by the host's clock"
+        description="uncertainty of the end printed by the tool, on the host's clock"
     )
     clock_uncertainty_s: float | None = Field(
         None,
@@ -90,7 +90,7 @@ class TimingRecord(RecordPart):
     """
 
     hosts: dict[str, HostTimingRecord] = Field(
-        default_factory=dict, description="by host, only hosts that did I/O"
+        default_factory=dict, description="spans by host, only for hosts that did I/O"
     )
     start_skew_s: float | None = Field(
         None, description="last start minus first start; null: fewer than two hosts"
@@ -105,7 +105,7 @@ class TimingRecord(RecordPart):
         None, description="uncertainty of end_skew_s, including clocks; null: unknown"
     )
     window: WindowRecord | None = Field(
-        None, description="time in which all these hosts measured; null: never"
+        None, description="time in which all these hosts measured; null: no such time"
     )
 
 
@@ -114,7 +114,7 @@ class CoverageRecord(TimeSpanRecord):
 
     hosts: int = Field(description="hosts that measured")
     of: int = Field(description="hosts that should have measured")
-    missing: list[str] = Field(default_factory=list, description="hosts that did not")
+    missing: list[str] = Field(default_factory=list, description="hosts that did not measure")
 
 
 class StepError(RecordPart):
@@ -123,19 +123,19 @@ class StepError(RecordPart):
     host: str = Field(description="host")
     phase: str | None = Field(None, description="phase")
     code: str = Field(description="stable name of the error")
-    message: str = Field(description="what happened, for people")
-    fatal: bool = Field(True, description="whether the host's result is doubtful or lost")
+    message: str = Field(description="message for the user")
+    fatal: bool = Field(True, description="true: the host's result is doubtful or lost")
 
 
 class CacheDropRecord(RecordPart):
     """How a host dropped its page cache before a step."""
 
     host: str = Field(description="host")
-    ok: bool = Field(description="whether it was dropped")
+    ok: bool = Field(description="true: the cache was dropped")
     method: str = Field(
         description="root or sudo: the whole cache; files: only the test files; none"
     )
-    detail: str = Field("", description="message of the system")
+    detail: str = Field("", description="error message of the host")
 
 
 class OperationRecord(RecordPart):
@@ -147,7 +147,10 @@ class OperationRecord(RecordPart):
     min: float | None = Field(None, description="likewise")
     mean: float | None = Field(None, description="likewise")
     stddev: float | None = Field(
-        None, description="standard deviation, likewise; null: one iteration, or not printed"
+        None,
+        description=(
+            "standard deviation as printed by the tool; null: one iteration, or not printed"
+        ),
     )
     iterations: list[float] = Field(
         default_factory=list,
@@ -157,10 +160,13 @@ class OperationRecord(RecordPart):
         default_factory=list, description="seconds of each iteration, as printed"
     )
     from_iterations: bool = Field(
-        False, description="max to stddev are computed from the iterations: there was no summary"
+        False,
+        description=(
+            "true: benchtui computed max to stddev from the iterations; there was no summary"
+        ),
     )
     bytes_per_op: int = Field(
-        0, description="bytes per operation; bandwidth is this times the rate; 0: none"
+        0, description="bytes per operation; bandwidth is this times the rate; 0: no data moved"
     )
     latency_s: list[float | None] = Field(
         default_factory=list,
@@ -185,7 +191,7 @@ class MetadataRecord(RecordPart):
 
     tool: str = Field(description="mdtest")
     version: str | None = Field(
-        None, description="its version: figures of different versions are not comparable"
+        None, description="version of the program; figures of different versions are not comparable"
     )
     meaning: str = Field("", description="meaning of max and min in this version")
     tasks: int | None = Field(None, description="MPI ranks over all hosts; null: unknown (imports)")
@@ -194,27 +200,27 @@ class MetadataRecord(RecordPart):
     items_per_rank: int | None = Field(None, description="files, or I/Os, per rank; null: unknown")
     files: int | None = Field(None, description="files, or I/Os, over all ranks; null: unknown")
     iterations: int = Field(description="requested iterations")
-    shift_ranks: int | None = Field(
-        None, description="ranks by which each phase is shifted; null: unknown"
-    )
+    shift_ranks: int | None = Field(None, description="rank shift between phases; null: unknown")
     shift_text: str = Field("", description="the rank shift, as text")
-    nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
+    nodemap: str = Field(
+        "", description="map printed by the tool; 1: the rank is on the node of rank 0"
+    )
     final: bool = Field(False, description="whether the tool finished successfully")
     latency_meaning: str = Field("", description="meaning of the operations' latency")
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0",
         description=(
-            "timing behind the iterations' rates: rank 0's rate times the ranks, or all ranks"
+            "how the iterations' rates were timed: rank 0's rate times the ranks, or all ranks"
         ),
     )
     scores: dict[str, float] = Field(
-        default_factory=dict, description="the tool's: total, bandwidth, metadata"
+        default_factory=dict, description="scores printed by the tool: total, bandwidth, metadata"
     )
     printed: list[str] = Field(
-        default_factory=list, description="the tool's overall result, as printed"
+        default_factory=list, description="overall result, as printed by the tool"
     )
     invalid: list[str] = Field(
-        default_factory=list, description="why the tool itself calls its result invalid"
+        default_factory=list, description="reason why the tool itself calls the result invalid"
     )
     operations: dict[str, OperationRecord] = Field(
         default_factory=dict,
@@ -237,7 +243,9 @@ class TelemetryColumn(RecordPart):
     max: float | None = Field(None, description="the largest value in the measured window")
     values: list[float | None] | None = Field(
         None,
-        description="one per interval, null: unknown; null for the whole list: all are `constant`",
+        description=(
+            "one value per interval, null: unknown; null instead of the list: all are `constant`"
+        ),
     )
     constant: float | None = Field(
         None, description="the value of all intervals, if values is null"
@@ -251,22 +259,22 @@ class HostTelemetryRecord(RecordPart):
     role: Literal["client", "server"] = Field(
         "client", description="client: generated load; server: did not"
     )
-    start_s: float | None = Field(None, description="begin of the window for mean and max")
-    end_s: float | None = Field(None, description="end of that window")
+    start_s: float | None = Field(None, description="start of the window for mean and max")
+    end_s: float | None = Field(None, description="end of the window for mean and max")
     t_s: list[float] = Field(
         default_factory=list, description="end of each interval, seconds from created_utc"
     )
     interval_s: list[float] = Field(default_factory=list, description="length of each interval")
     quiet: int = Field(
-        0, description="number of intervals at the begin, before the run loaded any host"
+        0, description="number of intervals at the start, before the run loaded any host"
     )
     columns: list[TelemetryColumn] = Field(default_factory=list, description="columns")
     devices: dict[str, str] = Field(
         default_factory=dict,
-        description="block devices of the target: top, or below these",
+        description="block devices of the target: the top one, and those below it",
     )
     unknown: dict[str, str] = Field(
-        default_factory=dict, description="columns the host cannot provide, and why"
+        default_factory=dict, description="columns that the host cannot provide, with the reasons"
     )
 
     def column(self, name: str) -> TelemetryColumn | None:
@@ -305,27 +313,28 @@ class ProofRecord(RecordPart):
     """
 
     run_id: str = Field(
-        description="in a bottleneck: the counter-experiment's id; in proves: the id of the run "
-        "it is about"
+        description="in a bottleneck: ID of the counter-experiment; in proves: ID of the tested run"
     )
-    step: int = Field(description="index of the step with the bottleneck, in its run")
+    step: int = Field(description="index of the tested step in its run")
     kind: str = Field(description="kind of the bottleneck")
     change: Literal[
         "twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"
-    ] = Field(description="the change")
-    figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(description="compared figure")
+    ] = Field(description="change of the load")
+    figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(
+        description="figure that is compared"
+    )
     predicted: str = Field(description="prediction, as text")
     unchanged: float | None = Field(
-        None, description="the figure without the change; null: not measured"
+        None, description="figure without the change; null: not measured"
     )
-    changed: float | None = Field(None, description="the figure with it; null: not measured")
+    changed: float | None = Field(None, description="figure with the change; null: not measured")
     ratio: float | None = Field(None, description="changed / unchanged")
     spread: float | None = Field(
         None,
         description=("half width of the ratio's 95 % confidence interval; null: too short"),
     )
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
-        description="whether it confirmed the bottleneck"
+        description="whether the bottleneck was confirmed"
     )
     text: str = Field(description="the result, as text")
 
@@ -336,7 +345,7 @@ class BottleneckRecord(RecordPart):
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
     ] = Field(description="location of the limit; storage: no client-side bottleneck found")
-    text: str = Field(description="as text, with the evidence")
+    text: str = Field(description="bottleneck as text, with the evidence")
     proof: ProofRecord | None = Field(
         None, description="result of a counter-experiment; null: none was run"
     )
@@ -345,8 +354,10 @@ class BottleneckRecord(RecordPart):
 class ProviderRecord(RecordPart):
     """Provider of a load generator that is not part of benchtui."""
 
-    entry_point: str = Field(description="module:Class of the group benchtui.workloads")
-    package: str = Field("", description="its distribution package; empty: unknown")
+    entry_point: str = Field(
+        description="entry point in the group benchtui.workloads, as module:Class"
+    )
+    package: str = Field("", description="distribution package of the plug-in; empty: unknown")
     version: str = Field("", description="version of that package")
 
 
@@ -373,17 +384,15 @@ class StepRecord(RecordPart):
     point: dict[str, Scalar] = Field(
         default_factory=dict, description="swept values, including 'hosts'"
     )
-    warmup: bool = Field(
-        False, description="whether it is a warm-up, with figures that do not count"
-    )
+    warmup: bool = Field(False, description="true: a warm-up, whose figures do not count")
     state: Literal["done", "failed", "cut", "skipped", "running", "missing"] | None = Field(
         None,
         description=(
-            "failed: with errors, cut: stopped, skipped: precise enough without it, missing: not "
-            "run"
+            "failed: ended with errors; cut: stopped; skipped: precise enough without it;"
+            " missing: not run"
         ),
     )
-    attempt: int = Field(1, description="number of attempts; the record has only the last one")
+    attempt: int = Field(1, description="number of attempts; the record contains only the last one")
     cache_drops: list[CacheDropRecord] = Field(
         default_factory=list, description="page caches dropped before the step"
     )
@@ -397,7 +406,7 @@ class StepRecord(RecordPart):
         None, description="planned seconds of measurement; null: bounded by size"
     )
     measured_s: float | None = Field(
-        None, description="seconds measured, of the host that measured longest"
+        None, description="seconds measured by the host that measured longest"
     )
     headline: float | None = Field(
         None, description="the headline figure of this step, unit as in headline.unit"
@@ -410,10 +419,10 @@ class StepRecord(RecordPart):
         None, description="results of an MPI benchmark; null: another load generator"
     )
     tasks: dict[str, TaskRecord] = Field(
-        default_factory=dict, description="by host: how its command ran"
+        default_factory=dict, description="how the command ran, by host"
     )
     timing: TimingRecord | None = Field(
-        None, description="when each host measured; null: nothing was measured"
+        None, description="time span measured by each host; null: nothing was measured"
     )
     coverage: list[CoverageRecord] = Field(
         default_factory=list,
@@ -452,13 +461,13 @@ class StepRecord(RecordPart):
 class FillRecord(RecordPart):
     """Sequential writes of all files of a profile before the measurement."""
 
-    step: int = Field(description="index of the step")
+    step: int = Field(description="step index")
     times: int = Field(description="number of passes")
     bytes: int | None = Field(
         None, description="planned bytes in all; null: whole devices of unknown size"
     )
-    duration_s: float | None = Field(None, description="duration in seconds; null: not completed")
-    whole: bool = Field(description="whether every host wrote all its files")
+    duration_s: float | None = Field(None, description="seconds; null: not completed")
+    whole: bool = Field(description="true: every host wrote all its files")
 
 
 class RoundsRecord(RecordPart):
@@ -476,19 +485,19 @@ class RoundsRecord(RecordPart):
         None, description="largest minus smallest of the last window, as a share of its mean"
     )
     slope: float | None = Field(
-        None, description="excursion of its regression line, as a share of its mean"
+        None, description="drift: rise or fall of its regression line, as a share of its mean"
     )
     range_limit: float = Field(description="maximum range")
     slope_limit: float = Field(description="maximum slope")
     attained: bool | None = Field(
-        None, description="whether it was steady; null: ended before it was decided"
+        None, description="true: steady; null: ended before this was decided"
     )
-    text: str = Field("", description="for people")
+    text: str = Field("", description="result as text")
 
 
 class PreconditionRecord(RecordPart):
     """Preconditioning before the measurements."""
 
-    left_out: bool = Field(False, description="whether the launch skipped preconditioning")
+    left_out: bool = Field(False, description="true: preconditioning was skipped at launch")
     fills: list[FillRecord] = Field(default_factory=list, description="fills")
     rounds: list[RoundsRecord] = Field(default_factory=list, description="rounds by point")

@@ -82,7 +82,7 @@ def load_from(
     points = installed_in(group)
     point = points.get(name)
     if point is None:
-        known = ", ".join(points) or "none is installed: reinstall benchtui"
+        known = ", ".join(points) or "none installed; reinstall benchtui"
         raise UsageError(f"{unknown[0]}{did_you_mean(name, points)}; {unknown[1]}: {known}")
     try:
         found = point.load()

@@ -230,7 +230,7 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
     below = next((each.lt for each in limits if each.lt is not None), None)
     name = kind.__name__
     if least is not None or below is not None:
-        name = f"{name} from {least} to below {below}"
+        name = f"{name} >= {least} and < {below}"
 
     def look(value: Any) -> str:
         # neither bool nor number-like objects: JSON would not keep them

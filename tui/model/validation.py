@@ -140,7 +140,7 @@ PATTERNS = {
     r"^[a-z][a-z0-9_]*$": "a small letter, then small letters, digits or _",
     r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$": "letters, digits, _ . and -, such as clients",
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "small letters, digits and -, such as cache-off",
-    r"^[^\s-]\S*$": "one word that does not begin with a dash",
+    r"^[^\s-]\S*$": "one word that does not start with a dash",
 }
 
 

@@ -103,11 +103,11 @@ def load(text: str, file: str) -> YamlDocument:
 MEANT = {  # libyaml's messages, and their usual cause
     "exceeded maximum nesting depth": f"values are nested deeper than {MAX_DEPTH} levels",
     "did not find expected key": ("wrong indentation, or an unclosed bracket or quote"),
-    "mapping values are not allowed": "a second ': ' in a line: quote the value",
-    "cannot start any token": "quote the value; do not indent with tabs",
+    "mapping values are not allowed": "a second ': ' in the line; quote the value",
+    "cannot start any token": "quote the value, and do not indent with tabs",
     "could not find expected ':'": "a key must be followed by ': '",
     "did not find expected ',' or": "unclosed bracket, or missing comma",
-    "did not find expected '-' indicator": "indentation differs from the entries above",
+    "did not find expected '-' indicator": "the indentation differs from that of the entries above",
 }
 
 
@@ -188,9 +188,7 @@ class _Builder:
     def document(self, root: Node | None) -> YamlDocument:
         if root is None:
             raise UsageError(
-                Problem(
-                    "the file is empty; a mapping of keys to values is expected", self.file, 1, 1
-                )
+                Problem("the file is empty; expected a mapping of keys to values", self.file, 1, 1)
             )
         if not isinstance(root, self.mapping_node):
             raise UsageError(
@@ -265,7 +263,7 @@ class _Builder:
     def pairs(self, node: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
         for key_node, value_node in node.value:
             if not isinstance(key_node, self.scalar_node):
-                self.note(key_node, "a key must be a plain text")
+                self.note(key_node, "a key must be plain text")
             elif key_node.value == "<<" and not key_node.style:
                 self.note(key_node, "merge keys (<<) are not supported; write the keys out")
             else:

@@ -113,7 +113,7 @@ class Agent:
         except HostError as error:
             if error.code == "timeout" and directories:
                 message = (
-                    f"{error.message}; does a file system hang? Looked at: {', '.join(directories)}"
+                    f"{error.message}; a file system may hang; checked: {', '.join(directories)}"
                 )
                 raise HostError("timeout", self.host, message) from error
             raise
@@ -282,7 +282,7 @@ class Agent:
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)
         if left := int(answer.values.get("left") or 0):
-            text = f"{left} processes of run {run} do not end, not even by SIGKILL"
+            text = f"{left} processes of run {run} do not end, not even after SIGKILL"
             raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
@@ -308,7 +308,9 @@ class Agent:
 
     def _script(self, *words: str, environ: Mapping[str, str] | None = None) -> Script:
         if any("\0" in word for word in words):
-            raise HostError("agent-failed", self.host, "a path or argument holds a NUL character")
+            raise HostError(
+                "agent-failed", self.host, "a path or argument contains a NUL character"
+            )
         caller = f"{self.run_id}/{self.mark}"
         return Script.of(secrets.token_hex(8), words, environ, caller, carries=self.carries)
 

@@ -318,11 +318,14 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
             answer,
         )
     if after.strip():
-        what = f"something prints after our script has ended: {quoted(after)}"
+        what = f"unexpected output after the agent's script: {quoted(after)}"
         raise HostError(
             "forced-command",
             host,
-            f"{what}; a login shell or forced command must not, output is counted",
+            (
+                f"{what}; a login shell or forced command must print nothing, because output is"
+                " counted"
+            ),
         )
     return answer
 
@@ -337,7 +340,8 @@ def silent(done: Completed, host: str) -> HostError:
     said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
     what = f"; it printed: {quoted(said[0])}" if said else ""
     message = (
-        f"/bin/sh did not run our script: a forced command, or a login shell that ends early{what}"
+        "/bin/sh did not run the agent's script: a forced command, or a login shell"
+        f" that exits early{what}"
     )
     return HostError("forced-command", host, message)
 
@@ -376,8 +380,8 @@ def file_info(line: str) -> FileInfo | None:
 
 
 NO_EXTENTS = {
-    "no-filefrag": "filefrag (e2fsprogs) is not there",
-    "no-extents": "the file system does not tell extents",
+    "no-filefrag": "filefrag (e2fsprogs) not found",
+    "no-extents": "the file system does not report extents",
 }
 
 

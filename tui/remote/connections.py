@@ -234,7 +234,7 @@ class Connections:
         path = ""
         for jump in target.jumps:
             if jump in above:
-                raise HostError("config", target.name, f"ProxyJump {jump} leads back to itself")
+                raise HostError("config", target.name, f"ProxyJump {jump} is a loop")
             path = f"{path} {jump}".strip()
             connection = await self._bastion(path, jump, target, connection, (*above, jump))
         return connection
@@ -294,8 +294,8 @@ class Connections:
             asked = " and ".join(repr(text) for text in entered.one_time)
             self.remark(
                 target.name,
-                f"{target.place} asked {asked}: such an answer holds once, so a lost connection to"
-                " it cannot be re-established",
+                f"{target.place} asked {asked}: the answer is only valid once, so a lost"
+                " connection cannot be re-established",
             )
 
     async def _patiently(
@@ -332,7 +332,7 @@ class Connections:
         why = f"{error.place} refuses this machine ({penalty(waited_s)})"
         if waited_s > PENALTY_WAIT_S:
             raise BusyError(target.name, error.place, why, not_allowed=True) from error
-        self.remark(target.name, f"{why}; tried again for {PENALTY_WAIT_S:.0f} s")
+        self.remark(target.name, f"{why}; retrying for {PENALTY_WAIT_S:.0f} s")
 
     async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
         async with gate.turn() as began, self._all:
@@ -498,9 +498,9 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
     if isinstance(error, TimeoutError) or "timeout" in str(error).lower():
         return HostError("timeout", name, f"no answer from {at}")
     if isinstance(error, socket.gaierror):
-        return HostError("unreachable", name, f"host name {target.host} is not known")
+        return HostError("unreachable", name, f"unknown host name {target.host}")
     if isinstance(error, asyncssh.ConnectionLost | ConnectionResetError):
-        return HostError("lost", name, f"{at} hung up during the handshake: {error}")
+        return HostError("lost", name, f"{at} closed the connection during the handshake: {error}")
     if isinstance(error, asyncssh.ChannelOpenError):
         return HostError("unreachable", name, f"the bastion cannot reach {at}: {error.reason}")
     return HostError(
@@ -515,8 +515,8 @@ def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedErro
     code = "auth-failed"
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"
-    what = "no key was accepted" if code == "auth-failed" else "there is no usable key"
-    left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_log_in)
+    what = "no key accepted" if code == "auth-failed" else "no usable key"
+    left_out = "".join(f"; benchtui ignores {each}" for each in target.told_at_log_in)
     return DeniedError(code, target.name, target.place, f"{what}{why}{left_out}")
 
 

@@ -123,11 +123,11 @@ VOLUME_MANAGERS = (
 )
 UNSURE = {
     "claimed": (
-        "could not check whether the kernel would open it exclusively (no perl or python3 that can)"
+        "cannot check whether the kernel would open it exclusively (requires perl or python3)"
     ),
-    "open": "could not check whether another user's process holds it open (not root)",
+    "open": "cannot check whether a process of another user has it open (requires root)",
     "scan": (
-        "could not check whether a process holds it open (no find that can, or it took too long)"
+        "cannot check whether a process has it open (find does not support it, or took too long)"
     ),
 }
 OCTAL = re.compile(r"\\([0-7]{3})")
@@ -160,10 +160,10 @@ class DeviceUse(Struct, frozen=True):
                 return f"{self.member} is the backing store of {self.detail}"
             case "open":
                 pid, _, command = self.detail.partition(" ")
-                return f"{self.member} is held open by process {pid}" + (
+                return f"{self.member} is open in process {pid}" + (
                     f" ({command})" if command else ""
                 )
-        return f"{self.member} is in use: the kernel does not open it exclusively"
+        return f"{self.member} is in use: the kernel refuses to open it exclusively"
 
 
 class DeviceSignature(Struct, frozen=True):

@@ -48,16 +48,16 @@ OWN_OPTIONS = (
 OWN_COLUMNS = ("name", "label", "below", "wwid")
 """Columns in which even identical block devices differ."""
 REASONS = {
-    "absent": "{} is not there",
+    "absent": "{} does not exist",
     "denied": "{} is not readable for this user",
-    "empty": "{} says nothing",
-    "not-found": "no mount that {} lies on is listed",
+    "empty": "{} has no value",
+    "not-found": "no mount found for {}",
     "no-device": "/sys has no block device {}",
     "no-command": "no command {}",
-    "no-route": "there is no route to {}",
-    "by-name": "the server is given by its name alone, {}",
-    "zfs": "/sys does not tell the disks of a ZFS pool, {}",
-    "overlay": "an overlay file system lies on others, {}",
+    "no-route": "no route to {}",
+    "by-name": "only the name of the server is known, {}",
+    "zfs": "/sys does not list the disks of a ZFS pool, {}",
+    "overlay": "an overlay file system has several lower file systems, {}",
 }
 VIRTUAL = (
     ("amazon ec2", "amazon"),
@@ -117,7 +117,7 @@ def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
             and (why or not known.absent)
             and known.section not in ("target", "tools")
         ):
-            unknown.setdefault(name, _unknown(name, why or f"{known.source} does not tell it"))
+            unknown.setdefault(name, _unknown(name, why or f"{known.source} does not contain it"))
     return {**facts, "unknown": list(unknown.values())} if unknown else facts
 
 
@@ -479,7 +479,8 @@ def silent_links(nics: Fact) -> list[dict[str, str]]:
     links = [row for row in nics if isinstance(row, dict)] if isinstance(nics, list) else []
     up = (row["name"] for row in links if row.get("state") == "up" and "speed_mbit" not in row)
     return [
-        _unknown("nics.speed_mbit", f"the driver of {name} does not tell its speed") for name in up
+        _unknown("nics.speed_mbit", f"the driver of {name} does not report its speed")
+        for name in up
     ]
 
 

@@ -91,8 +91,8 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
             return CacheDrop("files", False, f"{why}; {failed}")
         forgotten += int(values.get("forgotten") or 0)
     if not forgotten:
-        return CacheDrop("files", False, f"{why}; and none of the test files is there")
-    return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
+        return CacheDrop("files", False, f"{why}; and no test file exists")
+    return CacheDrop("files", True, f"{forgotten} test files only: {why}")
 
 
 async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:

@@ -104,9 +104,7 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
         message = f"connection refused by {target.host} port {target.port}"
         raise HostError("refused", target.name, message) from error
     except socket.gaierror as error:
-        raise HostError(
-            "unreachable", target.name, f"host name {target.host} is not known"
-        ) from error
+        raise HostError("unreachable", target.name, f"unknown host name {target.host}") from error
     except TimeoutError as error:
         raise HostError(
             "timeout", target.name, f"no answer from {target.host} port {target.port}"
@@ -135,7 +133,7 @@ def explain(
     if key is None:
         return CertificateRefusedError(target, reason, on_file)
     if not on_file:
-        left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_host_key)
+        left_out = "".join(f"; benchtui ignores {each}" for each in target.told_at_host_key)
         trust = f"compare it, then: benchtui hosts trust {target.name}"
         return HostError(
             "host-key-unknown",
@@ -166,8 +164,8 @@ def changed(
     """Return the error for a host key that differs from those on file."""
     expected = ", ".join(fingerprint(other) for other in on_file)
     message = (
-        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. Somebody may be"
-        " in between. If the host was reinstalled, remove its line from"
+        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. This may"
+        " be a man-in-the-middle attack. If the host was reinstalled, remove its line from"
         f" {', '.join(target.known_hosts)}"
     )
     return HostError("host-key-changed", target.name, message)

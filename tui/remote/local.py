@@ -54,7 +54,7 @@ class LocalChannel:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
         except OSError as error:
-            raise HostError("lost", self._host, f"the shell is gone: {error}") from error
+            raise HostError("lost", self._host, f"the shell has ended: {error}") from error
 
     async def wait(self) -> int | None:
         """Return the exit status; None if unknown."""
@@ -173,7 +173,7 @@ class LocalTransport:
             message = not_installed(self.shell[0])
             raise HostError("command-missing", self.address.name, message) from error
         except OSError as error:
-            message = f"{self.shell[0]} cannot be started: {error.strerror}"
+            message = f"cannot start {self.shell[0]}: {error.strerror}"
             raise HostError("channel-failed", self.address.name, message) from error
 
 

@@ -199,7 +199,7 @@ class LogIn:
                 else:
                     return self._entered(connection, attempt)
             raise HostError(
-                "auth-failed", self.target.name, f"{self.place} asks for ever more to log in"
+                "auth-failed", self.target.name, f"{self.place} keeps asking for more to log in"
             )
         finally:
             self._let_others_try()
@@ -234,7 +234,7 @@ class LogIn:
         if attempt.refused:
             return await self._take_refusal(attempt)
         if attempt.interview:
-            raise self._failed(f"the answers were refused {TRIES} times") from denied
+            raise self._failed(f"answers refused {TRIES} times") from denied
         if not self.vault.can_ask:
             raise self._nobody(attempt, denied)
         refused = await self._open_keys(attempt)
@@ -276,15 +276,15 @@ class LogIn:
             self._let_others_try()
             return
         if self.password.hopeless or not self.vault.can_ask:
-            raise self._failed(self.password.hopeless or "the password is refused")
+            raise self._failed(self.password.hopeless or "password refused")
         if self.password.value is None and await self.vault.ask_password(self.password) is None:
             raise self._failed(CANCELLED)
 
     async def _take_refusal(self, attempt: LoginAttempt) -> bool:
         if not self.pilot:  # accepted by others: this host has one of its own
-            note = f"{self.place} refused the one that others take"
+            note = f"{self.place} refused the password that other hosts accept"
             if not self.vault.can_ask:
-                raise self._failed("the password is refused")
+                raise self._failed("password refused")
             self.password = self.vault.password(f"server {self.place}", f"password of {self.place}")
             self.password.tries, self.password.note = self.password.tries + 1, note
         else:
@@ -300,12 +300,12 @@ class LogIn:
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
-            return self._failed(f"it asks {asked} at every log-in, and {NOBODY}", "one-time-code")
+            return self._failed(f"it asks {asked} at every log-in; {NOBODY}", "one-time-code")
         if locked is not None:
             return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
         if attempt.wants_password:
             why = (
-                f"{denied.reason}; it takes a password, but {NOBODY}: {IN_A_TERMINAL},"
+                f"{denied.reason}; it accepts a password, but {NOBODY}: {IN_A_TERMINAL},"
                 f" {SET_UP_A_KEY}"
             )
             return self._failed(why, "password-needed")

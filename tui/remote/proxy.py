@@ -200,12 +200,8 @@ async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
     name = f"ProxyCommand {quoted(proxy.command, 200)!r}"
     said = f": {proxy.last_line}" if proxy.last_line else ""
     if error.code == "timeout":
-        return HostError(
-            "timeout", error.host, f"{name} has brought no answer; {error.message}{said}"
-        )
-    ended = (
-        f"ended with status {proxy.status}" if proxy.status else "ended before the server greeted"
-    )
+        return HostError("timeout", error.host, f"no answer through {name}; {error.message}{said}")
+    ended = f"ended with status {proxy.status}" if proxy.status else "ended before the SSH greeting"
     if proxy.status in NOT_FOUND:
         return HostError("unreachable", error.host, f"{name} {ended}{said}")
     if isinstance(error, BusyError):

@@ -135,7 +135,7 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
         asked = settings.text(option)
         listed = known_part(asked, ALGORITHMS[option]) if asked else FAST.get(option, "")
         if asked and not listed and asked[0] not in "+-^":
-            raise ConfigError(f"{option}{settings.at(option)}: asyncssh has none of {asked}")
+            raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
         if listed or option in FAST:
             yield argument, listed or FAST[option]
     accepted = left_of(settings, "pubkeyacceptedalgorithms")
@@ -159,7 +159,7 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
         name for name in names if any(matches(name, word) for word in words) == (sign == "")
     )
     if not left:
-        raise ConfigError(f"{option}{settings.at(option)}: asyncssh has none of {asked}")
+        raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
     return left
 
 

@@ -49,7 +49,9 @@ _CHECKING = ("yes", "no", "ask", "accept-new", "off")
 _SESSION = "benchtui opens no interactive session"
 _FORWARDS = "benchtui forwards nothing"
 _AUTHENTICATION = "log in by key, certificate, SSH agent, password or keyboard-interactive"
-_FEWER_KEYS = "a key must be on file: unknown keys are refused, never stored without a question"
+_FEWER_KEYS = (
+    "a key must be on file: benchtui refuses unknown keys and never stores one without asking"
+)
 
 _ROWS: list[SshOption] = [
     _honoured("Host", "any", "patterns with `*`, `?` and `!`"),
@@ -60,10 +62,10 @@ _ROWS: list[SshOption] = [
         " sessiontype, command; localnetwork is refused",
     ),
     _honoured(
-        "Include", "any", "relative names are in ~/.ssh (of /etc/ssh/ssh_config: in /etc/ssh)"
+        "Include", "any", "relative names are in ~/.ssh (in /etc/ssh for /etc/ssh/ssh_config)"
     ),
     _honoured("AddressFamily", "state", choices=("any", "inet", "inet6")),
-    _honoured("BatchMode", "flag", "yes: no password and no keyboard-interactive"),
+    _honoured("BatchMode", "flag", "yes: neither password nor keyboard-interactive"),
     _honoured("BindAddress", "word"),
     _honoured("CASignatureAlgorithms", "word", "algorithms that asyncssh has"),
     _honoured("CertificateFile", "list"),
@@ -82,17 +84,15 @@ _ROWS: list[SshOption] = [
     _honoured("MACs", "word", "algorithms that asyncssh has"),
     _honoured("PasswordAuthentication", "flag"),
     _honoured("Port", "port"),
-    _honoured(
-        "PreferredAuthentications", "word", "of publickey, keyboard-interactive and password"
-    ),
+    _honoured("PreferredAuthentications", "word", "publickey, keyboard-interactive and password"),
     _honoured("ProxyCommand", "command", "run by $SHELL with `exec`, as ssh does"),
-    _honoured("ProxyJump", "command", "each bastion is connected to once for all hosts behind it"),
+    _honoured("ProxyJump", "command", "one connection per bastion, for all hosts behind it"),
     _honoured("PubkeyAcceptedAlgorithms", "word", "algorithms that asyncssh has"),
     _honoured("PubkeyAuthentication", "state", choices=(*_YES_NO, "unbound", "host-bound")),
     _honoured("RefuseConnection", "word"),
-    _honoured("RevokedHostKeys", "words", "files of public keys; a KRL is refused"),
+    _honoured("RevokedHostKeys", "words", "files of public keys; KRLs are not supported"),
     _honoured("Tag", "word"),
-    _honoured("User", "word", "tokens as of OpenSSH 10"),
+    _honoured("User", "word", "tokens as in OpenSSH 10"),
     _honoured("UserKnownHostsFile", "words"),
     SshOption(
         "BindInterface",
@@ -115,7 +115,7 @@ _ROWS: list[SshOption] = [
         "command",
         harmless=("none",),
     ),
-    SshOption("ProxyUseFdpass", REFUSED, "use a ProxyCommand that passes the data on", "flag"),
+    SshOption("ProxyUseFdpass", REFUSED, "use a ProxyCommand that forwards the data", "flag"),
     SshOption(
         "RequiredRSASize",
         REFUSED,
@@ -206,7 +206,7 @@ _ROWS: list[SshOption] = [
     *_ignored(
         "benchtui sends a keepalive every 2.5 s", "ServerAliveCountMax", "ServerAliveInterval"
     ),
-    *_ignored("benchtui tries again itself", "ConnectionAttempts", "NumberOfPasswordPrompts"),
+    *_ignored("benchtui retries by itself", "ConnectionAttempts", "NumberOfPasswordPrompts"),
     *_ignored(
         "without CanonicalizeHostname it changes nothing",
         "CanonicalDomains",
@@ -218,7 +218,9 @@ _ROWS: list[SshOption] = [
         "CanonicalizePermittedCNAMEs",
     ),
     *_ignored(
-        "no command runs on this machine after a log-in", "LocalCommand", "PermitLocalCommand"
+        "benchtui runs no command on this machine after a log-in",
+        "LocalCommand",
+        "PermitLocalCommand",
     ),
     *_ignored(
         "benchtui has its own messages",
@@ -228,7 +230,7 @@ _ROWS: list[SshOption] = [
         "SyslogFacility",
     ),
     *_ignored(
-        "benchtui never writes to known_hosts files of SSH",
+        "benchtui never writes to SSH's known_hosts files",
         "HashKnownHosts",
         "UpdateHostKeys",
         "CheckHostIP",

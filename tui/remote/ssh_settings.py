@@ -139,8 +139,8 @@ def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
 def _no_criterion(name: str) -> str:
     if name == "localnetwork":
         return (
-            "Match localnetwork is not supported: use Match exec with a command that tells the"
-            " networks apart"
+            "Match localnetwork is not supported: use Match exec with a command that"
+            " distinguishes the networks"
         )
     return f"bad Match criterion {name}{did_you_mean(name, (*ALONE, *WITH_ARGUMENT))}"
 
@@ -173,7 +173,7 @@ def run_in_shell(command: str, directory: Path | None = None) -> bool:
     except subprocess.TimeoutExpired:
         raise ValueError(f"{command!r} did not end within {EXEC_TIMEOUT_S:g} s") from None
     if done.returncode == NOT_FOUND and shutil.which(shell) is None:
-        raise ValueError(f"{shell}: there is no such shell")
+        raise ValueError(f"{shell}: no such shell")
     return done.returncode == 0
 
 
@@ -395,7 +395,7 @@ class SshSettings:
             raise ConfigError(f"{path}: files include each other more than {DEEPEST} deep")
         self._count += 1
         if self._count > MOST_FILES:
-            raise ConfigError(f"{path}: too many files are included (more than {MOST_FILES})")
+            raise ConfigError(f"{path}: more than {MOST_FILES} files are included")
         if source.checked or self._open:
             check_owner(path)
         self._open.append(path)
@@ -435,10 +435,10 @@ class SshSettings:
             except ValueError as error:
                 raise line.error(f"Include {argument}: {error}") from None
             if name.startswith("~") and not source.of_user:
-                raise line.error(f"Include {name}: not in a file of the system")
+                raise line.error(f"Include {name}: not allowed in system files")
             home = from_home(name)
             if name.startswith("~") and str(home).startswith("~"):
-                raise line.error(f"Include {name}: there is no such home directory")
+                raise line.error(f"Include {name}: no such home directory")
             for path in self._files.matching(str(source.folder / home)):
                 self._file(path, source, active=active)
 

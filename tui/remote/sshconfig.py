@@ -213,7 +213,7 @@ def narrowed(settings: SshSettings) -> list[str]:
     name = "pubkeyacceptedalgorithms"
     place = settings.at(name)
     return (
-        [f"keys that PubkeyAcceptedAlgorithms{place} does not name"]
+        [f"keys that PubkeyAcceptedAlgorithms{place} does not list"]
         if left_of(settings, name)
         else []
     )
@@ -289,7 +289,7 @@ def methods_of(settings: SshSettings) -> str:
     left = [method for method in preferred if not off.get(method, True)]
     if not left:
         raise ConfigError(
-            f"no way to log in is left{settings.at('preferredauthentications')} of {METHODS}"
+            f"no log-in method left{settings.at('preferredauthentications')} of {METHODS}"
         )
     return ",".join(left)
 

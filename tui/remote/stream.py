@@ -120,7 +120,7 @@ class AgentStream:
                 await self._channel.write(words)
         except TimeoutError:
             raise HostError(
-                "timeout", self._host, f"nothing could be sent in {WRITE_TIMEOUT_S:g}s"
+                "timeout", self._host, f"no progress in sending for {WRITE_TIMEOUT_S:g}s"
             ) from None
 
     async def _ended(self) -> int | None:
@@ -137,7 +137,7 @@ class AgentStream:
         if end < 0:
             # raises its reason
             parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)
-            raise HostError("agent-failed", self._host, "the stream ended before it began")
+            raise HostError("agent-failed", self._host, "the stream ended before it started")
         return bytes(seen[end + 1 :])
 
     async def _pump(self, kind: Kind, first: bytes) -> None:
@@ -268,7 +268,7 @@ def flood_text(what: str, flood: str) -> str:
     stream, _, rest = flood.partition(" ")
     kb, _, seconds = rest.partition(" ")
     if not (kb.isdigit() and seconds.isdigit()):
-        return f"{what} printed more than it may; the agent killed it on the host"
+        return f"{what} printed more than allowed; the agent killed it on the host"
     kind = "err" if stream == "stderr" else "out"
     took = f"the last {seconds} s" if seconds != "0" else "less than 1 s"
     return (

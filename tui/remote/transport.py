@@ -76,10 +76,9 @@ class BusyError(HostError):
     ) -> None:
         self.place = place
         self.not_allowed = not_allowed
-        message = (
-            why
-            or f"{place} hangs up before it greets: not an SSH server, "
-            f"or its MaxStartups is too low"
+        message = why or (
+            f"{place} closes the connection before the SSH greeting: not an SSH server, or"
+            " MaxStartups is too low"
         )
         super().__init__("lost", host, message)
 
@@ -95,14 +94,14 @@ class Completed(Struct, frozen=True):
 
 
 def too_much(
-    size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with"
+    size: int, host: str, most: int = MOST_BYTES, what: str = "its answer to one call has"
 ) -> None:
     """Raise HostError if output is longer than any valid output."""
     if size > most:
         raise HostError(
             "flooded",
             host,
-            f"{what} more than {most >> 10} KiB: does something print without end there?",
+            f"{what} more than {most >> 10} KiB: something on the host may print endlessly",
         )
 
 
@@ -112,7 +111,7 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
     """
     said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
     text = f"logged in, but the login shell did not start within {seconds:g} s: "
-    text += "does one of its start-up files wait, or is the link that slow?"
+    text += "a start-up file may be waiting, or the link may be slow"
     return HostError("slow-shell", host, text + (f" It printed: {said}" if said else ""))
 
 
@@ -159,7 +158,9 @@ async def read_all(
 
 def check_noise(seen: bytes | bytearray, host: str) -> None:
     """Raise HostError if a host prints too much output before the script starts."""
-    too_much(len(seen), host, MOST_NOISE, "its login shell did not start our script and printed")
+    too_much(
+        len(seen), host, MOST_NOISE, "its login shell did not start the agent's script and printed"
+    )
 
 
 async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:

@@ -17,7 +17,7 @@ from tui.model.plain import printable
 
 TRIES = 3
 NOBODY = "there is no terminal to ask on"
-CANCELLED = "nothing was typed"
+CANCELLED = "no input"
 
 
 class Question(Struct, frozen=True):
@@ -83,7 +83,7 @@ class Password:
         self.note = f"refused by {place}, {TRIES - self.tries} of {TRIES} tries left"
         if self.tries >= TRIES:
             self.hopeless = (
-                f"the {self.what} was refused {TRIES} times by {place}; it is tried nowhere else"
+                f"the {self.what} was refused {TRIES} times by {place}; not tried on other hosts"
             )
 
 
@@ -153,5 +153,5 @@ class Vault:
                 return CANCELLED
             if await asyncio.to_thread(unlock, answers[0]):
                 return ""
-            note = f"this is another passphrase, {left} of {TRIES} tries left"
+            note = f"wrong passphrase, {left} of {TRIES} tries left"
         return f"{TRIES} wrong passphrases"

@@ -58,7 +58,7 @@ class HostTransport:
 def load_transport(address: HostAddress) -> HostTransport:
     """Return the transport of a host. Raises HostError if it is not installed."""
     name = address.transport
-    told = (f"unknown transport '{name}'", "transports are")
+    told = (f"unknown transport '{name}'", "transports")
     try:
         found: HostTransport = load_from(GROUP, name, "transport", told, made=True)
     except UsageError as error:

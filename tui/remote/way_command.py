@@ -43,7 +43,7 @@ def command_of(address: HostAddress) -> list[str]:
         told = f"exec: {str(error).lower()}: {address.through}"
         raise HostError("config", address.name, told) from error
     if not words:
-        raise HostError("config", address.name, "exec: no command is given")
+        raise HostError("config", address.name, "exec: no command given")
     return [word.replace("{host}", address.address or address.name) for word in words]
 
 
@@ -118,6 +118,6 @@ class PipedTransport(LocalTransport):
         lines = [
             line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
         ]
-        said = printable(lines[-1].strip()[:QUOTED]) if lines else "it said nothing"
-        told = f"{self.shell[0]} ended with {done.exit_status} and gave no shell: {said}"
+        said = printable(lines[-1].strip()[:QUOTED]) if lines else "no output"
+        told = f"{self.shell[0]} exited with {done.exit_status} and did not start a shell: {said}"
         raise HostError("channel-failed", self.address.name, told)

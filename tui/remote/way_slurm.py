@@ -86,7 +86,7 @@ async def how_ended(job: str) -> str:
     for _ in range(ENDING_TRIES):
         said = await said_by("scontrol", "--oneliner", "show", "job", job)
         if UNKNOWN in said.err:
-            return f"allocation {job} ended: Slurm does not know it any more"
+            return f"allocation {job} ended: no longer known to Slurm"
         words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
         state = words.get("JobState", "")
         if state in GOING_ON:

@@ -116,6 +116,6 @@ def load_source(name: str) -> HostSource:
 
     Raises UsageError if the name is unknown or the import fails.
     """
-    told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources are")
+    told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources")
     found: HostSource = load_from(GROUP, name, "source", told, made=True)
     return found

@@ -63,7 +63,7 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
         )
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{told}: cannot be started: {why}") from error
+        raise UsageError(f"{told}: cannot start: {why}") from error
     try:
         out, err = _read(process, told, context.time_limit_s)
         return CommandOutput(

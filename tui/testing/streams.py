@@ -26,30 +26,30 @@ from tui.model.plan import Step
 from tui.workloads.base import Item, Reader
 
 CODES = {
-    "plug-in": "a method raised something, or returned what the contract does not allow",
+    "plug-in": "a method raised an exception, or returned a value that the contract does not allow",
     "chunks": "items, result or problems depend on how the output is split into chunks",
     "asked-twice": "a second call of `result` or `problems` returns something else",
     "no-samples": "the whole output gives no samples",
     "time": ("a sample ends before the previous one, overlaps it, or begins at the same time"),
     "after-end": "a sample ends later than the result does",
-    "direction": "a direction that benchtui does not know, or that was planned and has no result",
-    "histogram-count": "a histogram counts more or fewer I/Os than there were",
-    "latency-sum": "lat_sum_ns cannot be the sum of what the histogram counts",
-    "maximum": "lat_max_ns falls, or is below what the histogram counts",
-    "joint": "`both` is not reads and writes together",
+    "direction": "a direction is unknown to benchtui, or was planned and has no result",
+    "histogram-count": "a histogram does not count as many I/Os as the result",
+    "latency-sum": "lat_sum_ns contradicts the histogram",
+    "maximum": "lat_max_ns decreases, or is below the histogram",
+    "joint": "`both` is not the sum of reads and writes",
     "no-result": "the whole output gives no result",
     "not-final": "the whole output of a successful load gives problems, or a result that is not "
     "final",
     "too-final": ("truncated output, or a bad exit code, gives a final result without a problem"),
     "contradiction": "the result and the samples do not cover the same I/O",
     "rate": "iops or bw_bytes_per_s of the result is not ios or bytes divided by runtime_s",
-    "journal": "what is read from the journal is not what was written",
+    "journal": "events read from the journal differ from those written",
     "live": "a screen that follows the run fails",
     "record": "the record cannot be built, or does not include all results",
     "verify": "`runs verify` finds differences",
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
-    "target-check": "a check of a target needs a command that is no requirement",
+    "target-check": "a check of a target uses a command that is not a requirement",
     "capacity": "the steps or points of a search cannot be built",
 }
 CLOCK_S = 0.01  # how far intervals may overlap: times are in ms

@@ -170,7 +170,7 @@ def differing_lines(found: FactsTogether) -> Fold:
     for hosts, differences in _by_hosts(
         [each for each in found.differing if not each.differs]
     ).items():
-        yield "unknown", [(f"on {hosts_text(hosts[-1])} alone: {_titles(differences)}", LABEL)]
+        yield "unknown", [(f"only on {hosts_text(hosts[-1])}: {_titles(differences)}", LABEL)]
 
 
 def _titles(differences: Iterable[FactDifference]) -> str:

@@ -8,7 +8,7 @@ from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPo
 
 SAID = {
     "meets": "meets",
-    "breaks": "breaks it",
+    "breaks": "exceeds",
     "unclear": "unknown",
     "void": "not measured",
 }

@@ -303,7 +303,7 @@ def histograms(
         curves.append(Curve([points], each.role, each.name, filled=len(found) == 1))
     axis = _latency_axis([(low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE])
     shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
-    return Plot(f"{what} share of I/Os by latency".strip(), curves, axis, shown).lines(
+    return Plot(f"{what} I/Os by latency".strip(), curves, axis, shown).lines(
         width, height, coloured=coloured
     )
 

@@ -158,7 +158,7 @@ def _suite(found: Comparison, judged: Sequence[JudgedCriterion], undecided: Outc
         ),
         *(each.case for each in judged),
     ]
-    return Suite(f"{sides[1]} against {sides[0]}", cases, found.b[0].created_utc)
+    return Suite(f"{sides[1]} compared with {sides[0]}", cases, found.b[0].created_utc)
 
 
 def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:

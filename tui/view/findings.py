@@ -103,8 +103,8 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
         line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))
     ]
     lines += [Line.of(("Earlier findings", HEADING)), Line(), *over] if over else []
-    text = f"{len(found.made)} checks run during the run; the rest at its end."
-    text = "The run is over; these are the findings of its record." if found.settled else text
+    text = f"{len(found.made)} checks run during the run, the others after it."
+    text = "The run has ended; these are the findings in its record." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 
 
@@ -121,7 +121,7 @@ def _time(seconds: float) -> str:
 def _span(each: LiveFinding, zero_t: float) -> str:
     step = f"step {each.step + 1}, " if each.step is not None else ""
     step = f"{each.role}: " if each.role else step
-    step = f"{each.points} points, the last {step}" if each.points > 1 else step
+    step = f"{each.points} points, last: {step}" if each.points > 1 else step
     return (
         f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"
     )
@@ -129,7 +129,7 @@ def _span(each: LiveFinding, zero_t: float) -> str:
 
 def nothing() -> list[Line]:
     """Return the lines shown if there are no findings."""
-    return [Line.of(("nothing found", LABEL)), Line()]
+    return [Line.of(("no findings", LABEL)), Line()]
 
 
 def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:

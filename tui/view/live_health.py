@@ -45,7 +45,7 @@ BOTTLENECKS = {  # by kind, where there is no room for the evidence
     "rate": "offered rate",
     "client-cpu": "client CPU",
     "network": "network",
-    "client-device": "client's device",
+    "client-device": "client device",
     "server-cpu": "server CPU",
     "concurrency": "concurrency",
     "storage": "storage?",  # as far as the clients can tell
@@ -200,10 +200,10 @@ def worst(
         ]
     count = len(found.made) if found is not None else 0
     if count:
-        return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
+        return [("✓ ", GOOD), (f"no findings, {plural(count, 'check')}", LABEL)]
     if _is_too_short(planned_s):
         return [("load too short for live checks", LABEL)]
-    return [(f"checks begin {FIRST_S:.0f} s into the load", LABEL)]
+    return [(f"checks start {FIRST_S:.0f} s into the load", LABEL)]
 
 
 def _is_too_short(planned_s: float | None) -> bool:
@@ -291,7 +291,7 @@ def apart_text(window: SteadyWindow) -> str:
 def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
     """Return the bottleneck of the current step.
 
-    Empty without a load, "not known yet" until it was found.
+    Empty without a load, "not yet known" until it was found.
     """
     if not is_loaded(state):
         return Said([], [])
@@ -302,8 +302,8 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
         brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[limiter.kind], VALUE)]
         return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
-    why = "not known yet" if looked else "unknown: there is no telemetry"
-    whole: Run = (why if plan is not None else "unknown: there is no plan", LABEL)
+    why = "not yet known" if looked else "unknown: no telemetry"
+    whole: Run = (why if plan is not None else "unknown: no plan", LABEL)
     return Said([label, whole], [("limited by ?", LABEL)])
 
 
@@ -315,7 +315,7 @@ def counts_of(found: LiveFindings | None) -> list[Run]:
     if len(found.now) > 1:
         runs.append((found_text([each.severity for each in found.now]), TEXT))
     if found.was:
-        runs.append((f"{', ' if runs else ''}{len(found.was)} was", LABEL))
+        runs.append((f"{', ' if runs else ''}{len(found.was)} earlier", LABEL))
     return [*runs, ("  " if runs else "", TEXT), ("f", "accent"), (" all", LABEL)]
 
 

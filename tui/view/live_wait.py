@@ -83,7 +83,7 @@ def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
         case "pause":
             return Waiting(
                 "Pause",
-                lines=(f"the next step begins after {clock(state.phase_expected_s or 0.0)}",),
+                lines=(f"the next step starts after {clock(state.phase_expected_s or 0.0)}",),
             )
         case "layout":
             return _layout(state, plan, list(hosts.values()))
@@ -106,7 +106,7 @@ def _next(state: RunState, plan: Plan | None) -> str:
         else None
     )
     runtime = f" for {clock(step.runtime_s)}" if step is not None and step.runtime_s else ""
-    return f"then the load runs on all hosts at once{runtime}"
+    return f"then the load starts on all hosts at once{runtime}"
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
@@ -159,9 +159,7 @@ def _behind(hosts: list[HostView]) -> str:
     slowest, middle = min(written, key=lambda name: written[name]), median(written.values())
     if written[slowest] >= SLOW * middle:
         return f"{len(written)} hosts write at the same pace"
-    return (
-        f"waiting for {slowest}: {size(written[slowest])} written, the median host {size(middle)}"
-    )
+    return f"waiting for {slowest}: {size(written[slowest])} written, median host {size(middle)}"
 
 
 def left_text(remaining_s: float, *, at_most: bool = False, about: bool = False) -> str:

@@ -458,9 +458,9 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
     figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
-    gives = "is equal within the spread," if found.equal else "gives"
+    gives = "is equal within noise," if found.equal else "gives"
     gain = f"{found.next_text} {gives} {units.share(found.gain, 1, '+')}"
-    return f"knee over {found.axis}{at}: {cell.texts[found.axis]} with {figure}{tail}; {gain}"
+    return f"knee over {found.axis}{at}: {cell.texts[found.axis]} ({figure}{tail}); {gain}"
 
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
@@ -507,7 +507,7 @@ def _repetitions(tables: Sequence[MatrixTable]) -> str:
         return ""
     saved = sum(cell.skipped for table in tables for cell in table.cells)
     tail = f"; {saved} repetitions were not needed" if saved else ""
-    return f"figures are medians of repetitions, ± the 95 % confidence interval of the mean{tail}"
+    return f"figures are medians of repetitions, ± 95 % confidence interval of the mean{tail}"
 
 
 def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:

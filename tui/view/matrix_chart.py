@@ -77,12 +77,10 @@ def series_of(table: MatrixTable, axis: str) -> list[Series]:
 
 def _remarks(series: Sequence[Series], width: int) -> list[Line]:
     """Return the meaning of the marks, and the number of curves left out."""
-    lines = [
-        Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves are not drawn", LABEL))
-    ]
+    lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves not shown", LABEL))]
     lines = lines if len(series) > MOST_CURVES else []
     if any(cell.invalid for each in series[:MOST_CURVES] for cell in each.cells):
-        said = [(f"  {WRONG}", BAD), (" invalid: see its findings", LABEL)]
+        said = [(f"  {WRONG}", BAD), (" invalid: see findings", LABEL)]
         lines.append(Line.of(*clip(said, width)))
     return lines
 

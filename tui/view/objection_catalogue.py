@@ -40,7 +40,7 @@ SHOWN = 99.0  # the percentile recomputed from the hosts
 
 def one_host(record: RunRecord) -> str:
     """Return why hosts cannot differ: there was one. Empty for several hosts."""
-    return "" if len(record.hosts) > 1 else "there was one host"
+    return "" if len(record.hosts) > 1 else "only one host"
 
 
 def no_reads(record: RunRecord) -> str:
@@ -55,7 +55,7 @@ def no_writes(record: RunRecord) -> str:
 
 def no_latencies(record: RunRecord) -> str:
     """Return that no latencies were measured; empty if some were."""
-    return "" if directions(record) else "no latencies of single I/Os"
+    return "" if directions(record) else "no latencies of individual I/Os"
 
 
 def directions(record: RunRecord) -> set[str]:
@@ -85,7 +85,7 @@ def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEviden
     yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in texts)
     if not texts:
         yield ObjectionEvidence(
-            "unknown", "not preconditioned; whether the storage was fresh or worn is not recorded"
+            "unknown", "not preconditioned; the state of the storage (fresh or worn) is unknown"
         )
 
 
@@ -98,7 +98,7 @@ def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
     for phase in phases[:1]:
         took = (phase.end_s or 0.0) - (phase.start_s or 0.0)
         done = f"in {units.duration(took)}" if phase.ok else "incomplete"
-        yield ObjectionEvidence("fact", f"the run laid out the files itself, {done}")
+        yield ObjectionEvidence("fact", f"the run laid out the files, {done}")
 
 
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -178,7 +178,7 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
     for name, result in step.results.aggregate.items() if step is not None else ():
         if result.window_difference is not None and name != MIXED:
             rate = f"{units.iops(result.iops_window)} IOPS, {result.window_difference * 100:+.1f} %"
-            yield ObjectionEvidence("fact", f"{name} while all hosts were measuring: {rate}")
+            yield ObjectionEvidence("fact", f"{name} in the common window: {rate}")
 
 
 def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -227,7 +227,10 @@ def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
     if jobs:
         yield ObjectionEvidence(
             "partly",
-            "figures of some hosts are rebuilt from samples: percentiles are exact to one bucket",
+            (
+                "figures of some hosts are rebuilt from samples: percentiles are accurate to one"
+                " bucket"
+            ),
         )
 
 
@@ -243,9 +246,7 @@ def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator
         return
     shown = percentile_of(whole, SHOWN)
     if whole.buckets is None or not parts or any(part.buckets is None for part in parts):
-        text = (
-            f"{name}: no histogram; p99 {units.latency(shown)} is as printed by the load generator"
-        )
+        text = f"{name}: no histogram; p99 {units.latency(shown)} as printed by the load generator"
         yield (
             ObjectionEvidence("unknown", text)
             if hosts > 1 or whole.buckets is None
@@ -265,17 +266,17 @@ def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator
         yield ObjectionEvidence("confirms", text)
         return
     said = (
-        f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} is of {whole.n:,} single I/Os"
+        f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} of {whole.n:,} individual I/Os"
     )
     if len(parts) > 1:
         each = fmean(percentile_of(part, SHOWN) or 0 for part in parts)
         said += (
-            f", recomputed here from the histograms of {len(parts)} hosts (the mean of the hosts'"
-            " p99 would be"
+            f", recomputed from the histograms of {len(parts)} hosts (the mean of the"
+            " hosts' p99 would be"
         )
         said += f" {units.latency(each)})"
     else:
-        said += ", recomputed here from its histogram"
+        said += ", recomputed from the histogram"
     yield ObjectionEvidence("refutes", said)
 
 
@@ -287,20 +288,23 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
     no_queue = (record.checks_not_made or {}).get("slat") == Moot.SUBMISSION
     if kind == "lat" or no_queue:
         why = (
-            "lat, from the request of the I/O"
+            "lat, which starts with the request"
             if kind == "lat"
             else f"{kind}, and {Moot.SUBMISSION}"
         )
-        yield ObjectionEvidence("refutes", f"latency shown is {why}: the whole wait")
+        yield ObjectionEvidence("refutes", f"latency shown is {why}: it includes all waiting")
     else:
-        yield ObjectionEvidence("fact", f"latency shown is {kind}, from submission to completion")
+        yield ObjectionEvidence("fact", f"latency shown is {kind}, submission to completion")
         yield from (
             ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text
         )
     if record.checks_not_made and record.checks_not_made.get("offered-rate") == Moot.RATE:
         yield ObjectionEvidence(
             "fact",
-            "closed loop: no requests while it waits, so a stall counts once per I/O in flight",
+            (
+                "closed loop: the load sends no requests while it waits, so a stall counts once"
+                " per I/O in flight"
+            ),
         )
 
 
@@ -334,12 +338,14 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
     """Yield whether there is raw output to recompute the figures from."""
     found = record.provenance
     if record.state == "baseline":
-        yield ObjectionEvidence("unknown", "published result: no raw output to recompute it from")
+        yield ObjectionEvidence(
+            "unknown", "published result: no raw output to recompute the figures from"
+        )
         return
     if found.artefacts:
         size = units.size(sum(each.bytes for each in found.artefacts))
         again = f"benchtui runs verify {record.run_id}"
-        files = f"{len(found.artefacts)} raw files ({size}) kept with their SHA-256"
+        files = f"{len(found.artefacts)} raw files ({size}) saved with SHA-256"
         yield ObjectionEvidence("refutes", f"{files}; to recompute all figures: {again}")
     else:
         yield ObjectionEvidence("unknown", "no raw output of the load generator")
@@ -371,7 +377,7 @@ FIGURES_AGREE = (
 OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "cache",
-        "It came from a cache",
+        "The data came from a cache",
         (
             "storage-traffic",
             "object-traffic",
@@ -397,20 +403,24 @@ OBJECTIONS: tuple[Objection, ...] = (
     ),
     Objection(
         "steady",
-        "It was not steady",
+        "The load was not steady",
         ("steady-state", "warm-up", "stall", "missing-samples"),
         ("steady-state",),
         steadiness,
     ),
     Objection(
         "short",
-        "It was too short",
+        "The run was too short",
         ("short", "runtime", "few-samples", "job-time"),
         ("runtime",),
         how_long,
     ),
     Objection(
-        "luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated
+        "luck",
+        "The result is chance",
+        ("repetitions", "sweep", "iterations"),
+        ("repetitions",),
+        repeated,
     ),
     Objection(
         "client",
@@ -433,7 +443,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
     Objection(
         "waiting",
-        "The latency leaves out waiting",
+        "The latency excludes waiting",
         ("slat", "offered-rate"),
         (),
         waiting,
@@ -441,13 +451,13 @@ OBJECTIONS: tuple[Objection, ...] = (
     ),
     Objection(
         "depth",
-        "That was not the stated load",
+        "The load was not as stated",
         ("concurrency", "depth", "offered-rate", "above-depth", "above-offered"),
         ("concurrency",),
     ),
     Objection(
         "errors",
-        "Errors were left out",
+        "Errors were ignored",
         ("tool-errors", "own-verdict", "host-loss", "host-restart"),
         ("tool-errors",),
         errors,
@@ -470,7 +480,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     ),
     Objection(
         "alike",
-        "The hosts were not alike",
+        "The hosts were not identical",
         ("host-differences", "shared-files"),
         ("host-differences",),
         differences,
@@ -489,7 +499,7 @@ OBJECTIONS: tuple[Objection, ...] = (
         (),
         lasting,
     ),
-    Objection("tuned", "The machine was not tuned", ("cpu-frequency",), ("cpu-frequency",)),
+    Objection("tuned", "The machines were not tuned", ("cpu-frequency",), ("cpu-frequency",)),
     Objection(
         "changed",
         "The figures were changed afterwards",

@@ -167,7 +167,7 @@ def _changed(record: RunRecord, check: str) -> str:
         for name, value in record.thresholds.items()
         if name.partition(".")[0] == check
     ]
-    return f" (by the profile's own {', '.join(changed)})" if changed else ""
+    return f" (thresholds changed by the profile: {', '.join(changed)})" if changed else ""
 
 
 def headline_step(record: RunRecord) -> StepRecord | None:
@@ -217,8 +217,8 @@ SIGNS: dict[Weight, Run] = {
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
 OLD = (
-    "The record lists no checks: an older version wrote it. The answers below use its figures"
-    " alone."
+    "The record lists no checks, because an older version wrote it. The answers below"
+    " only use its figures."
 )
 
 
@@ -243,7 +243,7 @@ def objection_lines(
     Objections that do not apply are listed at the end. `judged`: the record says which checks ran.
     """
     if not answers:
-        return [Line.of(("nothing was measured: no figure to object to", LABEL))]
+        return [Line.of(("nothing was measured: no objections", LABEL))]
     lines = labelled([], counts_runs(answers), width)
     lines += [] if judged else labelled([], [(OLD, WARN)], width)
     lines.append(Line())
@@ -257,7 +257,7 @@ def objection_lines(
     if silent:
         mark, role = MARKS["unknown"]
         claims = ", ".join(f'"{answer.objection.claim}"' for answer in silent)
-        lines += labelled([(f"{mark} ", role)], [(f"no data about {claims}", LABEL)], width)
+        lines += labelled([(f"{mark} ", role)], [(f"no data for {claims}", LABEL)], width)
     return [
         *lines,
         *not_applicable_lines([answer for answer in answers if answer.standing == "n/a"], width),

@@ -28,7 +28,7 @@ STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure
 class PlanPart(Struct, frozen=True):
     """One profile of a plan: its steps, their seconds, and its swept values.
 
-    Seconds are None if a step is not limited by time.
+    Seconds are None if a step is no time limit.
     """
 
     profile: str
@@ -54,7 +54,7 @@ def title_text(title: str, changed: Mapping[str, str], target: str | None) -> st
     Only a title with figures is marked, and a changed `target` contradicts none.
     """
     other = [name for name, value in changed.items() if value != target]
-    return f"changed from: {title}" if other and STATED.search(title) else title
+    return f"modified: {title}" if other and STATED.search(title) else title
 
 
 def changed_text(changed: Mapping[str, str]) -> str:
@@ -74,16 +74,16 @@ def after_text(plan: Plan) -> str:
     """
     if objects := plan.objects:
         if not any({"put", "delete"} & set(each.does) for each in objects):
-            return "objects stay as they are"
+            return "objects remain unchanged"
         kept = stores_of(objects_after(objects))
         left = (
-            f"objects stay in {some(kept)}; benchtui does not remove them"
+            f"objects remain in {some(kept)}; benchtui does not remove them"
             if kept
             else "the last step deletes the objects"
         )
         return left if kept else f"{left}; an interrupted run leaves them"
     if not has_files(plan):
-        return "no test files; data on devices stays as the run leaves it"
+        return "no test files; data written to devices remains"
     own = [
         step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0)
         for step in plan.steps
@@ -91,10 +91,10 @@ def after_text(plan: Plan) -> str:
     if own and all(own):
         return (
             "the test removes its own files; leftovers of an interrupted run"
-            f" {'are removed' if plan.cleanup else 'stay'}"
+            f" {'are removed' if plan.cleanup else 'remain'}"
         )
     others = "other test files" if any(own) else "test files"
-    return f"{others} {'are removed' if plan.cleanup else 'stay'}"
+    return f"{others} {'are removed' if plan.cleanup else 'remain'}"
 
 
 def _removes(step: Step) -> bool:
@@ -127,7 +127,7 @@ def time_note(plan: Plan) -> str:
 
 
 SOUGHT = {
-    "capacity": "the most {} within",
+    "capacity": "maximum {} within",
     "curve": "latency over load",
     "scaling": "{} by number of hosts",
 }
@@ -161,26 +161,29 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     each, before = (" to ".join(units.duration(span) for span in some) for some in (spans, leads))
     each += f" each after {before} of load" if leads else " each"
     within = (
-        f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
+        f", at most {units.duration(search.within_s)} of load and pauses" if search.within_s else ""
     )
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     if search.hold_s:
         again = f"retried at a lower load if it fails, at most {HOLDS} times"
-        found.append(("holds", f"the answer for {units.duration(search.hold_s)}; {again}"))
+        found.append(("holds", f"the capacity for {units.duration(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
         found.append(
             (
                 "shares",
-                f"{', '.join(names)} split each offered rate in the proportions of full load",
+                (
+                    f"{', '.join(names)} split each offered rate in proportion to their rates at"
+                    " full load"
+                ),
             )
         )
     return found
 
 
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
-    """Return the least and the most seconds of load and pauses; None if not limited by time.
+    """Return the least and the most seconds of load and pauses; None if no time limit.
 
     For a search, the least has the shortest points without repeats, the most has the longest points
     within the budget.
@@ -204,7 +207,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
     """Return how long a plan takes: ``20:00``, a search ``about 20:00 to 1h 02m``.
 
-    Empty if it is not limited by time.
+    Empty if it is no time limit.
     """
     bounds = time_bounds(plan)
     if bounds is None:
@@ -263,13 +266,15 @@ def steps_text(plan: Plan) -> str:
     warmups = sum(step.warmup and step.precondition is None for step in plan.steps)
     count = "" if cells == len(plan.steps) else f"{len(plan.steps)}: "
     if plan.search is not None:
-        return f"{count}{cells} points at most; shown is the heaviest load that one may have"
+        return f"{count}{cells} points at most; the heaviest possible load is shown"
     over = f" over {', '.join(plan.axes)}" if plan.axes else ""
     parts = [f"{count}{cells} {'point' if cells == 1 else 'points'}{over}"]
     most = max(step.repetition for step in plan.steps)
     if plan.until is not None:
         width = f"{plan.until.width * 100:g} %"
-        parts.append(f"each {plan.until.least} to {plan.until.most} times, until known to ±{width}")
+        parts.append(
+            f"each {plan.until.least} to {plan.until.most} times, until the interval is ±{width}"
+        )
     elif most > 1:
         parts.append("each twice" if most == 2 else f"each {most} times")
     parts += [f"{warmups} warm-up{'s' if warmups > 1 else ''}"] if warmups else []
@@ -304,9 +309,9 @@ def precondition_texts(plan: Plan) -> list[str]:
         rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
         within, drift = units.share(rule.range), units.share(rule.slope)
-        until = f"until {rule.window} are within {within} of their mean, drift below {drift}"
-        found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until}")
-    left_out = "skipped at launch: measures the storage as it is"
+        until = f"until {rule.window} are within {within} of their mean with drift below {drift}"
+        found.append(f"up to {rule.rounds} rounds of {each} of the profile's load{where}, {until}")
+    left_out = "skipped at launch: the storage is measured in its current state"
     return [*found, *([left_out] if plan.no_precondition else [])]
 
 
@@ -315,7 +320,7 @@ def _fill_text(step: Step) -> str:
     times = step.precondition.times if step.precondition is not None else 1
     if objects := [each for task in step.tasks for each in task.objects]:
         return (
-            f"{step.profile or step.name}: puts its {count_text(objects)}, before they are measured"
+            f"{step.profile or step.name}: writes its {count_text(objects)} before the measurement"
         )
     sizes = [task.writes_bytes for task in step.tasks]
     known = [size for size in sizes if size is not None]
@@ -324,9 +329,9 @@ def _fill_text(step: Step) -> str:
     often = {1: "once", 2: "twice"}.get(times, f"{times} times")
     if len(known) < len(sizes):
         return f"{what}writes all of {', '.join(sorted(files)[:3])} {often}"
-    each = f", up to {units.size(max(known))} a host" if len(known) > 1 else ""
+    each = f", up to {units.size(max(known))} per host" if len(known) > 1 else ""
     noun = "file" if len(files) == 1 else "files"
-    return f"{what}writes its {noun} in full {often}: {units.size(sum(known))} in total{each}"
+    return f"{what}writes all of its {noun} {often}: {units.size(sum(known))} in total{each}"
 
 
 def steps_in_full(plan: Plan) -> list[Step]:
@@ -351,7 +356,7 @@ ADDS = "adds"  # options of job files: Review shows this fact with the commands
 CACHES = {
     "no": "not dropped",
     "try": "dropped where permitted",
-    "require": "dropped; the run fails if that is not permitted",
+    "require": "dropped; the run fails if not permitted",
 }
 
 
@@ -394,11 +399,10 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         time_told(plan, time_text) or time_text(None),
         time_note(plan) if plan.expected_s else "",
     )
+    yield PlanFact("layout", *each_and_all(layout_bytes(plan), "no layout", "where missing"))
     yield PlanFact(
-        "layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing")
-    )
-    yield PlanFact(
-        "writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures")
+        "writes",
+        *each_and_all(written_bytes(plan), nothing_written(plan), "during the measurement"),
     )
     yield from (PlanFact(name, text) for name, text in search_texts(plan))
     yield from (PlanFact("prepares", text) for text in precondition_texts(plan))
@@ -426,7 +430,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
             f"  {units.size(each.bytes)} from {each.path}",
         )
     if added := added_text(plan):
-        yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
+        yield PlanFact(ADDS, added, "  (in addition to the profile's options; see the job file)")
 
 
 def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
@@ -441,7 +445,8 @@ def warnings(plan: Plan) -> list[str]:
     total = sum(layout_bytes(plan).values())
     if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
         found.append(
-            f"writes to {some(written_devices(plan) or targets_of(plan))}: existing data is lost"
+            f"writes to {some(written_devices(plan) or targets_of(plan))}: existing data will"
+            " be lost"
         )
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files before the measurement")
@@ -499,8 +504,8 @@ def too_few_to_compare(plan: Plan) -> str:
         return ""
     each = "the point is" if points == 1 else f"each of {points} points is"
     return (
-        f"compare cannot decide: {each} measured {planned} times, {repetitions_needed(points)} are"
-        " needed"
+        f"compare will be inconclusive: {each} measured {planned} times, and"
+        f" {repetitions_needed(points)} are required"
     )
 
 
@@ -522,8 +527,8 @@ def nothing_written(plan: Plan) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """Return a planned time; ``not limited by time`` without one."""
-    return "not limited by time" if seconds is None else units.duration(seconds)
+    """Return a planned time; ``no time limit`` without one."""
+    return "no time limit" if seconds is None else units.duration(seconds)
 
 
 def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
@@ -542,5 +547,5 @@ def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tup
     return (
         (each, f" {when}")
         if len(known) == 1
-        else (f"{each} a host", f", {units.size(sum(known))} in total, {when}")
+        else (f"{each} per host", f", {units.size(sum(known))} in total, {when}")
     )

@@ -105,7 +105,7 @@ class PublishedView(Struct, frozen=True):
         """The number of published results, as text."""
         count = sum(row.number is not None for row in self.rows)
         if not count:
-            return f"none for what was measured; {self.available} for other points of {self.tag}"
+            return f"none for the measured points; {self.available} for other points of {self.tag}"
         return f"{count} for {self.tag}" if count > 1 else f"1 for {self.tag}"
 
 
@@ -262,7 +262,7 @@ def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
 def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) about a published result: errors, doubts, setup, source."""
     if baseline.error:
-        yield "error", f"the published run ended with error {baseline.error}"
+        yield "error", f"the published run failed with error {baseline.error}"
     yield from (("doubt", text) for text in baseline.doubts)
     facts = baseline.facts
     for kind in FACTS:

@@ -77,9 +77,9 @@ def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
         ]
         lines += [*_profile(*key, members), *_reasons(_not_made(members), common), ""]
     if common:
-        lines += ["checks without data in all of them", *_reasons(common, {}), ""]
+        lines += ["checks without data in every result", *_reasons(common, {}), ""]
     unmarked = [each for each in found if each.unmarked]
-    tail = f"; {len(unmarked)} of them not marked as doubtful in their files" if unmarked else ""
+    tail = f"; {len(unmarked)} not marked as doubtful in their files" if unmarked else ""
     return [
         *lines,
         *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", ""),
@@ -102,7 +102,7 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
             yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
     if unmarked := [each for each in members if each.unmarked]:
         yield from _wrapped(
-            f"not marked in its file{_numbers(unmarked, members)}: add validity: doubtful", "  "
+            f"not marked in the file{_numbers(unmarked, members)}: add validity: doubtful", "  "
         )
 
 

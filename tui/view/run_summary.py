@@ -187,7 +187,10 @@ def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> li
     if searched and not every:
         return [
             *searched,
-            ["the figures of every point:", f"  benchtui runs show --steps {record.run_id}"],
+            [
+                "to show the figures of every point:",
+                f"  benchtui runs show --steps {record.run_id}",
+            ],
         ]
     prepares = {
         step
@@ -207,7 +210,10 @@ def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> li
             *(_step(record, step, named=len(record.steps) > 1) for step in measured),
         ]
     if matrix and not every:
-        return [*matrix, [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"]]
+        return [
+            *matrix,
+            [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"],
+        ]
     return [*searched, *matrix, _sweep(record, measured)]
 
 
@@ -433,7 +439,7 @@ def _objects_left(record: RunRecord) -> list[str]:
         for text in left_texts(record.objects_left)
         for line in _wrapped_text(text, indent="  ")
     ]
-    return ["objects left behind; benchtui removes none:", *left] if left else []
+    return ["objects left behind (benchtui does not remove objects):", *left] if left else []
 
 
 def _files_of(host: HostRecord) -> list[str]:

@@ -99,7 +99,7 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
         yield "95 % interval", ends, TEXT
     if answer.binding:
         # no limit was exceeded there
-        word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"
+        word = "nearest limit" if answer.state == "met-at-full-load" else "exceeded first"
         yield word, texts.get(answer.binding, answer.binding), TEXT
     if answer.limiter:
         yield "limited by", answer.limiter, TEXT
@@ -138,7 +138,7 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
         alone = [f"one host {known(scaling.rate, 'iops')}"] if scaling.rate is not None else []
         yield "model", ", ".join([*alone, *model]), TEXT
     if scaling.best_hosts is not None and scaling.best_hosts.value:
-        yield "most at", f"{scaling.best_hosts.value:.0f} hosts, by the model", TEXT
+        yield "maximum at", f"{scaling.best_hosts.value:.0f} hosts, according to the model", TEXT
     if scaling.remark:
         yield "remark", scaling.remark, WARN
 
@@ -319,7 +319,7 @@ def start_texts(search: SearchRecord) -> list[str]:
     )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
-        return [f"p{name} due: latency from intended start, all directions together{because}"]
+        return [f"p{name} due: latency from intended start over all directions{because}"]
     unknown = list(
         dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason)
     )

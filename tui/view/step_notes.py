@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.model.record import AttestationRecord, HeadlineRecord
     from tui.model.step_record import FillRecord, RoundsRecord
 
-LEFT_OUT = "skipped at launch, though the profile asks for it"
+LEFT_OUT = "skipped at launch, although the profile requires it"
 POINTS_SHOWN = 6
 FIGURES_SHOWN = 10
 OFTEN = {1: "once", 2: "twice"}
@@ -49,9 +49,7 @@ def _fill_text(fill: FillRecord) -> str:
     size = f", {units.size(fill.bytes)} in total" if fill.bytes is not None else ""
     took = f", in {units.duration(fill.duration_s)}" if fill.duration_s is not None else ""
     often = OFTEN.get(fill.times, f"{fill.times} times")
-    return (
-        f"filled {often}{size}{took}" if fill.whole else f"to be filled {often}{size}: incomplete"
-    )
+    return f"filled {often}{size}{took}" if fill.whole else f"fill {often}{size}: incomplete"
 
 
 def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> str:
@@ -154,10 +152,10 @@ def checks_text(record: RunRecord) -> str:
         return f"{made}, {found}"
     missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
     changed = [
-        f"{name} {value:g} instead of {_usual(name)}" for name, value in record.thresholds.items()
+        f"{name} {value:g} (default {_usual(name)})" for name, value in record.thresholds.items()
     ]
     otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
-    since = "; NOT the sealed verdict, see runs verify" if record.judged_since else ""
+    since = "; differs from the sealed verdict, see runs verify" if record.judged_since else ""
     return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}{since}"
 
 
@@ -170,7 +168,7 @@ def found_text(severities: Sequence[str]) -> str:
     """Return the number of findings by severity: ``1 error, 2 warnings, 1 note``."""
     words = (("error", "error"), ("warning", "warning"), ("info", "note"))
     counts = [(severities.count(severity), word) for severity, word in words]
-    return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
+    return ", ".join(plural(count, word) for count, word in counts if count) or "no findings"
 
 
 def repeated_text(record: RunRecord) -> str:
@@ -203,7 +201,7 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
     if any(
         result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
     ):
-        yield "~ rebuilt from samples: the tool gave no result"
+        yield "~ rebuilt from samples: no result from the tool"
     shown = {
         name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()
     }
@@ -217,7 +215,7 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
                 f"{units.iops(result.iops_window)} IOPS"
                 f" ({(result.window_difference or 0.0) * 100:+.1f} %)"
             )
-            yield f"{direction}: {window} in the {span:.0f} s in which all hosts measured"
+            yield f"{direction}: {window} in the common window of {span:.0f} s"
     yield from timing_texts(step)
 
 
@@ -252,7 +250,7 @@ def timing_texts(step: StepRecord) -> Iterator[str]:
     start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
     end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
     window = (
-        f"all together {timing.window.length_s:.1f} s"
+        f"common window {timing.window.length_s:.1f} s"
         if timing.window is not None
         else "no common window"
     )
@@ -265,7 +263,7 @@ def _skew(value_s: float | None, uncertainty_s: float | None) -> str:
     return f"{value_s:.3f} s" + (f" ± {uncertainty_s:.3f} s" if uncertainty_s is not None else "")
 
 
-NOT_MERGEABLE = "printed by the tool each second; not mergeable over hosts"
+NOT_MERGEABLE = "printed by the tool each second; cannot be merged over hosts"
 
 
 def printed_lines(step: StepRecord) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ UNBOUNDED = 10_000  # columns of text in a pipe
 def trend_lines(found: Trend, width: int | None) -> list[Line]:
     """Return the table of a history: its runs and changes."""
     where = f" on {found.target}" if found.target else ""
-    more = f", {found.left_out} left out (incomplete or invalid)" if found.left_out else ""
+    more = f", {found.left_out} excluded (incomplete or invalid)" if found.left_out else ""
     head: list[Run] = [
         (found.name, BRIGHT),
         (f"{where}: {plural(len(found.runs), 'run')}{more}", TEXT),
@@ -41,7 +41,7 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     said = (
         "no change detected"
         if len(found.runs) >= 2 * LEAST
-        else f"{2 * LEAST} runs are needed to detect a change"
+        else f"{2 * LEAST} runs are required to detect a change"
     )
     tail = [] if found.changes else [Line.of((said, LABEL))]
     return [Line.of(*head), Line(), *text_table(columns, rows, width), *tail]
@@ -67,13 +67,13 @@ def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
     """Return the runs left out because they were measured differently, and how to see them."""
     if not (others := others_of(found)):
         return []
-    lines = [Line(), Line.of(("measured differently, with a history of their own:", LABEL))]
+    lines = [Line(), Line.of(("measured differently, separate histories:", LABEL))]
     for each in others:
         counted: list[Run] = [(f"  {plural(each.runs, 'run')} to {each.newest.run_id}: ", TEXT)]
         lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
     return [
         *lines,
-        Line.of(("--like RUN shows the history of a run, --all shows every history", LABEL)),
+        Line.of(("to show the history of a run: --like RUN; every history: --all", LABEL)),
     ]
 
 
@@ -88,7 +88,7 @@ def last_change_runs(found: Trend) -> list[Run]:
     """Return the last change of a history: ``worse since 20260105T...: -10.0 % (p 0.001)``."""
     if not found.changes:
         few = len(found.runs) < 2 * LEAST
-        return [(f"{2 * LEAST} runs are needed" if few else "no change detected", LABEL)]
+        return [(f"{2 * LEAST} runs required" if few else "no change detected", LABEL)]
     last = found.changes[-1]
     word, role = change_word(found, last)
     return [
@@ -113,7 +113,9 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     if change is None:
         return []
     word, role = change_word(found, change)
-    return [(f"{word} from here on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
+    return [
+        (f"{word} from this run on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)
+    ]
 
 
 def trend_chart(

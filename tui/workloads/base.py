@@ -133,7 +133,7 @@ class Planning(Protocol):
         of each job if there are several (`shares`). Raises UsageError for a load that cannot be
         paced.
         """
-        raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
+        raise UsageError(f"{profile.profile}: {profile.tool} cannot limit its rate")
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
         """Return notes on settings of a profile that a search overrides."""
@@ -394,7 +394,7 @@ class FromTerms(Protocol):
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
         """Return the job of these terms, with defaults for missing ones. Raises UsageError."""
-        raise UsageError("this load generator runs profiles only: see benchtui profiles list")
+        raise UsageError("this load generator requires a profile: see benchtui profiles list")
 
 
 class ProfilesOnly(FromTerms):

@@ -42,7 +42,7 @@ def _buckets(each: Buckets) -> str:
         return f": idx has {len(each.idx)} entries, n has {len(each.n)}"
     if not all(map(lt, each.idx, each.idx[1:])):
         return ".idx: the indices are not ascending"
-    return ".n: a bucket in the list must count something" if 0 in each.n else ""
+    return ".n: every bucket in the list must have a count" if 0 in each.n else ""
 
 
 def _direction_sample(each: DirectionSample) -> str:
@@ -76,7 +76,7 @@ def _latency_result(each: LatencyResult) -> str:
             " this order"
         )
     if each.buckets is not None and sum(each.buckets.n) != each.n:
-        return f".buckets: they count {sum(each.buckets.n)}, and n is {each.n}"
+        return f".buckets: the counts add up to {sum(each.buckets.n)}, but n is {each.n}"
     return _printed(each.percentiles_ns, ".percentiles_ns")
 
 
@@ -213,9 +213,7 @@ class PluggedIn(Plugin):
             return f"[0].tool: found {step.tool!r}, allowed: {self.name!r}"
         asked = [host.name for host in hosts]
         return (
-            ""
-            if step.hosts == asked
-            else f"[0].tasks: they are of the hosts {step.hosts}, asked for was {asked}"
+            "" if step.hosts == asked else f"[0].tasks: found hosts {step.hosts}, expected {asked}"
         )
 
     def _paced(self, made: Any, hosts: Sequence[HostAddress]) -> Any:
@@ -236,11 +234,11 @@ def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> 
     def foreign(each: Sample | HostResult) -> str:
         if (each.host, each.step) != (host, step.index):
             return (
-                f": it is of {each.host!r}, step {each.step}; the reader is of {host!r}, step"
+                f": found host {each.host!r}, step {each.step}; expected {host!r}, step"
                 f" {step.index}"
             )
         if isinstance(each, Sample) and each.phase != phase:
-            return f": its phase is {each.phase!r}, that of the reader {phase!r}"
+            return f": found phase {each.phase!r}, expected {phase!r}"
         return ""
 
     return Plugin(reader, who, reader_contract(), accept)

@@ -17,13 +17,13 @@ _VARYING = re.compile(r"\d+")
 HINTS = {
     301: "the bucket is in another region",
     307: "the bucket is in another region",
-    400: "the store does not take the request; often the region is another one",
-    401: "the keys are not accepted",
+    400: "the store rejected the request; often the region is wrong",
+    401: "the store rejected the keys",
     403: "wrong keys, no permission in the bucket, or the host's clock is off",
     404: "the bucket does not exist",
     409: "the bucket is not empty, or belongs to another account",
-    429: "the store asks for fewer requests",
-    503: "the store is overloaded or asks for fewer requests",
+    429: "the store throttles requests",
+    503: "the store is overloaded or throttles requests",
 }
 BUSY = (429, 503)
 
@@ -154,15 +154,15 @@ MPI = (
     rule(
         r"PID (?P<pid>\d+) RUNNING AT (?P<at>\S+)",
         "error",
-        "rank process {pid} at {at} failed",
+        "rank process {pid} on {at} failed",
         "mpi-rank-died",
     ),
-    rule(r"EXIT STRING: (?P<how>.+)", "error", "a rank ended: {how}", "mpi-rank-died"),
+    rule(r"EXIT STRING: (?P<how>.+)", "error", "a rank exited: {how}", "mpi-rank-died"),
     rule(
         r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<node>\S+) exited on"
         r" (?P<how>.+?)\.?$",
         "error",
-        "rank {rank} (process {pid} at {node}) ended: {how}",
+        "rank {rank} (process {pid} on {node}) exited: {how}",
         "mpi-rank-died",
     ),
     rule(
@@ -174,14 +174,13 @@ MPI = (
     rule(
         r"Remote daemon: \S+ on node (?P<node>\S+)",
         "error",
-        "the MPI proxy that was lost ran at {node}",
+        "the lost MPI proxy ran on {node}",
         "mpi-proxy-died",
     ),
     rule(
         r"unable to connect to server (?P<to>\S+) at port (?P<port>\d+)",
         "error",
-        "cannot reach mpiexec at {to} port {port}: a firewall, or an address that this host does"
-        " not reach",
+        "cannot reach mpiexec at {to} port {port}: check the firewall and the address",
         "mpi-unreachable",
     ),
     rule(
@@ -194,14 +193,14 @@ MPI = (
         r"could not find the executable|was unable to launch|unable to find the specified"
         r" executable",
         "error",
-        "the program cannot be started: {line}",
+        "cannot start the program: {line}",
         "mpi-program-missing",
     ),
     rule(r"not enough slots", "error", "MPI has fewer slots than ranks: {line}", "mpi-slots"),
     rule(
         r"token slots not supported|unrecognized argument",
         "error",
-        "this mpiexec is of another family: {line}",
+        "mpiexec belongs to another MPI family: {line}",
         "mpi-mixed",
     ),
     rule(r"UCX +ERROR (?P<what>.*)", "error", "MPI's network layer: {what}", "mpi-network"),
@@ -209,19 +208,19 @@ MPI = (
         r"unable to (?:connect|reach)|Connection refused|No route to host|Network is"
         r" unreachable|connect\(\).*failed",
         "error",
-        "hosts do not reach each other: {line}",
+        "hosts cannot connect to each other: {line}",
         "mpi-unreachable",
     ),
     rule(
         r"error while loading shared libraries: (?P<what>.*)",
         "error",
-        "a library is missing: {what}",
+        "missing library: {what}",
         "mpi-library-missing",
     ),
-    rule(r"MPI_Abort\(|Abort\(-?\d+\) on node \d+", "error", "a rank gave up: {line}", "mpi-abort"),
+    rule(r"MPI_Abort\(|Abort\(-?\d+\) on node \d+", "error", "a rank aborted: {line}", "mpi-abort"),
 )
 NOT_WRITABLE = (
-    rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
+    rule(r"Disk quota exceeded", "error", "disk quota exceeded: {line}", "no-space"),
     rule(
         r"Read-only file system",
         "error",
@@ -259,8 +258,8 @@ def answered(request: str, status: int, when_busy: str = "", when_missing: str =
     `when_busy`: what the load generator does if the store asks for fewer requests; `when_missing`:
     meaning of 404 if the bucket may exist.
     """
-    hint = HINTS.get(status, "the log of the store says more")
+    hint = HINTS.get(status, "see the log of the store")
     if status == 404 and when_missing:
         hint = when_missing
     more = f"; {when_busy}" if when_busy and status in BUSY else ""
-    return f"a {request} was answered with HTTP {status}: {hint}{more}"
+    return f"{request} failed with HTTP {status}: {hint}{more}"

@@ -216,13 +216,13 @@ class RanksReader:
         if not output.started:
             return ""
         if output.tasks == 1 and self.ranks > 1:
-            return f"{self.tool} was built for another MPI than mpiexec: every rank runs alone"
+            return f"{self.tool} was built for a different MPI than mpiexec: every rank runs alone"
         if output.tasks != self.ranks:
             return f"{output.tasks} ranks were launched, not {self.ranks}"
         if self.nodes and output.nodes and output.nodes not in self.nodes:
             return (
-                f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are not"
-                " where they should be"
+                f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are"
+                " on the wrong nodes"
             )
         return ""
 
@@ -244,7 +244,7 @@ class RanksReader:
         """
         started = self.output.started
         missing = (
-            self._missing() if started else [f"{self.tool} did not start: no rank said anything"]
+            self._missing() if started else [f"{self.tool} did not start: no output from any rank"]
         )
         ended = (
             [(f"{self.tool}-exit-code", f"mpiexec {how(exit_code)}")]
@@ -377,7 +377,7 @@ class ProxyReader:
         return (
             problems
             if problems or exit_code in (0, None)
-            else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]
+            else [("mpi-proxy", f"MPI proxy {how(exit_code)}")]
         )
 
 
@@ -393,6 +393,6 @@ def how(exit_code: int | None) -> str:
     numbers.
     """
     if exit_code is None:
-        return "ended in an unknown way"
+        return "ended with an unknown exit status"
     signal = exit_code - SIGNALS
-    return f"was killed by signal {signal}" if 0 < signal <= 64 else f"ended with code {exit_code}"
+    return f"was killed by signal {signal}" if 0 < signal <= 64 else f"exited with code {exit_code}"

@@ -15,30 +15,30 @@ class MpiBody(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     directory: Scalar = Field(
-        description="Directory of the file system under test; each run has a folder in it"
+        description="Directory of the file system under test; each run has its own folder in it"
     )
     ranks_per_host: Scalar = Field(description="MPI ranks on each host")
-    program: Scalar = Field(
-        description="The program on the hosts: a name on PATH, or an absolute path"
-    )
+    program: Scalar = Field(description="Program on the hosts: a name on PATH, or an absolute path")
     mpi: Literal["auto", "mpich", "openmpi"] = Field(
-        "auto", description="Family of MPI; auto: the one that the program was built with"
+        "auto", description="MPI family; auto: the one that the program was built with"
     )
     launcher: Literal["benchtui", "plain"] = Field(
         "benchtui",
         description=(
-            "How ranks are launched: over benchtui's own connections, or plain: mpiexec on the"
+            "Launcher of the ranks: benchtui's own connections; or plain: mpiexec on the"
             " first host logs in to the others by SSH"
         ),
     )
     addresses: Scalar = Field(
         "auto",
         description=(
-            "Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a"
+            "Addresses for connections between the hosts: 'auto' (those that SSH uses), a"
             " network such as 10.0.0.0/24, or host=address pairs separated by commas"
         ),
     )
     env: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="Environment of the ranks, such as UCX_NET_DEVICES; no others are passed",
+        description=(
+            "Environment variables for the ranks, such as UCX_NET_DEVICES; no others are passed"
+        ),
     )

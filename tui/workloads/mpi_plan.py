@@ -75,17 +75,13 @@ def launch_problems(
                 f"{tag}: {tool}.{name}: '{texts[name]}' is not a whole number from 1 to {most}"
             )
     if not texts["directory"].startswith("/") or "@" in texts["directory"]:
-        why = (
-            f"it must be an absolute path on the hosts, without @, which separates paths in {tool}"
-        )
+        why = f"expected an absolute path without @, which separates paths in {tool}"
         yield Problem(f"{tag}: {tool}.directory: '{texts['directory']}': {why}")
     if not addresses_fit(texts["addresses"]):
         allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
         yield Problem(f"{tag}: {tool}.addresses: '{texts['addresses']}' is not one of: {allowed}")
     if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
-        yield Problem(
-            f"{tag}: {tool}.program: '{texts['program']}' is not a program's name or path"
-        )
+        yield Problem(f"{tag}: {tool}.program: '{texts['program']}' is not a program name or path")
 
 
 def addresses_fit(text: str) -> bool:

@@ -25,7 +25,7 @@ class MpiWorkload(Workload):
     job_file = "job.fio"
     executor: ExecutorName = "mpi"
     reports: Literal["samples", "operations"] = "operations"
-    within_a_run = "within one run it has iterations of its own"
+    within_a_run = "use its iterations instead"
 
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
@@ -42,7 +42,7 @@ class MpiWorkload(Workload):
             message = f"{title} has no preconditioning: it creates and removes its own files"
             yield document.problem(("prepare", "precondition"), message, key=True)
         if not isinstance(profile.repeat, int):
-            message = f"{title} is repeated a number of times; {self.within_a_run}"
+            message = f"{title} requires a fixed number of repetitions; {self.within_a_run}"
             yield document.problem(("repeat", "until"), message, key=True)
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:

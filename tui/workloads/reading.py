@@ -80,12 +80,13 @@ class ImportBudget:
         up.
         """
         if resident_bytes() + coming > self._most_bytes:
-            why = f"takes more than {self._limit_bytes >> 20} MiB of memory: name a part of it"
+            why = f"needs more than {self._limit_bytes >> 20} MiB of memory: choose a part of it"
             raise TooMuchError(Problem(why, file=place))
         if time.thread_time() > self._end_s:
             raise TooMuchError(
                 Problem(
-                    f"takes more than {self._limit_s:.0f} s of CPU: name a part of it", file=place
+                    f"needs more than {self._limit_s:.0f} s of CPU time: choose a part of it",
+                    file=place,
                 )
             )
 

@@ -242,7 +242,7 @@ LIMITS: tuple[Lie, ...] = (
     Lie("limit: client CPU", NULL, limiter="client-cpu", noise="alone", runtime_s=6),
     Lie("limit: one I/O in flight", DIRECT, limiter="concurrency", noise="alone", runtime_s=6),
     Lie(
-        "limit: the client's device",
+        "limit: the client device",
         QUEUED.replace("4k", "256k"),
         limiter="client-device",
         noise="alone",

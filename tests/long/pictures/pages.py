@@ -142,7 +142,7 @@ async def latencies_compared(user: User) -> None:
     """Compare the two newest runs, and go to their latencies: the end of the page."""
     await pressed("space", "space", "c", sees="makes the next run A")(user)
     await pressed("l")(user)
-    await pressed("G", sees="share of I/Os by latency")(user)
+    await pressed("G", sees="I/Os by latency")(user)
 
 
 PICTURES = (

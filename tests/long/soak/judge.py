@@ -75,7 +75,7 @@ def suffering_with_it(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
             yield f"no result of {host}"
 
 
-LEFT = ("may still be", "are still in", "not removed")
+LEFT = ("may remain", "may still be", "remain in", "not removed")
 
 
 def named_as_left(run: LiveRun) -> set[str]:
@@ -87,7 +87,7 @@ def named_as_left(run: LiveRun) -> set[str]:
         for each in run.of_type(Message)
         if each.host and any(word in each.text for word in LEFT)
     }
-    reason = run.record()["reason"].partition("not all was collected from ")[2].partition(":")[0]
+    reason = run.record()["reason"].partition("results of ")[2].partition(" are incomplete")[0]
     return messages | {name.strip() for name in reason.split(",")}
 
 

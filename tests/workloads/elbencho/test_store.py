@@ -169,15 +169,15 @@ def test_a_host_asks_with_the_secrets_of_the_run_and_messages_hold_none(
 
 @pytest.mark.parametrize(("changed", "told"), [
     ({"more": "https: on"}, "never checks certificates"),
-    ({"more": "key_id: AKIAPLAIN"}, "a secret is never written down"),
-    ({"more": "directory: /data"}, "leave out 'directory' and 'file'"),
+    ({"more": "key_id: AKIAPLAIN"}, "benchtui never stores secrets"),
+    ({"more": "directory: /data"}, "cannot be used with 'directory' or 'file'"),
     ({"bucket": "s3://bench/x"}, "bucket: found"),
     ({"prefix": "a%RAND%"}, "prefix: found"),
     ({"options": "direct: 1"}, "applies to files only"),
     ({"options": "s3ignoreerrors: 1"}, "s3ignoreerrors is not supported"),
     ({"options": "s3multidel: 100"}, "s3multidel is not supported"),
-    ({"options": "s3key: AKIAPLAIN"}, "a secret is never written down"),
-    ({"options": "s3aclput: 1"}, "only phases on objects and buckets are"),
+    ({"options": "s3key: AKIAPLAIN"}, "benchtui never stores secrets"),
+    ({"options": "s3aclput: 1"}, "only object and bucket phases are"),
 ])  # fmt: skip
 def test_what_cannot_be_planned_is_refused_in_a_line(
     tmp_path: Path, changed: dict[str, str], told: str
@@ -196,7 +196,7 @@ def test_what_cannot_be_planned_is_refused_in_a_line(
 
 
 def test_phases_of_files_and_of_objects_are_distinguished(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="phase rmfiles is not one of objects of a bucket"):
+    with pytest.raises(UsageError, match="phase rmfiles does not apply to objects of a bucket"):
         own(tmp_path, "rmfiles")
 
 
@@ -206,7 +206,7 @@ def test_the_bucket_itself_is_no_object_in_words(tmp_path: Path) -> None:
     assert "up to 4 objects" in left_texts(left)[0]
     (made,) = own(tmp_path, "mkbuckets").objects
     assert objects_text(made) == "puts the bucket itself"
-    assert after_text(own(tmp_path, "read")) == "objects stay as they are"
+    assert after_text(own(tmp_path, "read")) == "objects remain unchanged"
 
 
 # -- output that was kept
@@ -244,14 +244,14 @@ def test_a_command_line_on_a_bucket_is_a_profile_for_each_phase_without_its_keys
     assert all('https: "insecure"' in text and "${AWS_ACCESS_KEY_ID}" in text for text in texts[1:])
     told = [each.message for each in found.messages]
     assert "PLAIN" not in "".join([*texts, *told])
-    assert any(line.startswith("--direct is left out") for line in told)
+    assert any(line.startswith("--direct is dropped") for line in told)
 
 
 @pytest.mark.parametrize(("line", "told"), [
     ("elbencho -w -s 1m s3://bench", "no endpoint"),
-    ("elbencho --s3endpoints http://a,http://b -w -s 1m bench", "one endpoint is supported"),
+    ("elbencho --s3endpoints http://a,http://b -w -s 1m bench", "only one endpoint is supported"),
     ("elbencho --s3endpoints a -w -s 1m b1 b2", "one bucket is supported"),
-    ("elbencho --s3endpoints a -w -s 1m s3://bench/object", "a bucket is supported"),
+    ("elbencho --s3endpoints a -w -s 1m s3://bench/object", "single objects are not supported"),
     ("elbencho --s3endpoints a --s3multidel 100 bench", "s3multidel is not supported"),
 ])  # fmt: skip
 def test_a_command_line_without_a_place_in_a_profile_is_refused(line: str, told: str) -> None:

@@ -249,11 +249,11 @@ title: Random reads of 4 KiB
 tool: fio
 
 params:
-  directory: {default: /mnt/t, kind: directory, help: Where the test files are}
+  directory: {default: /mnt/t, kind: directory, help: Directory for the test files}
   runtime:   {default: 60, kind: duration, help: Measured time}
-  size:      {default: 1G, kind: size, help: Bytes of each job}
+  size:      {default: 1G, kind: size, help: Bytes per job}
   bs:        {default: 4K, kind: size, help: Block size}
-  iodepth:   {default: 16, kind: count, help: I/Os in flight of each job}
+  iodepth:   {default: 16, kind: count, help: I/Os in flight per job}
   numjobs:   {default: 8, kind: count, help: Jobs on each host}
 
 fio:
@@ -334,7 +334,7 @@ def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
     assert profiles(found)[0].body.shared["directory"] == "{directory}"
     assert said(found) == [
-        "x.fio:1: no directory: fio would use its working directory; set the parameter 'directory'"
+        "x.fio:1: no directory: fio uses its working directory; set the parameter 'directory'"
     ]
 
 
@@ -375,7 +375,7 @@ SMALL = "[a]\nrw=read\nfilename=/x\nsize=1m\n[b]\nrw=read\nfilename=/y\nsize=2\n
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
-    [(XNVME, 4, "directory= or filename= is needed"), (SMALL, 5, "less than one block of 4 KiB")],
+    [(XNVME, 4, "directory= or filename= is required"), (SMALL, 5, "less than one block of 4 KiB")],
 )
 def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(
     text: str, line: int, message: str
@@ -387,7 +387,7 @@ def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(
 def test_two_jobs_of_one_name_keep_their_files() -> None:
     found = imported("[global]\ndirectory=/mnt/t\nsize=1m\n[a]\nrw=read\n[a]\nrw=write\n")
     assert profiles(found)[0].body.jobs["a-2"]["filename_format"] == "a.$jobnum.$filenum"
-    assert said(found) == ["x.fio:6: job [a] is called 'a-2'"]
+    assert said(found) == ["x.fio:6: job [a] is renamed to 'a-2'"]
 
 
 @pytest.mark.parametrize(
@@ -395,18 +395,18 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
     [
         (
             "percentile_list=50:99",
-            "x.fio:2: percentile_list is left out: benchtui records a fixed list of percentiles",
+            "x.fio:2: percentile_list is dropped: benchtui records a fixed list of percentiles",
         ),
-        ("gtod_reduce=1", "x.fio:2: gtod_reduce is left out: benchtui records latencies"),
-        ("name=other", "x.fio:2: name is left out: a job is called like its section"),
-        ("runtime=0", "x.fio:2: runtime is left out: to fio, 0 means no limit"),
+        ("gtod_reduce=1", "x.fio:2: gtod_reduce is dropped: benchtui records latencies"),
+        ("name=other", "x.fio:2: name is dropped: the job name is that of the section"),
+        ("runtime=0", "x.fio:2: runtime is dropped: in fio, 0 means no limit"),
         (
             "time_based",
-            "x.fio:2: time_based is left out: it needs a runtime; fio does without as well",
+            "x.fio:2: time_based is dropped: there is no runtime, so fio ignores it",
         ),
-        ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, unchanged; 4K has powers of 1024"),
+        ("bs=4KiB", "x.fio:2: bs=4KiB stays 4000 bytes, as in fio; write 4K for powers of 1024"),
         ("bs=4k\nbs=8k", "x.fio:3: duplicate bs in [a]; the last one counts"),
-        ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is ignored: no job follows it"),
+        ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is ignored: no job follows"),
     ],
 )
 def test_what_is_changed_is_reported(option: str, message: str) -> None:
@@ -419,7 +419,7 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
     [
         (
             in_job("include common.fio"),
-            "x.fio:2: 'include common.fio': include is not supported; put the",
+            "x.fio:2: 'include common.fio': include is not supported; insert",
         ),
         (
             in_job("exec_prerun=ls"),
@@ -433,10 +433,10 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
             in_job("rw=randraed").replace("rw=randread\n", ""),
             "x.fio:2: rw: found 'randraed' (did you mean",
         ),
-        (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed: whole numbers"),
+        (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed: a whole number"),
         (
             in_job("numjobs=$ncpus"),
-            "x.fio:2: numjobs: $ncpus is not the same on every host; write a number",
+            "x.fio:2: numjobs: $ncpus differs between hosts; write a number",
         ),
         (
             in_job("description=${GONE}"),
@@ -453,20 +453,19 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
         ),
         (
             "[a]\ndirectory=data\nrw=read\nsize=1m\n",
-            "x.fio:2: directory: found 'data'; an absolute path is needed",
+            "x.fio:2: directory: found 'data'; expected an absolute path",
         ),
         (
             "rw=read\n",
             (
-                "x.fio:1: found 'rw=read' before the first section; begin with [global] or the name"
-                " of a job"
+                "x.fio:1: found 'rw=read' before the first section; start with [global] or a job name"
             ),
         ),
-        ("[a\nrw=read\n", "x.fio:1: found '[a'; a section is written [name]"),
-        ("[a]\n=4k\n", "x.fio:2: found '=4k'; an option is written name=value, or name alone"),
+        ("[a\nrw=read\n", "x.fio:1: found '[a'; expected a section as [name]"),
+        ("[a]\n=4k\n", "x.fio:2: found '=4k'; expected an option as name=value, or name alone"),
         ("[a]\nbs=4\x00k\n", "x.fio:2: the character U+0000 is not allowed in a job file"),
-        ("", "x.fio:1: the file has no jobs; 1 to 1000 sections are expected"),
-        ("[global]\nrw=read\n", "x.fio:1: the file has no jobs; 1 to 1000 sections are expected"),
+        ("", "x.fio:1: the file has no jobs; expected 1 to 1000 job sections"),
+        ("[global]\nrw=read\n", "x.fio:1: the file has no jobs; expected 1 to 1000 job sections"),
     ],
 )
 def test_what_has_no_place_in_a_profile_is_named_with_its_line(text: str, message: str) -> None:
@@ -529,5 +528,5 @@ def test_what_may_be_a_secret_stays_a_reference_whether_it_is_set_or_not() -> No
         assert profile.params["server"].default == "h:9000"
         job = render(profile, resolve_params(profile, {}), "h1", 1, None)
         assert "http_s3_key=${S3_KEY}\n" in job, "fio itself puts the value in"
-        told = "${S3_KEY} is kept: each launch reads it from the environment, or asks"
+        told = "${S3_KEY} is kept: each launch reads it from the environment or asks for it"
         assert [m.line for m in found.messages if m.message == told] == [5]

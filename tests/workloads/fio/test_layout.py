@@ -241,8 +241,8 @@ def test_directories_are_those_of_the_option_and_of_the_files() -> None:
     [
         ({"directory": "/t"}, {"size": "50%"}, "size=50%"),
         ({"directory": "/t"}, {"size": "64k", "offset": "10%"}, "offset=10%"),
-        ({"directory": "/t"}, {}, "size= or filesize= is needed"),
-        ({"size": "4k"}, {}, "directory= or filename= is needed"),
+        ({"directory": "/t"}, {}, "size= or filesize= is required"),
+        ({"size": "4k"}, {}, "directory= or filename= is required"),
         ({"size": "4k"}, {"directory": "data"}, "must be an absolute path"),
         (
             {"size": "4k", "filename": "x"},
@@ -315,7 +315,7 @@ def test_a_file_holds_one_block_at_least(options: Options, fits: bool, tmp_path:
     if fits:
         assert files_of({}, jobs)[0]
     else:
-        with pytest.raises(UsageError, match=r"job j: .* less than one block of"):
+        with pytest.raises(UsageError, match=r"job j: .* less than one block"):
             files_of({}, jobs)
 
 

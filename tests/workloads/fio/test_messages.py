@@ -56,8 +56,8 @@ def explain(line: str) -> tuple[str, str, dict[str, str]]:
             "/mnt/x does not exist",
             "fio-missing-directory",
         ),
-        ("fio: failed parsing rw=reed", "error", "does not take rw=reed", "fio-bad-value"),
-        ("Bad option <foo=1>", "error", "does not know the option foo=1", "fio-bad-option"),
+        ("fio: failed parsing rw=reed", "error", "rejects rw=reed", "fio-bad-value"),
+        ("Bad option <foo=1>", "error", "does not have the option foo=1", "fio-bad-option"),
         (
             "fio: file creation disallowed by allow_file_create=0",
             "error",
@@ -70,7 +70,7 @@ def explain(line: str) -> tuple[str, str, dict[str, str]]:
                 " iomem_align= is bad"
             ),
             "error",
-            "does not take direct=1",
+            "does not support direct=1",
             "fio-no-direct-io",
         ),
         ("fio: check /proc/sys/fs/aio-max-nr", "error", "raise fs.aio-max-nr", "fio-aio-limit"),
@@ -121,5 +121,5 @@ def test_any_text_is_explained_without_fail(line: str) -> None:
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EROFS, 9999])
 def test_error_numbers_have_names(number: int) -> None:
     assert errno_text(number) == errno_text(number).strip()
-    assert "not the storage" not in errno_text(number)
-    assert "not the storage" in errno_text(35)
+    assert "not a storage error" not in errno_text(number)
+    assert "not a storage error" in errno_text(35)

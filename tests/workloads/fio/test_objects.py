@@ -169,9 +169,9 @@ def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) ->
 @pytest.mark.parametrize(
     ("job", "told"),
     [
-        ("rw: write, fsync: 1, " + NAMES, "fsync: objects are not flushed"),
-        ("rw: write, end_fsync: 1, " + NAMES, "end_fsync: objects are not flushed"),
-        ("rw: randread, direct: 1, " + NAMES, "direct: applies to files only"),
+        ("rw: write, fsync: 1, " + NAMES, "fsync: objects cannot be flushed"),
+        ("rw: write, end_fsync: 1, " + NAMES, "end_fsync: objects cannot be flushed"),
+        ("rw: randread, direct: 1, " + NAMES, "direct: it applies to files only"),
         ("rw: trimwrite, " + NAMES, "rw: fio sends every PUT after its first DELETE as a DELETE"),
         ("rw: trim, time_based: 1, runtime: 5, " + NAMES, "time_based: would delete objects twice"),
         ("rw: trim, loops: 2, " + NAMES, "loops: would delete objects twice"),
@@ -190,16 +190,16 @@ def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) ->
             "zonemode: would delete",
         ),
         ("rw: trim:64k, " + NAMES, "rw: would delete objects twice"),
-        ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: prints request headers"),
+        ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: it prints request headers"),
         (
             "rw: randread, http_object_mode: range, " + NAMES,
             "http_object_mode: range is not supported",
         ),
         (
             "rw: write, bssplit: 4k/50:8k/50, " + NAMES,
-            "bssplit: all objects of a job have one size",
+            "bssplit: all objects of a job have the same size",
         ),
-        ("rw: write, http_pass: open, " + NAMES, "http_pass: a secret is never written down"),
+        ("rw: write, http_pass: open, " + NAMES, "http_pass: benchtui never stores secrets"),
     ],
 )
 def test_what_the_engine_fails_at_or_miscounts_is_refused(
@@ -220,7 +220,7 @@ def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        ("size: 64k", "http needs filename or filename_format here"),
+        ("size: 64k", "http requires filename or filename_format"),
         ('filename: "/bench/o", size: 640k, numjobs: 2', "its 2 workers use the same objects"),
         (
             'filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2',
@@ -291,7 +291,7 @@ def test_roles_do_not_delete_what_another_role_gets_at_the_same_time(
 
 
 @pytest.mark.parametrize(
-    ("deleted", "told"), [("100", "objects stay in"), ("1000", "the last step deletes")]
+    ("deleted", "told"), [("100", "objects remain in"), ("1000", "the last step deletes")]
 )
 def test_a_plan_that_deletes_fewer_objects_than_it_puts_says_that_objects_stay(
     tmp_path: Path, deleted: str, told: str
@@ -328,7 +328,7 @@ def test_only_the_bucket_of_the_run_can_be_named() -> None:
     named = replace(plan, destroy=(STORE,))
     check_names(named)
     assert list(judge_targets(named, "h1", HostFindings(HostProbe({}, {})))) == []
-    with pytest.raises(UsageError, match="no target of this run"):
+    with pytest.raises(UsageError, match="not a target of this run"):
         check_names(replace(plan, destroy=("s3.example.com/other",)))
 
 
@@ -408,7 +408,7 @@ def test_recorded_output_keeps_the_contract(name: str, direction: str, ios: int 
     }
     told = {name: (found.record.checks_not_made or {}).get(name, "") for name in moot}
     assert set(told.values()) == {
-        "objects of a store use no file, device or page cache of the hosts"
+        "objects do not use files, devices or the page cache of the hosts"
     }
 
 
@@ -424,9 +424,9 @@ def problems(name: str, of: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "of", "told"),
     [
-        ("put-403", "put", "a PUT was answered with HTTP 403: wrong keys"),
-        ("put-503", "put", "a PUT was answered with HTTP 503: the store is overloaded"),
-        ("get-503", "get", "a GET was answered with HTTP 503: the store is overloaded"),
+        ("put-403", "put", "PUT failed with HTTP 403: wrong keys"),
+        ("put-503", "put", "PUT failed with HTTP 503: the store is overloaded"),
+        ("get-503", "get", "GET failed with HTTP 503: the store is overloaded"),
     ],
 )
 def test_a_refused_request_is_identified_by_its_status(name: str, of: str, told: str) -> None:

@@ -51,11 +51,11 @@ def test_a_group_has_the_name_of_its_first_job_and_the_options_of_its_last() -> 
 @pytest.mark.parametrize(
     ("shared", "options", "said"),
     [
-        ({"bs": "4k"}, {"rw": "write", "bs": "1k"}, "bs=1k (job file: 64k)"),
+        ({"bs": "4k"}, {"rw": "write", "bs": "1k"}, "bs=1k (planned: 64k)"),
         (
             {"ioengine": "null", "bs": "4k"},
             {"rw": "write", "bs": "64k"},
-            "ioengine=null (job file: libaio)",
+            "ioengine=null (planned: libaio)",
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_another_option_is_named_with_both_values(
 
 def test_a_job_of_another_name_is_named() -> None:
     assert other_options(JOB_FILE, printed({"bs": "4k"}, other={"rw": "write", "bs": "64k"})) == [
-        "a job [other] that the job file does not have"
+        "job [other] is not in the job file"
     ]
 
 

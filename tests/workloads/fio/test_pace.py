@@ -167,7 +167,7 @@ def test_the_smallest_job_keeps_one_a_second_on_each_host_and_this_is_reported()
     found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
     assert by_job(found.step)["w"] == 4
     assert sum(by_job(found.step).values()) == 100
-    assert "job w: 3 IOPS above its share" in " ".join(found.remarks)
+    assert "job w: 3 IOPS above the job's share" in " ".join(found.remarks)
 
 
 def test_workers_of_a_section_of_their_own_keep_their_files() -> None:

@@ -180,7 +180,7 @@ def test_a_device_is_never_laid_out() -> None:
 
 
 def test_a_size_that_layout_needs_and_nobody_gives_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="a percentage"):
+    with pytest.raises(UsageError, match="percentages"):
         built(job({"directory": "/mnt/x", "size": "20%"}, a={}))
 
 

@@ -118,15 +118,15 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
         (
             {"bs": None, "bssplit": "4k/50:8k/50"},
             "half-block",
-            "job a: its blocks have no one size",
+            "job a: the job has several block sizes",
         ),
         ({}, "no-rate", "my/p: no job has a rate"),
         (
             {"ioengine": "filecreate", "filesize": "4k"},
             "twice-in-flight",
-            "job a: each of its files is worked on once",
+            "job a: each file is processed only once",
         ),
-        ({"numjobs": "{jobs}"}, "half-workers", "job a: its workers are shared out over the hosts"),
+        ({"numjobs": "{jobs}"}, "half-workers", "job a: the number of workers differs by host"),
         ({}, "half-hosts", "my/p: half-hosts does not change its jobs"),
     ],
 )

@@ -89,7 +89,7 @@ def test_phases_settings_and_caches_are_in_the_ini_file(tmp_path: Path) -> None:
         ),
         ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
         ("settings: {find.run: FALSE}", {}, "find.run is not allowed here; set it with skip"),
-        ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting: write SECTION.KEY"),
+        ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting; expected SECTION.KEY"),
         (
             "settings: {Global.DataDir: /x}",
             {},
@@ -136,7 +136,7 @@ def test_ranks_that_do_not_know_each_other_are_known_at_once(tmp_path: Path) -> 
     text = (DATA / "short.out").read_bytes()
     title = text[: text.index(b"\n") + 1]
     found, _ = reader(tmp_path, title + title)
-    assert "built for another MPI" in found.wrong_launch
+    assert "built for a different MPI" in found.wrong_launch
 
 
 def test_a_fatal_message_is_the_cause(tmp_path: Path) -> None:

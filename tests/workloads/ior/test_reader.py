@@ -71,8 +71,8 @@ def test_a_version_that_tells_no_nodes_is_on_as_many_as_the_hosts_are() -> None:
 
 def test_an_iteration_that_is_missing_is_a_failure() -> None:
     assert reader("main-fpp", iterations="4").problems(0) == [
-        ("ior-incomplete", "write ended 3 of 4 times"),
-        ("ior-incomplete", "read ended 3 of 4 times"),
+        ("ior-incomplete", "write completed 3 of 4 iterations"),
+        ("ior-incomplete", "read completed 3 of 4 iterations"),
     ]
 
 

@@ -68,7 +68,7 @@ def test_next_client_is_another_number_in_each_version_and_the_same_shift(tmp_pa
             "mdtest.addresses: 'eth0' is not one of: auto, a network such as 10.0.0.0/24",
         ),
         ({"addresses": "h1=10.0.0"}, "mdtest.addresses: 'h1=10.0.0' is not one of"),
-        ({"program": "mdtest; rm"}, "mdtest.program: 'mdtest; rm' is not a program's name or path"),
+        ({"program": "mdtest; rm"}, "mdtest.program: 'mdtest; rm' is not a program name or path"),
         ({"directory": "/a@b"}, "without @, which separates paths in mdtest"),
     ],
 )
@@ -84,8 +84,11 @@ def test_a_value_that_cannot_be_is_refused_by_name(
     ("options", "message"),
     [
         ("[-F, -n 5]", "-n is not allowed here; set it with items"),
-        ("[-F, -V=3]", "-V cannot be used: the output of other verbosities is not read"),
-        ("['']", "'' is no option"),
+        (
+            "[-F, -V=3]",
+            "-V cannot be used: benchtui can only read the output of the default verbosity",
+        ),
+        ("['']", "'' is not an option"),
     ],
 )
 def test_an_option_that_spoils_the_output_is_refused(

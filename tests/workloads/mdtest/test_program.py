@@ -56,8 +56,7 @@ def test_a_shift_that_mdtest_prints_must_be_the_one_that_was_expected() -> None:
     printed = MetadataResult(t=0.0, step=0, tool="mdtest", shift=272, **known)  # type: ignore[arg-type]
     problems = dict(PROGRAM.complete(printed, 3, Tried("4.0.0", 3)))
     assert (
-        problems["shift-unexpected"]
-        == "mdtest shifts ranks by 272, 136 were expected for version 4.0.0"
+        problems["shift-unexpected"] == "mdtest shifts ranks by 272; expected 136 for version 4.0.0"
     )
 
 

@@ -69,7 +69,7 @@ def test_fewer_ranks_than_launched_are_a_failure_as_soon_as_they_are_known() -> 
 def test_ranks_that_run_alone_were_built_for_another_mpi() -> None:
     found = reader("mdtest-main-profile-v")
     found.output.tasks = 1
-    assert "another MPI" in found.wrong_launch
+    assert "a different MPI" in found.wrong_launch
 
 
 def test_warnings_make_it_a_failure_though_the_exit_code_is_0() -> None:
@@ -143,9 +143,9 @@ def test_a_read_only_file_system_is_named() -> None:
     [
         (
             "hydra-kill-rank",
-            "rank process 10975 at 10.99.0.12 failed; a rank ended: Killed (signal 9)",
+            "rank process 10975 on 10.99.0.12 failed; a rank exited: Killed (signal 9)",
         ),
-        ("openmpi-kill9-rank", "rank 1 (process 24855 at 10.99.0.11) ended: signal 9 (Killed)"),
+        ("openmpi-kill9-rank", "rank 1 (process 24855 on 10.99.0.11) exited: signal 9 (Killed)"),
     ],
 )
 def test_a_killed_rank_is_named_with_its_host(name: str, text: str) -> None:
@@ -155,10 +155,7 @@ def test_a_killed_rank_is_named_with_its_host(name: str, text: str) -> None:
 
 def test_a_lost_daemon_is_named_with_its_host() -> None:
     found = reader("openmpi-kill9-orted", items=400000, iterations=1)
-    assert (
-        "the MPI proxy that was lost ran at 10.99.0.11"
-        in dict(found.problems(205))["mpi-proxy-died"]
-    )
+    assert "the lost MPI proxy ran on 10.99.0.11" in dict(found.problems(205))["mpi-proxy-died"]
 
 
 def test_lines_that_ask_for_proxies_are_kept_apart() -> None:

@@ -49,14 +49,14 @@ def test_a_shift_of_nothing_is_warned_of_with_all_phases() -> None:
     warning = shift_warning(shift_of(136, "4.0.0", EIGHT))
     assert (
         "every rank works on its own files" in warning
-        and "in stat, read, remove clients meet" in warning
+        and "in stat, read, remove, clients access" in warning
     )
 
 
 def test_with_two_clients_the_second_shift_comes_home() -> None:
     shift = shift_of(1, "4.0.0", Placement(2, 4))
     assert shift.own_client() == ["read"]
-    assert "in read clients meet files that they made themselves" in shift_warning(shift)
+    assert "in read, clients access files that they created themselves" in shift_warning(shift)
 
 
 def test_a_shift_within_a_client_is_warned_of() -> None:

@@ -219,7 +219,9 @@ class OverwriteDialog(Dialog[bool]):
         """Yield the findings, then a field for the next name."""
         with Vertical(classes="dialog -harmful") as dialog:
             dialog.styles.width = 96
-            dialog.border_title = "Refused" if self.refused else "All data on these is lost"
+            dialog.border_title = (
+                "Refused" if self.refused else "All data on these targets will be lost"
+            )
             dialog.border_subtitle = "Esc back" if self.refused else "Enter agree   Esc cancel"
             with VerticalScroll(can_focus=bool(self.refused), classes="dialog-body"):
                 yield Static(self.findings())

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
 
 NO_SIDES = (
-    "none of these runs are repetitions: those have the same parameters, or the same tags (t on"
-    " Runs)"
+    "none of these runs are repetitions, which have the same parameters or the same"
+    " tags (t on Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
 CHARTS = "tui.view.comparison_charts"

@@ -451,7 +451,7 @@ def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
 
 def from_base(profile: Profile, base: Profile, width: int) -> Iterator[Line]:
     """Yield the differences between a profile and its base, and between their job files."""
-    yield heading(f"{profile.profile} against {base.profile}")
+    yield heading(f"{profile.profile} compared with {base.profile}")
     changes = list(changed_values(flat(plain(base)), flat(plain(profile))))
     for path, old, new in changes:
         yield from value_change(path, old, new, width)

@@ -323,7 +323,7 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
     if len(planned) < 2:
         return next((length_text(each, planned.get(index)) for index, each in seconds.items()), "")
     early = sum(ended_early(each, planned.get(index)) for index, each in seconds.items())
-    return f"{early} of {len(planned)} steps ended before their time" if early else ""
+    return f"{early} of {len(planned)} steps ended early" if early else ""
 
 
 def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
@@ -545,4 +545,4 @@ def deliver(run_dir: Path, request: dict[str, str]) -> str:
 
         keep_note(run_dir, request["text"])
         return ""
-    return "" if answer.get("ok") else str(answer.get("error", "the engine refused"))
+    return "" if answer.get("ok") else str(answer.get("error", "the engine refused the request"))

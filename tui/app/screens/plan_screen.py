@@ -555,7 +555,7 @@ class PlanScreen(StepScreen):
         self.starting = False
         if self.app.screen is not self or self.plan != plan:
             self.replan()
-            self.notify("not started: the selection changed meanwhile", severity="warning")
+            self.notify("not started: the selection has changed", severity="warning")
             return
         if found is not None:
             self.show_plan()

@@ -29,11 +29,11 @@ HINTS = {
     SEARCH: (
         "search",
         (
-            "none; capacity: the most load within limits; curve: latency over load; scaling: over"
-            " hosts"
+            "none; capacity: highest load within limits; curve: latency over load; scaling:"
+            " over hosts"
         ),
     ),
-    LIMITS: ("limits", "must hold, such as p99.9 < 2ms, errors = 0"),
+    LIMITS: ("limits", "limits to meet, such as p99.9 < 2ms, errors = 0"),
     OVER: ("over", "names separated by spaces, with values: rate numjobs=1,2,4 hosts=1,2"),
     POINTS: ("points", "maximum number of measurements"),
     WITHIN: (
@@ -42,7 +42,7 @@ HINTS = {
     ),
     POINT: ("point", "minimum time per point; longer if a percentile needs more I/Os"),
     MOST: ("most", "maximum time per point"),
-    HOLD: ("hold", "time to hold the capacity before it counts as found"),
+    HOLD: ("hold", "time to hold the capacity before it counts"),
 }
 ANY_LIMIT = "mean < 1s"  # placeholder while no limits are typed, to find the other defaults
 

@@ -116,7 +116,7 @@ async def write_report(
             path, "report-redacted" if wanted.redact else name_of(sides), wanted.format
         )
     if is_there(path):
-        raise UsageError(Problem("exists; name another file", file=str(path)))
+        raise UsageError(Problem("exists; choose another name", file=str(path)))
     words = [sys.executable, "-m", "tui", "report", *(",".join(map(str, side)) for side in sides)]
     words += [
         f"--output={path.absolute()}",
@@ -136,7 +136,7 @@ async def write_report(
     if process.returncode != 0:
         lines = errors.decode(errors="replace").strip().splitlines()
         raise BenchtuiError(
-            lines[-1].removeprefix("benchtui: ") if lines else "the report could not be written"
+            lines[-1].removeprefix("benchtui: ") if lines else "cannot write the report"
         )
     return path
 

@@ -34,7 +34,7 @@ MOST = 6  # holders that are named
 TAKE_OVER_CHOICES = (
     DialogChoice("no", "n", "Not now"),
     DialogChoice("wait", "w", "Wait for it, at most 1 hour"),
-    DialogChoice("take", "t", "Run beside it now", harmful=True),
+    DialogChoice("take", "t", "Run at the same time", harmful=True),
 )
 
 
@@ -106,7 +106,7 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
         screen.notify(str(error), severity="error", markup=False)
     new = [key for key in keys if not key.known]
     if keys and not new:
-        screen.notify(f"{', '.join(key.name for key in keys)}: trusted already", markup=False)
+        screen.notify(f"{', '.join(key.name for key in keys)}: already trusted", markup=False)
     if not new or await screen.app.push_screen_wait(trust_question(new)) != "yes":
         return []
     try:

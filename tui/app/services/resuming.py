@@ -73,7 +73,9 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     from tui.workloads.terms import command_in
 
     if not (run_dir / PLAN_FILE).is_file():
-        raise UsageError(f"{run_dir.name} has no plan to run again: it is not a run of benchtui")
+        raise UsageError(
+            f"{run_dir.name} cannot run again: benchtui did not run it, so there is no plan"
+        )
     plan = load_plan(run_dir)
     is_job = bool(command_in(plan.profile.text))
     profile = catalogue.keep_job(plan.profile.text) if is_job else plan.profile.tag
@@ -81,8 +83,8 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     hosts, gone = known_hosts([host.name for host in plan.hosts], fleet)
     servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
     if not hosts:
-        raise UsageError(f"none of its hosts exists any more: {', '.join(gone)}")
-    remarks = [f"{name} no longer exists and is left out" for name in (*gone, *gone_servers)]
+        raise UsageError(f"none of its hosts exist any more: {', '.join(gone)}")
+    remarks = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
     return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
 
 
@@ -154,7 +156,7 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
     from tui.library.unfinished import unfinished_runs, write_missing
 
     for run_id in (written := await asyncio.to_thread(write_missing, shell.paths.runs)):
-        shell.notify(f"{run_id} had already ended; wrote its record")
+        shell.notify(f"{run_id} had ended; wrote its missing record")
     runs = await asyncio.to_thread(unfinished_runs, shell.paths.runs)
     runs = [run_dir for run_dir in runs if run_dir == at_hand] or runs
     if not runs and not written:
@@ -383,7 +385,7 @@ def proof_question(plan: Plan) -> Confirm:
     from tui.model.search import SAID
 
     if plan.proves is None:
-        raise ValueError("this plan proves nothing")
+        raise ValueError("this plan is not a counter-experiment")
     experiment = plan.proves.experiment
     body = (
         f"limited by {plan.proves.limiter}\n\nThe same load on the same hosts and files, unchanged"
@@ -391,7 +393,7 @@ def proof_question(plan: Plan) -> Confirm:
         f" load.\nPredicted: {experiment.prediction.text}."
     )
     body += "".join(f"\n\n{remark}" for remark in plan.remarks)
-    return Confirm("Prove the bottleneck of this run?", body, PROOF_CHOICES)
+    return Confirm("Confirm the bottleneck of this run?", body, PROOF_CHOICES)
 
 
 async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:

@@ -156,7 +156,7 @@ def write_note(run_dir: Path, text: str) -> None:
         keep_note(run_dir, text)
     else:
         if not answer.get("ok"):
-            raise BenchtuiError(str(answer.get("error", "the engine refused")))
+            raise BenchtuiError(str(answer.get("error", "the engine refused the request")))
 
 
 def toggle_star(screen: StepScreen, run_dir: Path) -> None:

@@ -296,7 +296,7 @@ EDITOR = (
         "editor.view",
         ("f3",),
         "view",
-        "Beside the text: the job file, differences, parameters, or nothing",
+        "Show next to the text: job file, differences, parameters, or nothing",
         footer=2,
     ),
     Action("editor.problem", ("f4",), "problem", "Go to the next problem", footer=3),

@@ -285,7 +285,7 @@ COMPARE = (
         "compare.swap",
         ("x",),
         "swap",
-        "Make the next run or side A, the one the others are compared with",
+        "Make the next run or side the reference (A)",
         footer=5,
     ),
     Action(

@@ -25,19 +25,19 @@ VERBS: dict[str, str] = {
     "runs": "list, show, annotate saved runs",
     "compare": "compare runs: what changed, with confidence intervals",
     "ab": "A/B-test two settings, interleaved, until decided",
-    "noise": "run-to-run noise of a profile, kept for compare",
-    "trend": "history of a profile, and where it changed",
+    "noise": "measure the run-to-run noise of a profile, for compare",
+    "trend": "show the history of a profile, and where its figures changed",
     "export": "write a saved run in a format that other tools read",
-    "import": "judge and save output of a load generator that ran elsewhere",
-    "report": "runs as one HTML file, or as Markdown for a ticket",
-    "baselines": "published results, and a run compared with them",
+    "import": "check and save the output of a load generator that ran elsewhere",
+    "report": "write a report of runs: HTML, or Markdown for a ticket",
+    "baselines": "list published results, or compare a run with them",
     "findings": "list every check and what its finding means",
     "schema": "print the JSON Schema of profile, inventory or run",
-    "config": "settings: theme, symbols, hosts, tags, directory of runs",
-    "completion": "completion script for bash, zsh or fish",
-    "man": "the manual page",
+    "config": "show or change settings such as theme, hosts and tags",
+    "completion": "print a completion script for bash, zsh or fish",
+    "man": "show the manual page",
     "doctor": "check this jump host",
-    "app": "open the screens (the same as no verb)",
+    "app": "open the screens (as without a verb)",
 }
 HIDDEN = ("engine",)  # not for people
 
@@ -107,7 +107,7 @@ class Arguments(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
 
-ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run kept."
+ABOUT = "Run storage benchmarks on many hosts over SSH from one terminal, and keep every run."
 
 
 class VerbModule(Protocol):

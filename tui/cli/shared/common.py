@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tui.model.settings import Settings
 
 RUN_HELP = (
-    "a run: ID, unique prefix of one, path, last, last~1, last:any, title, tag:NAME (the newest"
-    " with it)"
+    "run: ID or unique prefix, path, last, last~1, last:any, title, or tag:NAME"
+    " (newest run with that tag)"
 )
 
 
@@ -72,7 +72,10 @@ def add_host_files(parser: argparse.ArgumentParser) -> None:
         "--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)"
     )
     parser.add_argument(
-        "--ssh-config", type=Path, metavar="FILE", help="SSH configuration instead of ~/.ssh/config"
+        "--ssh-config",
+        type=Path,
+        metavar="FILE",
+        help="SSH configuration to use instead of ~/.ssh/config",
     )
 
 
@@ -139,7 +142,7 @@ def take_host_files(args: argparse.Namespace) -> None:
     for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
         by = f"--{name.replace('_', '-')}"
         if getattr(args, name) is None and has_settings():
-            by = f"{name} of benchtui config:"
+            by = f"benchtui config {name}:"
             setattr(args, name, getattr(user_settings(), name))
         if getattr(args, name) is not None:
             check_file(getattr(args, name), by, what)
@@ -149,7 +152,7 @@ def check_file(path: Path, option: str, what: str) -> None:
     """Raise UsageError if the file of an option does not exist."""
     try:
         if path.is_dir():
-            raise UsageError(f"{option} {path}: a directory; name the {what} file itself")
+            raise UsageError(f"{option} {path}: is a directory; name the {what} file itself")
         if not path.exists():
             raise UsageError(f"{option} {path}: no such {what} file")
     except OSError as error:  # in a directory that is not readable
@@ -166,15 +169,15 @@ def open_editor(path: Path) -> None:
         done = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UsageError(f"the editor '{editor}' cannot be started: {why}; set EDITOR") from error
+        raise UsageError(f"cannot start the editor '{editor}': {why}; set EDITOR") from error
     if done.returncode != 0:
         raise UsageError(
-            f"the editor '{editor}' ended with {done.returncode}; {path} may have been changed"
+            f"the editor '{editor}' exited with {done.returncode}; {path} may have been changed"
         )
 
 
 SIDE_HELP = f"{RUN_HELP}; RUN,RUN,... are repetitions of one side"
-ACROSS_HELP = "a parameter that may differ; hosts: the number of hosts"
+ACROSS_HELP = "parameter that may differ; 'hosts' is the number of hosts"
 
 
 def side_of(store: RunStore, text: str) -> list[Path]:
@@ -185,7 +188,7 @@ def side_of(store: RunStore, text: str) -> list[Path]:
     refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
-        raise UsageError(f"'{text}': no run named")
+        raise UsageError(f"'{text}' names no run")
     if len(set(directories)) < len(directories):
         raise UsageError(f"'{text}' names a run twice; repetitions are different runs")
     return directories

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 OVER_HELP = (
-    "search over rate, hosts, counts among the parameters: rate,iodepth or iodepth=1,8,32 (default:"
-    " rate)"
+    "quantities to vary: rate, hosts or count parameters, such as rate,iodepth or"
+    " iodepth=1,8,32 (default: rate)"
 )
 
 
@@ -30,15 +30,15 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LIMIT",
-        help="a limit, such as 'p99.9<2ms' or 'errors=0'",
+        help="limit to meet, such as 'p99.9<2ms' or 'errors=0'",
     )
     add("--over", action="append", default=[], metavar="NAMES", help=OVER_HELP)
-    add("--points", type=int, metavar="N", help="the most points to measure")
+    add("--points", type=int, metavar="N", help="maximum number of points")
     add("--within", metavar="DURATION", help="time limit for load and pauses, such as 30m")
     add(
         "--point",
         metavar="DURATION",
-        help="shortest time per point (default: as in the profile, 10s)",
+        help="minimum time per point (default: as in the profile, or 10s)",
     )
     add(
         "--most",
@@ -48,7 +48,7 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
     add(
         "--hold",
         metavar="DURATION",
-        help="time to hold the capacity before it counts (5m); 0: do not hold",
+        help="time to hold the capacity before it counts (default: 5m); 0: no hold",
     )
 
 
@@ -102,7 +102,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--runtime",
         metavar="DURATION",
-        help="runtime of each of the two measurements (default: the run's, at most 15s)",
+        help="runtime of each of the two measurements (default: as in the run, at most 15s)",
     )
     add(
         "--destroy",
@@ -116,7 +116,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--json",
         action="store_true",
-        help="print its record (with --dry-run: its plan) as JSON on stdout",
+        help="print the record (with --dry-run: the plan) as JSON on stdout",
     )
 
 
@@ -200,7 +200,7 @@ def prove_after(run_dir: Path) -> int:
         print(f"benchtui: the bottleneck was not tested: {error}", file=sys.stderr)
         return 0 if isinstance(error, UsageError) else error.exit_code
     except KeyboardInterrupt:  # before it was followed; then Ctrl+C stops it
-        say("benchtui: interrupted: the bottleneck was not tested, the run is unchanged")
+        say("benchtui: interrupted; the bottleneck was not tested, and the run is unchanged")
         return INTERRUPTED
     return code
 
@@ -224,4 +224,4 @@ def left_open(run_dir: Path) -> str:
     if is_whole(load_record(run_dir)):
         return ""
     again = f"benchtui runs resume {run_dir.name}"
-    return f"; it is incomplete, so the bottleneck was not tested: {again} repeats both loads"
+    return f"; it is incomplete, so the bottleneck was not tested; to repeat both loads: {again}"

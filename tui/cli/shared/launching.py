@@ -212,8 +212,7 @@ def check_secrets(plan: Plan) -> None:
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         told = ", ".join(missing)
         raise UsageError(
-            f"no value for the secret {told}: set it in the environment; there is no terminal to"
-            " ask on"
+            f"no value for the secret {told}, and no terminal to ask on: set it in the environment"
         )
 
 

@@ -60,7 +60,8 @@ LOG_EVERY_S = 10.0
 # a dead engine without output: give its last lines time to reach the disk
 GONE_AFTER_S = 3.0
 PERCENTILES = ("50", "99", "99.9")
-ADVICE = {"host-locked": "stop it, or run with --wait or --take-locks"}  # screens have a key for it
+# screens have a key for it
+ADVICE = {"host-locked": "stop the other run, or use --wait or --take-locks"}
 # phases of every step: no line of their own in runs of many steps
 BETWEEN = ("barrier", "measure", "collect")
 
@@ -93,9 +94,7 @@ class ProgressDisplay:
                 and self.plan.proves is not None
             )
             done = 0 if again else sum(not event.cut for event in last.values())
-            self.line(
-                f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were done before"
-            )
+            self.line(f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps already done")
 
     def events(self, events: list[JournalEvent]) -> None:
         """Print the events that deserve a line."""
@@ -427,7 +426,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
                 f"\n{verb} requested; " + ("press again to abort" if verb == "stop" else "aborting")
             )
         except NotRunning:
-            say(f"\nrun {run_dir.name} is no longer running, nothing to {verb}")
+            say(f"\nrun {run_dir.name} is no longer running; nothing to {verb}")
 
     before = signal.signal(signal.SIGINT, on_interrupt)
     try:

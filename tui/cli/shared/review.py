@@ -98,7 +98,8 @@ def _task_lines(task: HostTask) -> Iterator[str]:
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
         yield (
-            f"    layout   {count} files, {units.size(total)} in total, unless they exist in full"
+            f"    layout   {count} files, {units.size(total)} in total; skips files that"
+            " already have full"
             " size"
         )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)

@@ -86,7 +86,7 @@ async def _watch(
     except TimeoutError:
         for run in runs:
             _name_late(run)
-        ctx.say("warning", "load far over its time; ending it")
+        ctx.say("warning", "load is far over its planned time; stopping it")
     heard: list[TaskRun] = []
     if ctx.stop_mode != "abort":
         heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
@@ -129,7 +129,10 @@ def _name_late(run: TaskRun) -> None:
         return
     late = f"still busy {OVERTIME_S:g}s after its planned end"
     if (silent_s := run.output.silent_s) > FROZEN_S:
-        message = f"{late}, and silent for {silent_s:.0f}s: frozen, or its storage does not answer"
+        message = (
+            f"{late}, silent for {silent_s:.0f}s: the host is frozen, or its storage"
+            " does not answer"
+        )
         run.session.problem(run.phase, "load-frozen", message, fatal=False)
     else:
         run.session.problem(run.phase, "overtime", late, fatal=False)
@@ -153,7 +156,7 @@ async def _reason_to_end(
                 return  # the journal cannot be written: the load is useless
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
-                ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
+                ctx.given_up = "a host was lost; stopping the run (on_host_loss: stop)"
                 ctx.say("warning", ctx.given_up)
                 if beside:
                     ctx.request_stop("stop", reason=ctx.given_up)
@@ -176,15 +179,12 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
     run = ctx.active.get(name)
     if run is None or run.ended:
         return (
-            f"host {name} has no load"
-            f" now{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
+            f"host {name} is running no"
+            f" load{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
         )
     if run.phase == "layout":
-        return (
-            f"host {name} is writing its files, without which it cannot measure: stop the run, or"
-            " wait"
-        )
-    run.session.say("warning", "stopped on request, alone")
+        return f"host {name} is still writing its files: stop the run, or wait"
+    run.session.say("warning", "stopped on request (this host only)")
     ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
     task.add_done_callback(ctx.tasks.discard)
     run.stopped_alone = True

@@ -82,7 +82,7 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
     except HostError as error:
         head.problem("barrier", error.code, error.message)
         raise RunRefused(
-            "failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}"
+            "failed", EXIT_PARTIAL, f"cannot create {directory} on {head.name}"
         ) from error
 
 
@@ -103,7 +103,7 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
         head.say("warning", f"files not removed from {directory}: {error.message}")
         return
     if said == made.STUCK and not ctx.plan.cleanup:
-        head.say("warning", f"files of an unfinished run are still in {directory}")
+        head.say("warning", f"files of an unfinished run remain in {directory}")
     elif why := why_kept(directory, said):
         head.say("warning", f"files not removed from {directory}: {why}")
     else:
@@ -198,7 +198,7 @@ async def _same_file_system(
             session.problem(
                 "preflight",
                 "dir-not-writable",
-                f"files cannot be made in {directory}: {cannot_write}",
+                f"cannot create files in {directory}: {cannot_write}",
             )
 
     await on_hosts(ctx, JUDGE, [head], mark, _not_writable)
@@ -359,14 +359,14 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         ended = await run.follow("collecting")
         if ended.exit_code != 0:
             head.say(
-                "warning", f"reports not collected, left in {reports}: tar {how(ended.exit_code)}"
+                "warning", f"reports not collected, still in {reports}: tar {how(ended.exit_code)}"
             )
             return
         if reports not in head.known.files:
             await _identify_again(head, reports, own_directory(job.ctx, job.cluster.launch))
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:
-        head.say("warning", f"reports stay in {reports}: {error.message}")
+        head.say("warning", f"reports remain in {reports}: {error.message}")
     finally:
         run.output.close()
 
@@ -392,12 +392,12 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
             (
                 head,
                 "host-lost",
-                f"no connection to the end; the end of mpiexec is unknown ({outcome.reason})",
+                f"connection lost until the end; how mpiexec ended is unknown ({outcome.reason})",
             )
         )
     elif outcome.reason != "exit" and not ended_here:
         found.append(
-            (head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}")
+            (head, f"agent-{outcome.reason}", f"the agent stopped mpiexec: {outcome.reason}")
         )
     elif not ended_here:
         found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]

@@ -79,16 +79,14 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
 
 
 def _stays(session: HostSession, path: str, error: HostError) -> None:
-    session.say("warning", f"{path} stays behind: {error.message}")
+    session.say("warning", f"{path} not removed: {error.message}")
 
 
 START_S = 30.0  # for mpiexec to request proxies, and for ranks to report
 ASKED_S = 1.0  # after a request for a proxy, until the next one
 LAST_WORDS_S = 4.0  # for mpiexec itself to say why a proxy ended
 TICK_S = 0.5
-TOO_LATE = (
-    f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
-)
+TOO_LATE = f"the ranks did not start in {START_S:g}s: hosts cannot reach each other, or MPI hangs"
 LOOK_S = 15.0
 ENDING_S = 5.0  # for proxies to end after mpiexec
 
@@ -127,7 +125,7 @@ async def _end_ranks(session: HostSession) -> None:
     if left := [each for each in swept if not is_telemetry(each.task)]:
         named = f"process {left[0].pid} ({left[0].command[:SHOWN_COMMAND]})"
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        session.say("warning", f"ended {named}{more}, left by the run")
+        session.say("warning", f"killed {named}{more}, left over from the run")
 
 
 async def _lost(run: TaskRun) -> Outcome:
@@ -265,7 +263,7 @@ class MpiJob:
             if isinstance(answer, HostError):
                 self.cause = Cause(
                     answer.code,
-                    f"its MPI proxy was not started: {answer.message}",
+                    f"MPI proxy not started: {answer.message}",
                     run.session.name,
                 )
             elif isinstance(answer, BaseException):
@@ -359,17 +357,17 @@ class MpiJob:
             outcome = followers[run].result()
             if not outcome.collected:
                 return Cause(
-                    "host-lost", "the connection to it was lost; the whole program is ended", host
+                    "host-lost", "connection to this host lost; the whole program was stopped", host
                 )
             if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
                 by_itself = outcome.reason == "exit"
                 ended = (
                     how(outcome.exit_code)
                     if by_itself
-                    else f"was ended by the agent: {outcome.reason}"
+                    else f"was stopped by the agent: {outcome.reason}"
                 )
                 return Cause(
-                    "mpi-proxy-died", f"its MPI proxy {ended} while the others went on", host
+                    "mpi-proxy-died", f"MPI proxy {ended} while the other hosts continued", host
                 )
         return None
 
@@ -384,7 +382,9 @@ class MpiJob:
         for host, counts in self._counts.items():
             if counts[-2:] == [0, 0] and any(counts):
                 return Cause(
-                    "mpi-ranks-gone", "no rank is left on it, and mpiexec has not noticed", host
+                    "mpi-ranks-gone",
+                    "no rank is left on this host, and mpiexec has not noticed",
+                    host,
                 )
         return None
 
@@ -454,7 +454,7 @@ class MpiJob:
             await remove_scratch(self.ctx, alive)
 
     def _not_ended(self, session: HostSession, error: HostError) -> None:
-        message = f"the end of its ranks is not confirmed: {error.message}"
+        message = f"cannot confirm that its ranks have ended: {error.message}"
         session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
@@ -462,7 +462,7 @@ class MpiJob:
         was.
         """
         return [
-            Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
+            Cause("mpi-proxy-died", f"MPI proxy {how(outcome.exit_code)} during the run", host)
             for host, outcome in self.outcomes.items()
             if outcome.exit_code is not None
             and outcome.exit_code > SIGNALS

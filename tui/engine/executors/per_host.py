@@ -51,12 +51,12 @@ ENDS = {
     "lease": ("lease-expired", "lease expired: the host stopped the load"),
     "supervisor-died": (
         "supervisor-died",
-        "the agent's supervisor was killed; the rest of the load was ended",
+        "the agent's supervisor was killed; the remaining load was stopped",
     ),
-    "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
+    "host-rebooted": ("host-rebooted", "the host rebooted during the measurement"),
     "spool-full": (
         "spool-full",
-        "no space left in the agent's directory under /tmp on the host: output is lost",
+        "no space left in the agent's directory under /tmp on the host: output lost",
     ),
     "runner-died": ("runner-died", "the shell that ran the load was killed"),
     "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
@@ -200,7 +200,7 @@ async def _disarm(run: TaskRun) -> None:
 
 
 def _still_armed(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"not disarmed: {error.message}; it ends when the lease expires")
+    session.say("warning", f"not disarmed: {error.message}; the load ends when the lease expires")
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
@@ -216,7 +216,7 @@ async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
 
 def _not_heard(session: HostSession, error: HostError) -> None:
     session.say(
-        "warning", f"GO not delivered ({error.message}); it is sent again after reconnecting"
+        "warning", f"GO not delivered ({error.message}); sending it again after reconnecting"
     )
 
 
@@ -251,17 +251,20 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
         return []  # already reported
     if not outcome.collected:
         return [
-            ("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")
+            (
+                "host-lost",
+                f"connection lost until the end; how the load ended is unknown ({outcome.reason})",
+            )
         ]
     if run.stopped_alone:
-        return [("stopped-alone", "its load was ended on request while the others went on")]
+        return [("stopped-alone", "load stopped on request; the other hosts continued")]
     if outcome.reason in ASKED_TO_END:
         return []
     problems = list(run.reader.problems(outcome.exit_code))
     if outcome.reason == "exit":
         return problems
     end = ENDS.get(
-        outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}")
+        outcome.reason, (f"agent-{outcome.reason}", f"stopped by the agent: {outcome.reason}")
     )
     only_ended = workloads.of(run.step).end_codes
     return [end, *(problem for problem in problems if problem[0] not in only_ended)]
@@ -324,7 +327,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
-            session.problem(phase, DATA_GONE, f"its spool is gone: {error.message}")
+            session.problem(phase, DATA_GONE, f"spool not found: {error.message}")
         else:
             session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
 
@@ -338,7 +341,7 @@ async def _end_those_never_released(runs: list[TaskRun], history: History) -> No
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
             run.session.problem(
-                "barrier", "never-started", "the engine died before it said GO", fatal=False
+                "barrier", "never-started", "the engine died before it sent GO", fatal=False
             )
             with contextlib.suppress(HostError):  # its lease ends it
                 await run.stop(abort=True)

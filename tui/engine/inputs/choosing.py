@@ -18,10 +18,7 @@ from tui.model.problem import Problem, UsageError, did_you_mean, nearest, sugges
 from tui.sources.base import FoundHosts, SourceContext, installed_sources, load_source
 from tui.sources.commands import address_of
 
-LOCAL_ALONE = (
-    "local is this machine, without SSH: it takes no user and no port; allowed: local and"
-    " localhost:PORT"
-)
+LOCAL_ALONE = "local is this machine, without SSH, user or port; allowed: local and localhost:PORT"
 NO_GROUPS = "the inventory has no groups: benchtui hosts add NAME --group GROUP"
 MOST_NESTED = 8  # nesting of files and groups
 _COLON = re.compile(r"([^:]+):(.*)", re.DOTALL)
@@ -78,12 +75,12 @@ class Chooser:
                 raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
         excluded = [part[1:].strip() for part in parts if part.startswith("!")]
         if excluded and len(excluded) == len(parts):
-            raise UsageError(f"{parts[0]} leaves out hosts of a list; name some before it")
+            raise UsageError(f"{parts[0]} excludes hosts from a list; name the hosts first")
         for part in excluded:
             self.leave_out(part, found, above)
         if excluded and not found:
             raise UsageError(
-                f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all"
+                f"no host left: {', '.join(f'!{part}' for part in excluded)} excludes all"
             )
         return found
 
@@ -114,7 +111,7 @@ class Chooser:
     def check_form(self, part: str, before: str) -> None:
         """Raise UsageError for a malformed part, before any source is queried."""
         if not part:
-            raise UsageError("'!' names no host to leave out; allowed: !NAME and !@GROUP")
+            raise UsageError("'!' names no host to exclude; allowed: !NAME and !@GROUP")
         if part.startswith("@"):
             if part[1:] not in self.groups and part[1:] not in self.sources:
                 raise self.unknown_group(part[1:])
@@ -190,7 +187,7 @@ class Chooser:
         hint = did_you_mean(name, installed_sources()) or self.meant(part)
         there = ", ".join(installed_sources())
         raise UsageError(
-            f"unknown source '{name}'{hint}; sources: {there}; a port is a number: HOST:22"
+            f"unknown source '{name}'{hint}; sources: {there}; a port must be a number: HOST:22"
         )
 
     def group(self, group: str, above: tuple[str, ...]) -> Iterable[Chosen]:
@@ -261,7 +258,7 @@ class Chooser:
             raise UsageError(f"{shown(part)} contains itself")
         if len(above) >= MOST_NESTED:
             raise UsageError(
-                f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other"
+                f"{shown(part)}: groups and files are nested more than {MOST_NESTED} deep"
             )
         return (*above, part)
 

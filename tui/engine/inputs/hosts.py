@@ -125,9 +125,7 @@ class Fleet:
         """
         found = self.chooser.hosts(specs)
         if len(found) > hostspec.MOST_HOSTS:
-            raise UsageError(
-                f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run"
-            )
+            raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts, the limit of a run")
         self._refuse_unknown(found.values())
         return [each.address for each in found.values()]
 

@@ -76,7 +76,7 @@ def extending(base: LoadedProfile, tag: str) -> str:
     if base.profile.params:
         lines += [
             "",
-            "# What you do not say is as it is there. Take away the # of what you change:",
+            "# Everything else is as in that profile. Remove the # to change a value:",
             "# params:",
         ]
         width = max(map(len, base.profile.params)) + 1

@@ -17,7 +17,7 @@ from tui.model.problem import UsageError, unreadable
 from tui.model.yaml_text import load
 
 SUFFIXES = (".yaml", ".yml")
-OWN, OTHER = "your own", "other presets"
+OWN, OTHER = "user-defined", "other presets"
 
 
 @dataclass(frozen=True, slots=True)

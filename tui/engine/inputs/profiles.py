@@ -277,7 +277,9 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
             raise UsageError([told, *error.problems[1:]]) from None
         if loaded.profile.tool == "suite":
             raise UsageError(
-                load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites")
+                load(text, str(path)).problem(
+                    place, f"{member.profile}: a suite cannot contain a suite"
+                )
             )
         if unknown := [name for name in member.set if name not in loaded.profile.params]:
             hint = did_you_mean(unknown[0], loaded.profile.params)
@@ -287,8 +289,8 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
             )
         if "together" in place and (key := measured_often(loaded.profile)):
             message = (
-                f"{member.profile} has '{key}': what runs together is measured once; repeat the"
-                " suite instead"
+                f"{member.profile} has '{key}': concurrent profiles are measured once;"
+                " repeat the suite instead"
             )
             raise UsageError(load(text, str(path)).problem(place, message))
         members[member.profile] = loaded

@@ -34,17 +34,16 @@ def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise UsageError(
-                f"{workload.name}: '{word}': expected key=value{_meant(workload, word)}"
+                f"{workload.name}: '{word}': expected KEY=VALUE{_meant(workload, word)}"
             )
         if name in found:
             raise UsageError(
-                f"{workload.name}: {name}= is given twice; several values go with commas:"
-                f" {name}=A,B"
+                f"{workload.name}: {name}= is given twice; separate values with commas: {name}=A,B"
             )
         found[name] = split_values(text)
         if not all(found[name]):
             raise UsageError(
-                f"{workload.name}: {word}: a value is empty; expected {name}=VALUE or {name}=V1,V2"
+                f"{workload.name}: {word}: empty value; expected {name}=VALUE or {name}=V1,V2"
             )
         if again := next((each for each in found[name] if found[name].count(each) > 1), None):
             raise UsageError(

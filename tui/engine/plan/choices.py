@@ -31,9 +31,9 @@ class Words(Struct, frozen=True):
     attest: str = "--attest "
     role: str = "--role: "
     name_limits: str = "--slo 'p99.9<2ms', the field limits on Review"
-    name_hosts: str = "name more with --hosts"
+    name_hosts: str = "name more hosts with --hosts"
     no_search: str = "--no-search was given"
-    what_searches: str = "benchtui capacity, or run --curve or --scaling, measures what it sustains"
+    what_searches: str = "use benchtui capacity, or run --curve or --scaling"
 
 
 OPTIONS = Words()

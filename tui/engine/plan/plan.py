@@ -210,7 +210,7 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
     said = "; ".join(
         f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text
     )
-    return f"{name}={text} in every profile of the suite, which differ by it: {said}"
+    return f"{name}={text} in every profile of the suite, but the profiles differ in it: {said}"
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
@@ -236,7 +236,7 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
     """
     names = [host.name for host in hosts if host.role == "server"]
     return (
-        [f"{', '.join(names)}: of role server in the inventory, and generates load here"]
+        [f"{', '.join(names)}: has role server in the inventory, but generates load here"]
         if names
         else []
     )
@@ -290,12 +290,12 @@ def check_searched(choices: Choices, search: Search) -> None:
     """
     words = choices.words
     if choices.repeat is not None:
-        told = f"a search measures again what is not known well enough; {words.points} bounds it"
+        told = f"a search repeats points by itself; use {words.points} to limit it"
         raise UsageError(f"{words.repeat}: {told}")
     if choices.sweep:
-        by_itself = f"a search goes over values by itself: {words.over}"
-        own = {"capacity": by_itself, "scaling": "scaling is over hosts alone"}
-        told = own.get(search.kind, "a curve is of one setting: run it once for each")
+        by_itself = f"a search chooses values by itself: use {words.over}"
+        own = {"capacity": by_itself, "scaling": "scaling only varies hosts"}
+        told = own.get(search.kind, "a curve has one setting: run it once per value")
         raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {told}")
 
 
@@ -380,7 +380,7 @@ def build_slots(
     ]
     own = workloads.get(profile.tool).set_by_search(profile, planned.params)
     vain = [
-        f"search over {knob.name}: all of its values are the same load"
+        f"search over {knob.name}: all values give the same load"
         for knob in search.over
         if any(job.in_vain for job in slots[0].step.jobs)
         and _is_vain(profile, planned.params, hosts, knob)
@@ -477,6 +477,8 @@ def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
     if not (above := [str(each) for each in asked if each > hosts]):
         return []
     return [
-        f"hosts {', '.join(above)} of the profile: left out,"
-        f" {hosts} {'is' if hosts == 1 else 'are'} chosen"
+        (
+            f"hosts {', '.join(above)} of the profile: excluded, because {hosts}"
+            f" {'is' if hosts == 1 else 'are'} chosen"
+        )
     ]

@@ -171,7 +171,7 @@ def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
 
 def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> Iterator[str]:
     if plan.profile.sha256 != loaded.sha256:
-        yield f"{plan.profile.tag} is not the same any more as in that run"
+        yield f"{plan.profile.tag} has changed since that run"
     for name in sorted(set(plan.profile.changed) - set(overrides) - set(plan.axes)):
         yield f"{name} was {plan.profile.changed[name]} in that run"
 

@@ -65,7 +65,7 @@ def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None
             refused.append(
                 f"{SAID[experiment.change]}: {'; '.join(each.message for each in error.problems)}"
             )
-    raise UsageError(f"{question.run_id}: no counter-experiment can be made: {'; '.join(refused)}")
+    raise UsageError(f"{question.run_id}: no counter-experiment possible: {'; '.join(refused)}")
 
 
 def _planned(
@@ -80,7 +80,7 @@ def _planned(
     if experiment.change != "half-hosts":
         changed = tool.vary(as_it_was, step.params, experiment.change)
     steps = [
-        _one(plan, step, as_it_was, question.run_id, "as it was", 0),
+        _one(plan, step, as_it_was, question.run_id, "unchanged", 0),
         _one(plan, step, changed, question.run_id, SAID[experiment.change], 1),
     ]
     if experiment.change == "half-hosts":
@@ -126,7 +126,9 @@ def refused_today(ref: ProfileRef) -> list[str]:
     try:
         load_profile(ref.text, ref.tag, _bases_of(ref))
     except UsageError as error:
-        return [f"as a file this profile is refused today: {problem}" for problem in error.problems]
+        return [
+            f"this version of benchtui rejects the profile: {problem}" for problem in error.problems
+        ]
     return []
 
 
@@ -135,7 +137,7 @@ def _bases_of(ref: ProfileRef) -> Base:
 
     def base(tag: str) -> tuple[str, str]:
         if tag not in bases:
-            raise UsageError(f"{ref.tag}: the plan does not hold {tag}, which it extends")
+            raise UsageError(f"{ref.tag}: the plan does not contain {tag}, which it extends")
         return bases[tag], tag
 
     return base
@@ -162,7 +164,7 @@ def _fewer_hosts(step: Step) -> Step:
     Raises UsageError for a single host.
     """
     if len(step.tasks) < 2:
-        raise UsageError("there is one host")
+        raise UsageError("there is only one host")
     tasks = step.tasks[: len(step.tasks) // 2]
     in_flight = None if step.in_flight is None else step.in_flight * len(tasks) // len(step.tasks)
     return replace(step, tasks=tasks, in_flight=in_flight)
@@ -216,7 +218,7 @@ def search_of(
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
     if profile.tool == SUITE and (kind != "none" or wish.asked()):
-        raise UsageError(f"{profile.profile} is a suite: search with one of its profiles")
+        raise UsageError(f"{profile.profile} is a suite: use one of its profiles")
     if kind == "none":
         _check_nothing_asked(profile, wish, words)
         return None
@@ -242,9 +244,9 @@ def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> 
     """Raise UsageError for search options given without a search."""
     if not (asked := wish.asked(words)):
         return
-    why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
+    why = words.no_search if wish.kind else f"{profile.profile} defines no search"
     advice = "" if wish.kind else f"; {words.what_searches}"
-    raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
+    raise UsageError(f"{', '.join(asked)} requires a search: {why}{advice}")
 
 
 HOLD_SHARE = 0.25  # share of a limited time that a default hold may take
@@ -257,7 +259,7 @@ def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
     """
     if search.kind != "capacity":
         if wish.hold_s is not None:
-            raise UsageError(f"{words.hold}: a {search.kind} has no answer to hold")
+            raise UsageError(f"{words.hold}: a {search.kind} has no capacity to hold")
         return 0.0
     if wish.hold_s is not None:
         return wish.hold_s
@@ -273,7 +275,7 @@ def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, floa
     """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
-        told = f"a point lasts {short_duration(least)} at least"
+        told = f"a point lasts at least {short_duration(least)}"
         raise UsageError(
             f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it"
             " shorter"
@@ -285,9 +287,7 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
     texts = wish.limits or (profile.capacity.limits if profile.capacity else [])
     if not texts:
         advice = f"{words.name_limits}, or in the profile capacity: {{limits: ['p99.9 < 2ms']}}"
-        raise UsageError(
-            f"{profile.profile}: how much load is sustained depends on a limit: {advice}"
-        )
+        raise UsageError(f"{profile.profile}: a capacity search requires a limit: {advice}")
     spec = profile.capacity or CapacitySpec(limits=list(texts))
     over = {name: list(values) for name, values in wish.over.items()}
     over = over or {name: [each for each in values if name != HOSTS or each <= hosts]
@@ -318,8 +318,7 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
 def _curve(profile: Profile, wish: SearchChoice, _: int, words: Words) -> Search:
     if wish.over:
         raise UsageError(
-            f"{words.over} {', '.join(wish.over)}: a curve is over shares of full load, and nothing"
-            " else"
+            f"{words.over} {', '.join(wish.over)}: a curve only varies the share of full load"
         )
     spec = profile.curve or CurveSpec()
     texts = wish.limits or spec.limits or (profile.capacity.limits if profile.capacity else [])
@@ -338,14 +337,12 @@ def _curve(profile: Profile, wish: SearchChoice, _: int, words: Words) -> Search
 def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> Search:
     if hosts < 2:
         raise UsageError(
-            f"scaling is over numbers of hosts: one host was chosen; {words.name_hosts}"
+            f"scaling varies the number of hosts, but only one was chosen; {words.name_hosts}"
         )
     if others := [name for name in wish.over if name != HOSTS]:
-        raise UsageError(
-            f"{words.over} {', '.join(others)}: scaling is over hosts, and nothing else"
-        )
+        raise UsageError(f"{words.over} {', '.join(others)}: scaling only varies hosts")
     if wish.most_point_s is not None:
-        raise UsageError(f"{words.most}: points at full load are all as long as {words.point} says")
+        raise UsageError(f"{words.most}: points at full load all last {words.point}")
     counts = knob_values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
     limits = tuple(map(limit_of, wish.limits))
     search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
@@ -394,7 +391,7 @@ def check_time_for_point(search: Search, words: Words) -> None:
     """Raise UsageError if the time budget is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
-        before = f", {short_duration(lead)} of it before it is measured" if lead else ""
+        before = f", {short_duration(lead)} of it before the measurement" if lead else ""
         told = f"one point takes {short_duration(lead + search.point_s)}{before}"
         within = f"{words.within} {short_duration(search.within_s or 0.0)}"
         raise UsageError(f"{within}: {told}; {words.point} makes it shorter")

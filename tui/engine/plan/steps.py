@@ -81,7 +81,7 @@ def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
     return [
         *told,
         *(
-            f"sweep over {name}: all of its points are the same load, so the best is chance"
+            f"sweep over {name}: all points are the same load, so the best one is chance"
             for name in same
         ),
     ]
@@ -141,14 +141,14 @@ def build_steps(
                 if len(steps) + len(found) > MAX_STEPS:
                     tag = loaded.profile.profile
                     raise UsageError(
-                        f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less"
+                        f"{tag}: more than {MAX_STEPS} steps; use fewer values or repetitions"
                     )
             steps += _at_the_same_time(found, 1 + max((step.together for step in steps), default=0))
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
         raise UsageError(
-            f"{tag}: no point is left: every number of hosts leaves one without a share"
+            f"{tag}: no point left: with every number of hosts, some host has no share"
         )
     return [
         replace(step, index=index, pause_s=step.pause_s if index else 0.0)
@@ -265,7 +265,7 @@ def known_axes(
 
     Raises UsageError for unknown names, and for invalid or repeated values.
     """
-    again = f"{words.repeat} measures points again"
+    again = f"use {words.repeat} to repeat points"
     problems = []
     for name, values in sweep.items():
         param = profile.params.get(name)

@@ -35,20 +35,19 @@ if TYPE_CHECKING:
 
 REASONS: Mapping[str, str] = {
     UNKNOWN: (
-        "not identified in the record (made by an older version, or the run was cut off); remove it"
-        " by hand"
+        "not identified in the record (older version, or interrupted run); remove it manually"
     ),
-    "no-directory": "{directory} cannot be entered: is its file system mounted?",
-    "leads-to": "{directory} leads to {detail} now: it was replaced or moved",
-    "no-stat": "stat on the host cannot identify files; remove it by hand",
-    "other-directory": "{directory} is another directory now",
-    "other-file-system": "{directory} is on another file system now",
-    "kind": "it is a {detail} now",
+    "no-directory": "cannot enter {directory}: is its file system mounted?",
+    "leads-to": "{directory} now leads to {detail}: it was replaced or moved",
+    "no-stat": "stat on the host cannot identify files; remove it manually",
+    "other-directory": "{directory} is now a different directory",
+    "other-file-system": "{directory} is now on a different file system",
+    "kind": "it is now a {detail}",
     "mounted": "something is mounted on it",
     "mounted-below": "something is mounted below it; unmount that first",
-    "other": "replaced since the run made it",
-    "links": "it has {detail} hard links now",
-    "size": "it changed to {detail} just now",
+    "other": "replaced since the run created it",
+    "links": "it now has {detail} hard links",
+    "size": "it has just changed to {detail}",
 }
 
 
@@ -63,7 +62,7 @@ def why_kept(path: str, said: str) -> str:
         detail = printable(_decoded(detail))
     if what == "size" and detail.isdigit():
         detail = units.size(int(detail))
-    return REASONS.get(what, "it could not be removed").format(
+    return REASONS.get(what, "cannot be removed").format(
         directory=posixpath.dirname(path), detail=detail
     )
 
@@ -131,9 +130,10 @@ class Cleaning(Struct):
         verb = "removed" if done else "will be removed"
         size = f", {units.size(self.bytes)}" if self.bytes else ""  # 0: directories alone
         said = [f"{some(self.goes, NAMES_SHOWN)}{size}: {verb}"] if self.goes else []
-        said += [f"{some(self.absent, NAMES_SHOWN)}: not there any more"] if self.absent else []
+        said += [f"{some(self.absent, NAMES_SHOWN)}: no longer exists"] if self.absent else []
         said += [
-            f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()
+            f"{path}: {'not removed' if done else 'will not be removed'}: {why}"
+            for path, why in self.stays.items()
         ]
         return [f"{self.host}: {text}" for text in said or ["nothing to remove"]]
 
@@ -293,7 +293,11 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
         cleaning.goes.pop(path, None)
         cleaning.absent = [each for each in cleaning.absent if each != path]
         if found.full:
-            why = "is no plain file" if size else "is no empty file, the run made it empty"
+            why = (
+                "is not a regular file"
+                if size
+                else "is not empty, but the run created an empty file"
+            )
             cleaning.stays[path] = f"{found.full} {why}"
         elif found.there:
             cleaning.goes[path] = size * found.there
@@ -312,8 +316,8 @@ async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> N
     for path, parent in above.items():
         info = parents[parent]
         if moved or info is None or info.kind != "directory":
-            why = moved or f"{parent} is not there"
-            cleaning.stays[path] = f"it cannot be seen, and {why}: is its file system mounted?"
+            why = moved or f"{parent} does not exist"
+            cleaning.stays[path] = f"not visible, and {why}: is its file system mounted?"
     cleaning.absent = [path for path in cleaning.absent if path not in cleaning.stays]
 
 
@@ -334,9 +338,9 @@ async def _other_mount(agent: Agent, created: Created) -> str:
         return ""
     over = now.startswith(f"{created.mount.rstrip('/')}/")
     return (
-        f"something is mounted at {now} now"
+        f"a file system is now mounted at {now}"
         if over
-        else f"nothing is mounted at {created.mount} now"
+        else f"nothing is mounted at {created.mount}"
     )
 
 
@@ -361,11 +365,11 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
     """Return how a path differs from the file that the run created; empty if it does not."""
     size = created.sizes.get(path)
     if FILE_NUMBER in path and not created.counts.get(path):
-        return "its plan does not say how many files the run made"
+        return "the plan does not contain the number of files"
     if size is None:
         return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
     if info.kind != "file":
-        return f"it is a {info.kind} now, not the file that the run made"
+        return f"it is now a {info.kind}, not the file that the run created"
     largest = max(size, created.grown.get(path, 0))
     if size and (info.size > largest or (created.complete and info.size < size)):
         return f"it has {told_apart(info.size, size)}"
@@ -375,8 +379,8 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
 def told_apart(now: int, made: int) -> str:
     """Return the current and original size as text, exact if rounding would hide the difference."""
     if abs(now - made) < made / 100:
-        return f"{units.exact(now)} B now, the run made it with {units.exact(made)} B"
-    return f"{units.size(now)} now, the run made it with {units.size(made)}"
+        return f"{units.exact(now)} B now, {units.exact(made)} B when created"
+    return f"{units.size(now)} now, {units.size(made)} when created"
 
 
 async def _remove(agent: Agent, created: Created) -> Cleaning:
@@ -393,7 +397,7 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
     if alive := await agent.sweep(kill=False):
         return Cleaning(
-            agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned"
+            agent.host, error=f"{len(alive)} processes of this run are running: not cleaned"
         )
     looked = await _look(agent, created)
     whole = [
@@ -421,7 +425,7 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
         if why := why_kept(path, word):
             del cleaning.goes[path]
             full = word == made.STUCK and items[path].kind == "directory"
-            cleaning.stays[path] = "it is not empty" if full else why
+            cleaning.stays[path] = "not empty" if full else why
     return cleaning
 
 
@@ -453,11 +457,12 @@ class Leftover(Struct, frozen=True):
 
     def line(self) -> str:
         """Return the leftover as one line of text."""
-        parts = [f"{len(self.processes)} processes" if self.processes else "no process"]
+        count = len(self.processes)
+        parts = [f"{count} process{'es' if count > 1 else ''}" if count else "no process"]
         if self.directories:
             oldest = max(directory.age_s for directory in self.directories)
             size = sum(directory.bytes for directory in self.directories)
-            state = "still supervised" if self.live else "ended"
+            state = "still running" if self.live else "ended"
             parts.append(f"{state}, {units.duration(oldest)} old, {units.size(size)}")
         commands = sorted({process.command.split(" ")[0] for process in self.processes})
         known_as = "" if self.mark == host_mark(self.host) else f" (as {self.mark})"

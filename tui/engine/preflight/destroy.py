@@ -94,7 +94,7 @@ def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed
 
 PARTITION_TABLES = ("dos", "gpt", "PMBR", "mac", "sun", "sgi", "bsd", "atari")
 NAMES_SHOWN = 3
-REFUSED = "a device in use is never written to"
+REFUSED = "benchtui never writes to a device in use"
 
 
 def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
@@ -123,7 +123,7 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
             yield from judge_device(facts, plan.destroy)
     for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
         if image not in plan.destroy:
-            what = f"the image {image} is overwritten, and no host can tell whether it is in use"
+            what = f"the image {image} will be overwritten; whether it is in use is unknown"
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
     for store in dict.fromkeys(
         store for task in tasks_of(plan, host) for store in task.stores_changed
@@ -149,13 +149,13 @@ def judge_again(
     if not now.kind:
         yield (
             "device-missing",
-            f"{now.path} is not there any more; a plain file would be made in its place",
+            f"{now.path} no longer exists; a regular file would be created in its place",
         )
     elif now.kind == "other":
         yield from refusals(now)
     elif before is not None and is_another(before, now):
-        what = f"{now.path} was {identity(before)} and is {identity(now)}"
-        yield "device-changed", f"{what}: another device has its name now, and it is not used"
+        what = f"{now.path} was {identity(before)}, and is now {identity(now)}"
+        yield "device-changed", f"{what}: the name now belongs to another device, which is not used"
     elif written and now.uses:
         yield from refusals(now)
 
@@ -178,7 +178,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
         return
     problems = list(refusals(facts))
     if not problems and facts.path not in named:
-        what = f"{facts.path} ({identity(facts)}) loses its data"
+        what = f"{facts.path} ({identity(facts)}) will lose its data"
         problems = [("destroy-not-confirmed", f"{what}; {agree(f'--destroy {facts.path}')}")]
     yield from problems
 
@@ -188,7 +188,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     if facts.kind == "other":
         yield (
             "target-not-a-device",
-            f"{facts.path} is not a device but a file or directory",
+            f"{facts.path} is a file or directory, not a device",
         )
     elif not facts.name:
         yield "device-unknown", f"{facts.path}: not in /sys, so it is unknown whether it is in use"
@@ -203,12 +203,12 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
         parts = ", ".join(part.path for part in facts.unread)
         yield (
             "device-unreadable",
-            f"{facts.path}: what is on {parts} cannot be looked at; it is not written to blindly",
+            f"{facts.path}: cannot inspect {parts}, so benchtui does not write to it",
         )
     elif facts.read_only:
         yield "device-read-only", f"{facts.path} is read-only"
     elif not facts.writable:
-        yield "device-not-writable", f"{facts.path} is not writable for the user we log in as"
+        yield "device-not-writable", f"{facts.path} is not writable for the log-in user"
 
 
 def holds(facts: DeviceFacts) -> str:
@@ -224,8 +224,7 @@ def holds(facts: DeviceFacts) -> str:
     inner_first = sorted({member for member, _ in found}, reverse=True)
     nodes = " ".join(members.get(member, f"/dev/{member}") for member in inner_first)
     return (
-        f"{facts.path} holds {what}; if it is no longer needed, remove it first: wipefs --all"
-        f" {nodes}"
+        f"{facts.path} contains {what}; if no longer needed, remove it first: wipefs --all {nodes}"
     )
 
 
@@ -249,12 +248,12 @@ def identity(facts: DeviceFacts) -> str:
 def device_line(facts: DeviceFacts) -> str:
     """Return all facts of a device in one line."""
     if not facts.kind:
-        return f"{facts.path}: not there"
+        return f"{facts.path}: does not exist"
     real = f" -> {facts.real}" if facts.real not in ("", facts.path) else ""
     uses = [use.text for use in facts.uses]
     held = [f"{each.type} on {each.member}" for each in facts.signatures]
     parts = [f"{len(facts.partitions)} partitions"] if facts.partitions else []
-    blind = "what is on it cannot be seen" if facts.unread or not facts.name else ""
+    blind = "its contents are unknown" if facts.unread or not facts.name else ""
     state = "; ".join(uses + held + parts) or blind or "not in use, no file system on it"
     state = "; ".join([state, *facts.unsure])
     return f"{facts.path}{real}: {identity(facts)}; {state}"

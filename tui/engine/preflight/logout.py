@@ -33,7 +33,7 @@ KILLS = "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)"
 KILLS_ADVICE = "loginctl enable-linger, then: systemd-run --user --scope benchtui"
 FORWARDED = (
     (
-        "your keys come from a forwarded agent: when you log out, a lost connection cannot be"
+        "your keys are in a forwarded agent: after you log out, a lost connection cannot be"
         " re-established"
     ),
     "keep this session, use a key file here, or run an ssh-agent on this machine",

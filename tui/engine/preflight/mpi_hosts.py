@@ -121,28 +121,31 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     if facts.not_executable:
         yield f"{tool}-unusable", f"{wanted} is not executable for {facts.user}"
     elif not facts.program:
-        yield f"{tool}-missing", f"{wanted} is not found for {facts.user}"
+        yield f"{tool}-missing", f"{wanted} not found for {facts.user}"
     if facts.missing:
         yield f"{tool}-unusable", f"{facts.program} cannot load libraries: {facts.missing}"
     if facts.family not in (None, family):
-        built = PACKAGE[facts.family] if facts.family else "another MPI"
-        yield "mpi-mixed", f"{facts.program} is built with {built}, the run uses {PACKAGE[family]}"
+        built = PACKAGE[facts.family] if facts.family else "a different MPI"
+        yield (
+            "mpi-mixed",
+            f"{facts.program} was built with {built}, but the run uses {PACKAGE[family]}",
+        )
     yield from _launcher_problems(cluster, host)
     need = cluster.program.inodes(len(cluster.facts))
     if facts.free_inodes is not None and 0 < facts.free_inodes < need:
         where = cluster.launch.directory
         yield (
             "no-inodes",
-            (
-                f"{need} files and directories are needed at once, {facts.free_inodes} are free in"
-                f" {where}"
-            ),
+            (f"{need} inodes are required, but only {facts.free_inodes} are free in {where}"),
         )
     launch = cluster.launch
     space = launch.ranks(len(cluster.facts)) * launch.items * launch.bytes_per_op
     if facts.free_bytes is not None and facts.free_bytes < space:
         free = units.size(facts.free_bytes)
-        yield "no-space", f"{units.size(space)} are needed, {free} are free in {launch.directory}"
+        yield (
+            "no-space",
+            f"{units.size(space)} required, but only {free} free in {launch.directory}",
+        )
 
 
 def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
@@ -153,18 +156,18 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         others = ", ".join(
             dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
         )
-        there = f"; there is {others}" if others else ""
+        there = f"; found: {others}" if others else ""
         command = install_command(facts.os, family if family != "intel" else "")
         told = f"; install it: {command}" if command else ""
-        yield "mpi-missing", f"mpiexec of {package} is not found{there}{told}"
+        yield "mpi-missing", f"{package}: mpiexec not found{there}{told}"
     elif proxy not in facts.proxies and family != "intel":
         command = install_command(facts.os, family)
         told = f": {command}" if command else ""
-        yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}{told}"
+        yield "mpi-missing", f"{proxy} not found; install {package} as on {cluster.head}{told}"
     if family == "intel" and cluster.by_proxy:
         yield (
             "mpi-family",
-            "Intel MPI starts its proxies itself: write launcher: plain in the profile",
+            "Intel MPI starts its proxies itself: set launcher: plain in the profile",
         )
     if (
         family == "openmpi"
@@ -174,7 +177,7 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     ):
         yield (
             "mpi-family",
-            f"Open MPI {launcher.version} starts its daemons itself: write launcher: plain",
+            f"Open MPI {launcher.version} starts its daemons itself: set launcher: plain",
         )
 
 
@@ -188,33 +191,39 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         yield (
             "mpi-version",
             (
-                f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the"
-                " same"
+                f"{package} {own.version} here, {first.version} on {cluster.head}: install the"
+                " same version"
             ),
         )
     if facts.program and head.program and facts.program != head.program:
         yield (
             f"{tool}-path",
-            f"{tool} is {facts.program} here, {head.program} on {cluster.head}: one path is needed",
+            (
+                f"{tool} is {facts.program} here, {head.program} on {cluster.head}: use the same"
+                " path on all hosts"
+            ),
         )
     elif facts.checksum != head.checksum and facts.program:
         yield (
             f"{tool}-differs",
-            f"{facts.program} is another build than on {cluster.head}: install the same everywhere",
+            (
+                f"{facts.program} is a different build from that on {cluster.head}: install the"
+                " same build everywhere"
+            ),
         )
     for other in before:
         same_name = cluster.facts[other].hostname == facts.hostname
         if same_name and not (facts.boot_id and cluster.facts[other].boot_id == facts.boot_id):
             yield (
                 "hostname-not-unique",
-                f"its hostname {facts.hostname} is that of {other}: they would count as one",
+                f"has the same hostname {facts.hostname} as {other}: they would count as one",
             )
         if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
-            yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}"
+            yield "mpi-address", f"has the same address {cluster.addresses[host]} as {other}"
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
-        known = ", ".join(facts.addresses) or "none that is known"
-        yield "mpi-address", f"no address for MPI ({wanted}); it has {known}"
+        known = ", ".join(facts.addresses) or "none known"
+        yield "mpi-address", f"no address for MPI ({wanted}); addresses: {known}"
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
@@ -227,10 +236,13 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
             told.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
         if facts.running:
             told.append(
-                f"{facts.running} processes named {posixpath.basename(facts.program)} run already"
+                f"{facts.running} processes named {posixpath.basename(facts.program)} are"
+                " already running"
             )
         if facts.old and host == cluster.head:
-            told.append(f"left by older runs in {cluster.launch.directory}: {', '.join(facts.old)}")
+            told.append(
+                f"left by earlier runs in {cluster.launch.directory}: {', '.join(facts.old)}"
+            )
         found |= {host: told} if told else {}
     return found
 
@@ -444,7 +456,7 @@ def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
     """Return the message of a problem, with the load generator's advice."""
     code, message = problem
     others = any(step.tool != tool for step in plan.steps)
-    leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
+    leave = "to skip the steps that need it, use run --skip-missing, or Enter on Review"
     leave = leave if others and code == f"{tool}-missing" else ""
     return "; ".join(text for text in (message, workloads.get(tool).advice(code), leave) if text)
 

@@ -71,10 +71,10 @@ class HostTargets:
     def lines(self) -> Iterator[str]:
         """Yield the findings as text lines; objects are not included."""
         if self.error:
-            yield f"{self.host}: not looked at: {self.error}"
+            yield f"{self.host}: not checked: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
         for image in self.images:
-            yield (f"{self.host}: image {image}: its contents and its users are unknown")
+            yield (f"{self.host}: image {image}: contents and use are unknown")
         if self.files:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
             yield (
@@ -125,7 +125,8 @@ def check_names(plan: Plan) -> None:
     if wrong := [name for name in plan.destroy if name not in right]:
         paths = targets(plan)
         said = (
-            f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong
+            f"--destroy {name}: not a target of this run{did_you_mean(name, paths)}"
+            for name in wrong
         )
         raise UsageError(list(map(Problem, said)))
 

@@ -89,7 +89,7 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
     paths = [place / name for name in names for place in places if (place / name).is_file()]
     if required and not paths:
-        told = f"no {' or '.join(names)} here or in a subfolder such as x86_64/"
+        told = f"contains no {' or '.join(names)}, nor does a subfolder such as x86_64/"
         told = told if folder.is_dir() else "no such directory"
         raise UsageError(Problem(told, file=str(folder)))
     found = [read_program(path) for path in paths]

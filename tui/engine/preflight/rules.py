@@ -193,11 +193,11 @@ def no_space(facts: DirFacts, demand: int) -> Problem:
         return (
             "no-space",
             (
-                f"{need} are needed, the whole file system of {where} has {total}; choose a smaller"
-                " size"
+                f"{need} required, but the file system of {where} has only {total}; choose a"
+                " smaller size"
             ),
         )
-    return "no-space", f"{need} are needed (5 % headroom included), {free} are free at {where}"
+    return "no-space", f"{need} required (including 5 % headroom), but only {free} free at {where}"
 
 
 T = TypeVar("T")
@@ -339,7 +339,7 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
             source = f"; get it from: {need.source}" if need.source else ""
             yield (
                 f"{need.command}-unfit",
-                f"{found.text} at {found.path} cannot do {need.trial_of}: {said}{source}",
+                f"{found.text} at {found.path} does not support {need.trial_of}: {said}{source}",
             )
 
 
@@ -356,7 +356,7 @@ def tool_problems(
     mine = copied.get(need.command)
     own = "" if mine or "/" in need.command else OWN_PROGRAM
     if found is None:
-        where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
+        where = f"{need.command} not found" if "/" in need.command else f"{tool} is not on PATH"
         command = install_command(str(probe.values.get("os", "")), need.package)
         source = "; ".join(text for text in (command, need.source) if text)
         told = f": {source}" if source else ""
@@ -368,11 +368,11 @@ def tool_problems(
         libraries = "; dynamically linked: copy a static one" if mine and mine.dynamic else own
         yield f"{tool}-unusable", f"{path} does not run on this host: {said}{libraries}"
     elif minimum and found.version is None:
-        yield f"{tool}-unusable", f"{path} does not say its version ({found.text!r}){own}"
+        yield f"{tool}-unusable", f"{path} prints no version ({found.text!r}){own}"
     elif minimum and found.version is not None and found.version < minimum:
         yield (
             f"{tool}-too-old",
-            f"{found.text} at {path} is too old; {tool}{wanted} is needed{own}",
+            f"{found.text} at {path} is too old; {tool}{wanted} is required{own}",
         )
 
 
@@ -403,7 +403,7 @@ def judge_files(
         elif info.kind in ("block", "char") and not plan.allow_device:
             yield (
                 "target-is-device",
-                f"{spec.path} is a {info.kind} device; this profile is for files",
+                f"{spec.path} is a {info.kind} device; this profile requires files",
             )
         elif info.kind not in ("file", "block", "char"):
             yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"

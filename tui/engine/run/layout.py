@@ -113,11 +113,8 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     found = await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
-        kind = "a plain file" if any(spec.size_bytes for spec in task.files) else "an empty file"
-        message = (
-            f"{full} is not {kind}: none of your runs made it; the other numbered files are"
-            " left alone too"
-        )
+        kind = "a regular file" if any(spec.size_bytes for spec in task.files) else "an empty file"
+        message = f"{full} is not {kind} created by your runs; no numbered files were removed"
         session.problem("preflight", "files-foreign", message)
         return
     wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
@@ -126,12 +123,13 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
         message = (
-            f"{one} exists: opening is not creating; remove such files first{more('files-there')}"
+            f"{one} exists, but the load must create it; remove such files"
+            f" first{more('files-there')}"
         )
         session.problem("preflight", "files-there", message)
     elif wrong:
         message = (
-            f"{one} is not there; create such files first, with the same"
+            f"{one} does not exist; create such files first, with the same"
             f" parameters{more('files-missing')}"
         )
         session.problem("preflight", "files-missing", message)
@@ -224,7 +222,7 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
             FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes)
         )
         what = "a file or directory" if len(gone) == 1 else f"{len(gone)} files and directories"
-        session.say("info", f"removed {what} that the run had created")
+        session.say("info", f"removed {what} created by the run")
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
         session.say(

@@ -94,7 +94,9 @@ async def _in_use(ctx: RunContext) -> dict[str, Holder]:
     held = {name: holder for name, holder in answers.items() if holder is not None}
     if ctx.plan.take_locks:
         for name, holder in held.items():
-            session_of(ctx, name).say("warning", f"{_words(holder)}; running beside it, as asked")
+            session_of(ctx, name).say(
+                "warning", f"{_words(holder)}; running at the same time, as requested"
+            )
         return {}
     return held
 
@@ -251,7 +253,7 @@ async def _connect(server: HostSession) -> None:
 
 def _not_looked_at(server: HostSession, error: HostError) -> None:
     server.enter("failed")
-    server.say("warning", f"server not reached, it is not looked at: {error.message}")
+    server.say("warning", f"server unreachable, not monitored: {error.message}")
 
 
 async def leave_servers(ctx: RunContext) -> None:
@@ -339,7 +341,7 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
     """Report which leftovers of other runs were removed from a host."""
     for gone in expired.ended:
         text = (
-            f"ended {gone.size} processes of run {gone.run}: its lease had expired and its"
+            f"killed {gone.size} processes of run {gone.run}: its lease had expired and its"
             " supervisor was killed"
         )
         session.say("warning", text)
@@ -355,10 +357,7 @@ def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
     # finished steps are next to them
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
     if runs := sorted({task.run for task in tasks} - going_on):
-        text = (
-            f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts"
-            " sweep"
-        )
+        text = f"leftovers under /tmp from {names_of(runs)}: benchtui runs recover, or hosts sweep"
         session.say("info", text)
 
 
@@ -379,7 +378,7 @@ async def _say_slow(session: HostSession) -> None:
         waited = time.monotonic() - begun
         session.enter(
             "checking",
-            f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting",
+            f"looked at for {waited:.0f}s so far: busy, or a file system hangs; still waiting",
         )
 
 

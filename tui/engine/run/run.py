@@ -151,8 +151,8 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
     if not held:
         return end
     told = (
-        f"not all was collected from {some(held)}: benchtui runs recover {ctx.run_id} does so once"
-        " that is back"
+        f"results of {some(held)} are incomplete: when reachable again, use benchtui runs"
+        f" recover {ctx.run_id}"
     )
     return replace(end, reason="; ".join(filter(None, (end.reason, told))))
 
@@ -201,7 +201,7 @@ async def leave_hosts(ctx: RunContext) -> None:
 def _stays_behind(session: HostSession, error: HostError) -> None:
     where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
     session.say(
-        "warning", f"{where} may still be there: {error.message}; benchtui hosts sweep finds them"
+        "warning", f"{where} may remain: {error.message}; to find them: benchtui hosts sweep"
     )
 
 

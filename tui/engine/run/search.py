@@ -56,7 +56,7 @@ async def run_search(
 
 def _search(ctx: RunContext) -> Search:
     if ctx.plan.search is None:
-        raise ValueError(f"{ctx.run_id} searches for nothing")
+        raise ValueError(f"{ctx.run_id} is not a search")
     return ctx.plan.search
 
 
@@ -80,7 +80,7 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
     except UsageError as error:
         told = "; ".join(each.message for each in error.problems)
         raise RunRefused(
-            "partial", EXIT_PARTIAL, f"{offer_text(offer)} cannot be offered: {told}"
+            "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {told}"
         ) from None
     for remark in paced.remarks:
         ctx.say("info", remark)
@@ -112,7 +112,7 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
         return
     if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
         ctx.ended_early[step.index] = why
-        ctx.say("info", f"{step.name} is ended early: {why}")
+        ctx.say("info", f"{step.name} ended early: {why}")
         end_early(ctx)
 
 
@@ -186,7 +186,7 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     if search.kind == "capacity":
         found = answer(search, points)
         if found.state == "never-met":
-            return EXIT_NEVER_MET, f"no load that was tried keeps {found.binding or 'the limits'}"
+            return EXIT_NEVER_MET, f"no measured load meets {found.binding or 'the limits'}"
         over = found.state != "unfinished"
     if over:
         return EXIT_COMPLETE, ""
@@ -194,7 +194,7 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     return (
         EXIT_UNFINISHED,
         (
-            f"unfinished: {why_over(search, points)}; runs resume {option}, or u on Runs, gives it"
-            " more"
+            f"unfinished: {why_over(search, points)}; to extend it: runs resume {option}, or u"
+            " on Runs"
         ),
     )

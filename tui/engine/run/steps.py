@@ -66,7 +66,7 @@ def not_filled(ctx: RunContext, step: Step) -> str:
             host for host, each in results.items() if each is None or not each.final or each.errors
         ]
         if bare:
-            again = f"benchtui runs resume --failed {ctx.run_id} fills again (u on Runs)"
+            again = f"to fill again: benchtui runs resume --failed {ctx.run_id} (u on Runs)"
             return f"not filled on {', '.join(bare)}; {again}"
     return ""
 
@@ -126,7 +126,7 @@ def tell_round(ctx: RunContext, step: Step) -> None:
     failed = rule.number == rule.rounds and not is_steady(rule, rounds)
     ctx.say(
         "warning" if failed else "info",
-        f"{text}{'; not steady, measured all the same' if failed else ''}",
+        f"{text}{'; measured although not steady' if failed else ''}",
     )
 
 
@@ -292,7 +292,7 @@ async def _admit(ctx: RunContext, step: Step) -> None:
     """
     name_the_absent(ctx, step)
     if not ctx.taking_part(step):
-        raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
+        raise RunRefused("failed", EXIT_PARTIAL, "no host left")
     await take_locks(ctx)
 
 
@@ -339,7 +339,7 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
             session.problem(
                 "barrier",
                 "host-lost",
-                f"lost before this step: takes no part in {step.name}",
+                f"lost before this step: does not take part in {step.name}",
                 fatal=False,
             )
 
@@ -430,7 +430,7 @@ def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: st
         session.say("info", f"page cache dropped ({how}) before {step.name}")
     elif wanted == "require":
         session.problem(
-            "layout", "cache-not-dropped", f"page cache could not be dropped: {how}", fatal=False
+            "layout", "cache-not-dropped", f"cannot drop the page cache: {how}", fatal=False
         )
     else:
         session.say("warning", f"page cache not dropped: {how}")
@@ -459,14 +459,14 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
     async with asyncio.timeout(PATIENCE_S):
         found, why = await session.ask(lambda agent: read_extents(agent, paths))
     if not found:
-        _keep(session, Unknown("written", why or "no file is there"))
+        _keep(session, Unknown("written", why or "no file"))
         return
     row = row_of(step.index, found)
     _keep(session, row)
     if row.never_written_bytes:
         never, whole = units.size(row.never_written_bytes), units.size(row.size_bytes)
         session.say(
-            "warning", f"{never} of the {whole} to read were never written, e.g. in {row.path}"
+            "warning", f"{never} of {whole} to read was never written, for example in {row.path}"
         )
 
 

@@ -291,7 +291,10 @@ class HostsAway(RunRefused):
     """Ends a search whose lost hosts do not come back: fewer hosts have a different capacity."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        why = "a search needs all hosts; continue with runs resume, or u on Runs, once it is back"
+        why = (
+            "a search requires all hosts; when they are back, continue with runs resume, or"
+            " u on Runs"
+        )
         super().__init__("partial", EXIT_PARTIAL, f"{', '.join(hosts)} lost: {why}")
 
 
@@ -317,10 +320,10 @@ TRY_LOCK = Duty("preflight")
 UNLOCK = Duty("preflight", droppable=False)
 LOCK = Duty("preflight", EXIT_PREFLIGHT, "in use by another run:")
 DEVICES = Duty("preflight", EXIT_PREFLIGHT, "devices have changed on")
-TARGETS = Duty("preflight", EXIT_PREFLIGHT, "targets are not as they were on")
-DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "directories could not be made on")
-EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "files are not as the step needs them on")
-MISSING_FILES = Duty("layout", EXIT_PARTIAL, "layout could not be checked on")
+TARGETS = Duty("preflight", EXIT_PREFLIGHT, "targets have changed on")
+DIRECTORIES = Duty("preflight", EXIT_PARTIAL, "cannot create directories on")
+EXPECTED_FILES = Duty("preflight", EXIT_PARTIAL, "wrong files for the step on")
+MISSING_FILES = Duty("layout", EXIT_PARTIAL, "cannot check the layout on")
 LAYOUT_START = Duty("layout")  # those that began are followed to their end
 LAYOUT = Duty("layout", EXIT_PARTIAL, "layout failed on")
 WRITTEN = Duty("layout")

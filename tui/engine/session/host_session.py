@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 MASK = b"*"
 NO_SECRET = (
-    "no value for the secret {0}: set it in the environment, or start where there is a terminal to"
-    " ask on"
+    "no value for the secret {0}: set it in the environment, or start benchtui on a terminal"
 )
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

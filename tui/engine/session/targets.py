@@ -220,30 +220,27 @@ def changes(session: HostSession, now: Identities) -> Iterator[str]:
     for path, place in now.directories.items():
         before = session.seen.directories.get(path)
         if before is not None and before != place:
-            yield f"{path}: {_how(before, place)}, it is not written to; start the run again"
+            yield f"{path}: {_how(before, place)}; not written to, start the run again"
             return
     for path, identity in now.files.items():
         known = session.seen.files.get(path)
         if known is None and path in session.missing and path not in session.made_elsewhere:
-            yield (
-                f"{path} was not there at preflight, and is there now: it is not overwritten; start"
-                " the run again"
-            )
+            yield (f"{path} appeared since the preflight; not overwritten, start the run again")
             return
         if known is not None and _stable(known) != _stable(identity):
-            yield (
-                f"{path} was replaced since the preflight: it is not overwritten; start the run"
-                " again"
-            )
+            yield (f"{path} was replaced since the preflight; not overwritten, start the run again")
             return
 
 
 def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
     if before.real != now.real:
-        return f"it leads to {printable(now.real)} now, to {printable(before.real)} at preflight"
+        return (
+            f"it now leads to {printable(now.real)}, but led to {printable(before.real)} at"
+            " preflight"
+        )
     if before.mark.split(" ")[0] != now.mark.split(" ")[0]:
-        return "another file system is mounted there since the preflight"
-    return "it is another directory than at preflight"
+        return "a different file system is mounted there since the preflight"
+    return "it is a different directory from that at preflight"
 
 
 def _stable(identity: str) -> str:

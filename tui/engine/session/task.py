@@ -284,7 +284,7 @@ class TaskRun:
             try:
                 await self._open_stream()
             except AgentError as error:
-                self.session.enter("lost", f"its spool is gone: {error.message}")
+                self.session.enter("lost", f"spool not found: {error.message}")
                 return False
             except HostError:
                 await asyncio.sleep(FIRST_PAUSE_S)

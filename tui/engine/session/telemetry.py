@@ -233,9 +233,9 @@ class TelemetryRun:
                 self._stream = None
                 await self._await_connection()
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
-            self._tell(await self._flood() or self._said or "it ended by itself")
+            self._tell(await self._flood() or self._said or "it ended unexpectedly")
         for name, reason in self.reader.lacking().items():
-            self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
+            self.session.say("info", f"telemetry: no {name} on this host: {reason}")
 
     async def _flood(self) -> str:
         """Return which output exceeded its limit; empty if none did or the agent does not

@@ -109,10 +109,7 @@ class AnsibleSource(HostSource):
 
     def state(self, context: SourceContext) -> str:
         """Return the path of ansible-inventory, or that only the built-in reader is available."""
-        return (
-            program(TOOL, context)
-            or "static inventories by the built-in reader; not installed: ansible-inventory"
-        )
+        return program(TOOL, context) or "ansible-inventory not installed: only static inventories"
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
         """Split a text into file and group.
@@ -175,8 +172,8 @@ def _add_file(path: Path, found: AnsibleGroups) -> None:
     if os.access(path, os.X_OK) or path.is_dir():
         kind = "folder" if path.is_dir() else "program"
         raise UsageError(
-            f"a folder with a {kind} in it, '{path.name}', needs ansible-inventory (pip install"
-            " ansible-core)"
+            f"a folder that contains a {kind}, '{path.name}', requires ansible-inventory (pip"
+            " install ansible-core)"
         )
     text = _text(path)
     if path.name.endswith(YAML_ENDINGS):
@@ -241,7 +238,9 @@ def _variables(path: Path) -> Mapping[str, Any]:
     text = _text(path)
     if text.startswith("$ANSIBLE_VAULT"):
         raise UsageError(
-            Problem("is encrypted: needs ansible-inventory and the vault password", file=str(path))
+            Problem(
+                "is encrypted: requires ansible-inventory and the vault password", file=str(path)
+            )
         )
     return load(text, str(path)).data if text.strip().removeprefix("---").strip() else {}
 
@@ -288,7 +287,7 @@ def _checked(host: str, key: str, value: Any) -> Any:
             raise UsageError(f"host '{host}': port {text[:40]!r} is not a number from 1 to 65535")
         return int(text)
     if not is_word(str(value)):
-        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} is not a text without blanks")
+        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} must be text without blanks")
     return str(value)
 
 

@@ -77,7 +77,7 @@ class SlurmSource(HostSource):
         for option in options:
             key = option.partition("=")[0]
             if key in KEYS:
-                raise wrong(self.form, f"'{key}' is an option of slurm:@PARTITION, not of a job")
+                raise wrong(self.form, f"'{key}' is an option for slurm:@PARTITION, not for a job")
             hint = did_you_mean(key, ["via"])
             raise UsageError(f"unknown option '{key[:60]}'{hint}; allowed: via=ssh")
         return self._of_job(job, context)
@@ -141,7 +141,7 @@ def without_way(text: str) -> tuple[str, str]:
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
         if not way:
-            raise UsageError("no way after 'via='; allowed: srun, ssh")
+            raise UsageError("no value after 'via='; allowed: srun, ssh")
         if way not in WAYS:
             hint = did_you_mean(way, WAYS)
             raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; expected srun or ssh")
@@ -232,7 +232,7 @@ def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
         _wait(wanted.argv(salloc, name), name, wanted, context)
         job = job_in(_queue(name, context))
         if job is None or job.state != "RUNNING":
-            raise UsageError("the allocation ended right after it began")
+            raise UsageError("the allocation ended right after it started")
         context.tell(f"Slurm job {job.job_id}: {job.nodes}")
         return job
     except BaseException:

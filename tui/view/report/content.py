@@ -97,7 +97,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
         f"{name}: {' '.join(text.split())}" for name, text in profile.source.items() if text
     )
     preset = (
-        {True: ", a preset", False: ", your own"}.get(profile.preset, "")
+        {True: ", a preset", False: ", user-defined"}.get(profile.preset, "")
         if profile.preset is not None
         else ""
     )
@@ -133,7 +133,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "tools", _versions(made.tool_versions)
     yield "benchtui", [made.benchtui_version] if made.benchtui_version else []
     yield (
-        "led from",
+        "run from",
         (
             [", ".join(f"{name} {value}" for name, value in made.jump_host.items())]
             if made.jump_host
@@ -244,7 +244,7 @@ def _hosts(record: RunRecord) -> DocumentTable:
         "Hosts of the run",
         heads,
         rows,
-        "Clock: how far it is ahead of the jump host.",
+        "Clock: offset from the jump host, positive if the host is ahead.",
     )
 
 
@@ -285,7 +285,7 @@ def _job_files(record: RunRecord) -> Iterator[Code]:
         cut = len(differing) - MOST_LINES
         more = [f"# and {cut} more lines, see run.json"] if cut > 0 else []
         yield Code(
-            "Other job files: the lines in which they differ",
+            "Other job files: differing lines",
             "\n".join([*differing[:MOST_LINES], *more]),
         )
 
@@ -388,14 +388,17 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
 
 def _findings(record: RunRecord) -> Iterator[Block]:
     if record.state == "running":
-        text = f"{record.reason.capitalize()}. It is judged at its end; findings so far are below."
+        text = (
+            f"{record.reason.capitalize()}. The verdict follows when the run has ended;"
+            " findings so far are below."
+        )
         yield Paragraph(text, WARN)
     elif record.verdict is not None:
         yield Paragraph(checks_text(record))
     elif record.state == "failed":
         yield Paragraph(f"Nothing was measured. {record.reason}".strip(), BAD)
     else:
-        yield Paragraph("This run was not judged.", WARN)
+        yield Paragraph("This run was not checked.", WARN)
     yield from (_found(record, each) for each in by_weight(record.findings))
     criteria = judge([], [record], criteria_of([record]))
     if criteria:
@@ -418,7 +421,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
     said = [each for each in record.messages if each.severity != "info"]
     if said:
         told = [[each.host or "", each.severity, each.text] for each in said[:MESSAGES]]
-        more = f"{len(said) - MESSAGES} more are in run.json." if len(said) > MESSAGES else ""
+        more = f"{len(said) - MESSAGES} more messages in run.json." if len(said) > MESSAGES else ""
         yield DocumentTable(
             "Messages during the run",
             [DocumentColumn("host"), DocumentColumn("weight"), DocumentColumn("message")],
@@ -486,7 +489,8 @@ def _results(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     left_out = len(measured_steps(record)) - len(steps)
     if left_out > 0:
         yield Paragraph(
-            f"{left_out} more steps in detail: benchtui runs show --steps {record.run_id}", LABEL
+            f"for details of {left_out} more steps: benchtui runs show --steps {record.run_id}",
+            LABEL,
         )
     if not steps:
         yield Paragraph("Nothing was measured.", WARN)

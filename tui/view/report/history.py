@@ -39,7 +39,7 @@ def _said(found: Trend) -> tuple[str, str]:
     runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
         few = (
-            f"; {2 * LEAST} are needed to detect a change"
+            f"; {2 * LEAST} are required to detect a change"
             if len(found.runs) < 2 * LEAST
             else ", no change detected"
         )
@@ -93,14 +93,16 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
 
 
 def _left_out(count: int) -> str:
-    return f"{plural(count, 'more run')}: left out: incomplete or invalid." if count else ""
+    return f"{plural(count, 'more run')} excluded: incomplete or invalid." if count else ""
 
 
 def _apart(trends: Sequence[Trend]) -> str:
     """Return how many runs were left out because they were measured differently, as text."""
     count = sum(each.runs for each in others_of(trends))
     return (
-        f"{plural(count, 'more run')} left out: other parameters, hosts or tools." if count else ""
+        f"{plural(count, 'more run')} excluded: different parameters, hosts or tools."
+        if count
+        else ""
     )
 
 
@@ -157,5 +159,5 @@ def _chart(record: RunRecord, found: Trend) -> Chart:
         data={"values": rows},
     )
     said = _said(found)[0]
-    note = "Lines are the medians between changes; the diamond is this run."
+    note = "Lines: medians between changes; diamond: this run."
     return Chart(f"{found.name}: {metric.title} by run", spec, f"{said}. {len(rows)} runs.", note)

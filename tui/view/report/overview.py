@@ -134,9 +134,9 @@ def _point(record: RunRecord) -> str:
 def judged(record: RunRecord) -> tuple[str, str]:
     """Return the verdict in a few words, and its role."""
     if record.verdict is None and record.state == "running":
-        return "still running, not judged yet", WARN
+        return "still running, no verdict yet", WARN
     if record.verdict is None:
-        return f"{record.state}, not judged", STATES.get(record.state, WARN)
+        return f"{record.state}, no verdict", STATES.get(record.state, WARN)
     said = (
         VERDICTS[record.verdict].capitalize()
         if record.verdict != "invalid"
@@ -191,7 +191,7 @@ def _load(record: RunRecord) -> Iterator[str]:
         yield f"from {' '.join(document.split())}"
     changed = record.profile.changed
     said = ", ".join(f"{name}={value}" for name, value in changed.items())
-    yield f"changed: {said}" if changed else "all parameters at the profile's values"
+    yield f"changed: {said}" if changed else "all parameters as in the profile"
     if record.proves is not None:
         yield (
             f"counter-experiment: {record.proves.kind} as the bottleneck of {record.proves.run_id}"

@@ -90,7 +90,7 @@ def sweep_chart(
         f" {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
     )
     note = " ".join(f"{KNEE} {text}." for text in knees[:3])
-    note += f" {left_out} more curves are in the table only." if left_out > 0 else ""
+    note += f" {left_out} more curves: see the table." if left_out > 0 else ""
     if any(len(cell.values) > 1 for cell in cells):
         note += " Bars span the lowest to the highest repetition."
     return Chart(title, spec, alt, note.strip())
@@ -200,9 +200,7 @@ def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     }
     spec = {"width": WIDTH, "height": ROW_PX * len(known), "layer": [bars, dots]}
     alt = f"{what}: " + ", ".join(f"{name} {unit.text(mean)}" for name, mean in means.items())
-    return Chart(
-        "Operations side by side", spec, alt, "Each mark is an iteration." if points else ""
-    )
+    return Chart("Operations side by side", spec, alt, "Marks: iterations." if points else "")
 
 
 Seconds = list[float | None]
@@ -249,7 +247,7 @@ def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
     axis = {"values": [0, 25, 50, 75, 100], "labelExpr": "datum.value + ' %'", "title": "CPU"}
     y = {"type": "quantitative", "scale": {"domain": [0, 100], "nice": False}, "axis": axis}
     several = "Line: mean of the hosts; band: lowest to highest host. "
-    note = (several if len(hosts) > 1 else "") + reading_note(seconds, "the seconds of all of them")
+    note = (several if len(hosts) > 1 else "") + reading_note(seconds, "all their seconds")
     alt = f"CPU of {who}: " + "; ".join(
         f"{name} {_span(found, '%')}" for name, found in points.items()
     )
@@ -275,10 +273,10 @@ def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
             max(point.high or 0.0 for found in curves.values() for point in found),
             title.lower(),
         )
-        alt = f"{title} of {who}, all together: " + "; ".join(
+        alt = f"{title} of all {who} together: " + "; ".join(
             f"{name} {_span(found, '')}" for name, found in curves.items()
         )
-        note = f"All {who} together. {reading_note(seconds)}".strip()
+        note = f"Sum of all {who}. {reading_note(seconds)}".strip()
         yield Chart(f"{title} of {who}", _telemetry_spec(rows, list(curves), y, seconds), alt, note)
 
 

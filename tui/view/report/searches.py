@@ -47,9 +47,7 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
     if search.scaling is not None and search.scaling.points:
         yield table_of("Throughput over hosts", scaling_columns(), search.scaling.points)
     if search.points:
-        yield table_of(
-            "Points in the order they were measured", point_columns(search), point_rows(search)
-        )
+        yield table_of("Points in measuring order", point_columns(search), point_rows(search))
     yield from (Paragraph(text, LABEL) for text in column_notes(search))
 
 
@@ -179,9 +177,11 @@ def upright(figure: ConfidenceInterval, text: str, x: Spec, color: str, text_y: 
 
 
 def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
-    said = "Each point is a separate load; lines join them by offered load, full load last."
+    said = (
+        "Each point is a separate load; lines connect the points by offered load, full load last."
+    )
     if any(trace.most_ns is not None for trace in found):
-        said += " Crosses exceed their limit, the dashed line."
+        said += " Crosses exceed the limit (dashed line)."
     return said + (
         " Bands are 95 % intervals." if search.answer is not None or search.knee is not None else ""
     )

@@ -128,7 +128,7 @@ def _runs(sides: Sides) -> DocumentTable:
         ["target", *(record.target or units.UNKNOWN for record in records)],
         ["hosts", *(str(len(record.hosts)) for record in records)],
         [
-            "began (UTC)",
+            "start (UTC)",
             *((record.created_utc or units.UNKNOWN).replace("T", " ")[:16] for record in records),
         ],
         [

@@ -75,14 +75,10 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
     return SeriesSpan(t_s, merged(values, weights, peaks=False), min(known), max(known))
 
 
-def reading_note(seconds: int, what: str = "the seconds in it") -> str:
+def reading_note(seconds: int, what: str = "its seconds") -> str:
     """Return how to read a down-sampled series; empty if each point is one second."""
     width = seconds_a_point(seconds)
-    return (
-        f"Each point is {width} s: the line is their mean, the band spans all {what}."
-        if width > 1
-        else ""
-    )
+    return f"Each point is {width} s; line: mean; band: range of {what}." if width > 1 else ""
 
 
 def rows_over(
@@ -126,7 +122,7 @@ def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart
 def time_axis(seconds: float) -> Spec:
     """Return the encoding of time, from the first measured second."""
     axis = {
-        **marked_axis(time_ticks(seconds, 84), "time since the measurement began"),
+        **marked_axis(time_ticks(seconds, 84), "time since the start of the measurement"),
         "grid": False,
     }
     return {**T, "scale": {"domain": [0, seconds], "nice": False}, "axis": axis}
@@ -286,13 +282,14 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
 def _percentile_note(found: HeatMap | None, width: int) -> str:
     if found is None:
         return (
-            "Without the histograms of each second: the mean, and the highest p99 of the seconds in"
-            " a point."
+            "No per-second histograms: each point is the mean, and the highest p99 of its seconds."
         )
-    span = f"Each point is of all I/Os of {'a second' if width == 1 else f'{width} s'} on all hosts"
+    span = (
+        f"Each point covers all I/Os of {'one second' if width == 1 else f'{width} s'} on all hosts"
+    )
     return (
-        f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES} slower I/Os"
-        " are left out."
+        f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES}"
+        " slower I/Os are omitted."
     )
 
 
@@ -365,7 +362,7 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
         "axis": {**latency_axis(low, high, f"{name} latency"), "grid": False},
     }
     legend = {
-        "title": "share of the I/Os of a column, from",
+        "title": "share of I/Os in a column, from",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
     }
@@ -386,7 +383,7 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
     }
     span = f"from {units.latency(low)} to {units.latency(high)}"
     alt = f"heat map of {name} latency over {units.duration(seconds)}, {span}"
-    note = f"Every I/O of every host by {kind}, {heat.width_s} s a column."
+    note = f"All I/Os of all hosts by {kind}, {heat.width_s} s per column."
     return Chart(f"{name.capitalize()} latency heat map", spec, alt, note)
 
 
@@ -487,7 +484,10 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
     said = "; ".join(
         f"{name} up to {units.latency(points[-1][1])}" for name, points in curves.items() if points
     )
-    note = f"Merged histograms of all hosts, up to where {units.TAIL_SAMPLES} I/Os are slower."
+    note = (
+        f"Merged histograms of all hosts, up to the percentile with {units.TAIL_SAMPLES}"
+        " slower I/Os."
+    )
     return Chart(title, spec, f"{title}, latency by percentile: {said}", note)
 
 
@@ -558,7 +558,9 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
     height = ROW_PX * len(order) if along == "x" else vega.HEIGHT
     spec = layers(bars, rule, height=height, data={"values": rows})
     more = (
-        f" The {len(shown)} slowest of {len(rates)} are drawn." if len(rates) > len(shown) else ""
+        f" The {len(shown)} slowest of {len(rates)} hosts are shown."
+        if len(rates) > len(shown)
+        else ""
     )
     alt = f"{name} IOPS of {len(rows)} hosts, median {units.iops(middle)}"
     alt += f"; far below: {', '.join(slow)}" if slow else "; none far below"

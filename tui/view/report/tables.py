@@ -116,7 +116,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
         ["I/Os", *(units.exact(latency.n) for _, latency in found)],
     ]
     note = (
-        f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer than"
+        f"From merged histograms of all hosts, never averaged. {units.TOO_FEW}: fewer than"
         f" {units.TAIL_SAMPLES} slower I/Os."
     )
     note = " ".join(
@@ -324,7 +324,7 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
     return DocumentTable(
         title,
         [
-            DocumentColumn("must not be"),
+            DocumentColumn("fails if"),
             DocumentColumn("at"),
             DocumentColumn("measured", right=True),
             DocumentColumn("outcome"),
@@ -356,7 +356,7 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[D
                 for each in hosts
             ]
             yield DocumentTable(
-                title, heads, rows, "Mean/maximum over the measured window; marked: at its limit."
+                title, heads, rows, "Mean/maximum over the measured window; marked: at the limit."
             )
 
 

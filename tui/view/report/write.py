@@ -147,7 +147,7 @@ def written(
             [(old.record, new.record) for old, new in zip(named, sources, strict=True)]
         )
         remarks.append(REMARK)
-    made = f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
+    made = f"Created by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
     report = report_of(sources, made, remarks, drawn=shape == "html", versus=versus)
     if shape == "md":
         from tui.view.document import markdown_of

@@ -31,11 +31,12 @@ DEFAULT_BLOCK = 1 << 20
 class Elbencho(Strict):
     """One phase of elbencho, with elbencho's own long option names."""
 
-    phase: PhaseName = Field(description="The measured phase; write with rwmixpct reads and writes")
+    phase: PhaseName = Field(description="Measured phase; write with rwmixpct also reads")
     directory: Scalar | None = Field(
         None,
         description=(
-            "Directory mode: each thread has its own directories and files in it (rN/dM/rN-fK)"
+            "Directory mode: directory in which each thread has its own directories and files"
+            " (rN/dM/rN-fK)"
         ),
     )
     file: Scalar | list[Scalar] | None = Field(
@@ -46,22 +47,22 @@ class Elbencho(Strict):
     )
     bucket: Scalar | None = Field(
         None,
-        description="Objects of S3: a bucket; each thread has its own objects in it",
+        description="S3 mode: bucket in which each thread has its own objects",
     )
     endpoint: Scalar | None = Field(
         None, description="Host and port of the S3 service, without https://"
     )
     https: Scalar = Field(
-        "off", description="off; insecure: HTTPS, elbencho accepts any certificate"
+        "off", description="off: HTTP; insecure: HTTPS, where elbencho accepts any certificate"
     )
-    region: Scalar = Field("us-east-1", description="Region that requests are signed for")
+    region: Scalar = Field("us-east-1", description="Region for signing requests")
     prefix: Scalar = Field("", description="Prefix of all object names; may contain {host}")
     key_id: Scalar | None = Field(None, description="Access key ID, a parameter of kind secret")
     key: Scalar | None = Field(None, description="Secret access key, a parameter of kind secret")
     token: Scalar | None = Field(None, description="Session token, a parameter of kind secret")
     options: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="elbencho's options by their long names without dashes, such as threads: 8",
+        description="elbencho options by their long names without dashes, such as threads: 8",
     )
 
 
@@ -216,7 +217,7 @@ def phase_problem(name: PhaseName, *, objects: bool) -> str:
     if name in (known := OBJECT_PHASES if objects else PHASES):
         return ""
     what = "objects of a bucket" if objects else "files"
-    return f"phase {name} is not one of {what}: expected {', '.join(known)}"
+    return f"phase {name} does not apply to {what}; expected {', '.join(known)}"
 
 
 def problem_of(load: Load) -> str:
@@ -232,14 +233,14 @@ def problem_of_store(load: Load) -> str:
     """Return a problem of a load on objects; empty if there is none."""
     assert load.store is not None
     if load.directory or load.files:
-        return "'bucket' works on objects: leave out 'directory' and 'file'"
+        return "'bucket' cannot be used with 'directory' or 'file'"
     for name in load.texts:
         if name in options.OF_FILES:
             return f"options.{name} applies to files only; 'bucket' works on objects"
     if load.phase.makes_ios and not load.size("size"):
-        return "options.size is needed: bytes of each object"
+        return "options.size is required: the size of each object"
     if load.flag("rand") and load.phase.name != "read":
-        return "options.rand is for phase read: parts of objects at random offsets"
+        return "options.rand is only for phase read: it reads parts of objects at random offsets"
     return store_problem(load.store)
 
 
@@ -248,21 +249,21 @@ def _places(load: Load) -> str:
         return "exactly one of 'directory', 'file' and 'bucket' is required"
     bad = [path for path in (load.directory, *load.files) if path and not path.startswith("/")]
     if bad:
-        return f"'{bad[0]}': an absolute path is needed"
+        return f"'{bad[0]}': expected an absolute path"
     of_store = [name for name in load.texts if name.startswith("s3")]
     if of_store:
         return f"options.{of_store[0]} is for objects: set 'bucket'"
     if load.files and load.phase.name in ("mkdirs", "rmdirs", "stat"):
-        return f"phase {load.phase.name} works on the files of a directory: set 'directory'"
+        return f"phase {load.phase.name} requires 'directory'"
     return ""
 
 
 def _sizes(load: Load) -> str:
     if load.files and load.phase.makes_ios and not load.size("size"):
-        return "options.size is needed: how much of each file is read or written"
+        return "options.size is required: the bytes of each file to read or write"
     if load.flag("direct") and load.phase.makes_ios and load.block % 512:
         return (
-            f"options.block: {load.block} bytes are not a multiple of 512, which direct I/O needs"
+            f"options.block: {load.block} bytes are not a multiple of 512, as direct I/O requires"
         )
     if load.files and load.phase.makes_ios:
         blocks = load.size("size") // load.block * len(load.files)
@@ -272,27 +273,27 @@ def _sizes(load: Load) -> str:
                 f" {blocks} of {load.block} bytes"
             )
     if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
-        return "options.size is needed for random offsets"
+        return "options.size is required for random offsets"
     return ""
 
 
 def _time(load: Load) -> str:
     if load.flag("infloop") and not load.count("timelimit", 0):
-        return "options.infloop needs a timelimit: it has no other end"
+        return "options.infloop requires timelimit: it never ends by itself"
     if load.flag("infloop") and not load.phase.makes_ios and load.phase.name != "stat":
-        return f"options.infloop: phase {load.phase.name} can be done once only"
+        return f"options.infloop: phase {load.phase.name} can run only once"
     return ""
 
 
 def _mix(load: Load) -> str:
     if load.mixed and load.phase.name != "write":
-        return "options.rwmixpct is for phase write: so many reads among the writes"
+        return "options.rwmixpct is only for phase write"
     if load.phase.name == "read" and load.flag("limitwrite"):
         return "options.limitwrite has no effect on phase read; use limitread"
     if load.phase.name == "write" and load.flag("limitread"):
         return (
-            "options.limitread has no effect on phase write; use limitwrite, which limits reads and"
-            " writes of a mix"
+            "options.limitread has no effect on phase write; use limitwrite, which limits"
+            " both in a mix"
         )
     return ""
 
@@ -347,8 +348,8 @@ def _together(
     ]
     if devices and not profile.allow_device:
         message = (
-            f"file: {devices[0]} is a device; that needs 'allow_device: true', a device loses its"
-            " data"
+            f"file: {devices[0]} is a device; this requires 'allow_device: true',"
+            " because the run overwrites the device"
         )
         yield document.problem(("elbencho", "file"), message)
     yield from _headline(profile, document, load)
@@ -358,7 +359,7 @@ def _together(
 def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
     """Yield problems of `prepare`: files are laid out, objects are put by a fill."""
     if load.store is not None and profile.prepare.layout:
-        message = "objects are put first by 'precondition: {fill: 1, rounds: 0}'"
+        message = "to write the objects first, set 'precondition: {fill: 1, rounds: 0}'"
         yield document.problem(("prepare", "layout"), message, key=True)
     if load.store is None and profile.prepare.precondition is not None:
         yield document.problem(
@@ -388,4 +389,10 @@ def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath,
     }
     if "timelimit" in given and given.get("infloop", "0") in ("0", "no", "off", "false"):
         path = ("elbencho", "options", "timelimit")
-        yield path, "without infloop the phase ends with its files, and the limit only cuts it off"
+        yield (
+            path,
+            (
+                "without infloop the phase ends after one pass over its files; the limit only"
+                " shortens it"
+            ),
+        )

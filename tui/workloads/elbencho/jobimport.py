@@ -47,15 +47,15 @@ BARE = frozenset(
 )  # fmt: skip
 PARAMS: dict[str, tuple[ParamKind, str]] = {
     "threads": ("count", "I/O threads on each host"),
-    "dirs": ("count", "Directories of each thread"),
-    "files": ("count", "Files of each thread in each directory"),
-    "size": ("size", "Bytes of each file"),
-    "block": ("size", "Bytes of each I/O"),
-    "iodepth": ("count", "I/Os in flight of each thread"),
+    "dirs": ("count", "Directories per thread"),
+    "files": ("count", "Files per thread and directory"),
+    "size": ("size", "Size of each file"),
+    "block": ("size", "Size of each I/O"),
+    "iodepth": ("count", "I/Os in flight per thread"),
     "timelimit": ("duration", "Measured time"),
 }
 PROMPT = " \t$>#%"  # what people copy along with a command
-DIRECTORY = ("directory", "A directory of the file system under test")
+DIRECTORY = ("directory", "Directory on the file system under test")
 FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile", "treefile",
     "treescan", "hdfs",
          "rwmixthr", "rwmixthrpct", "dirsharing")  # fmt: skip
@@ -98,7 +98,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
     messages: list[Problem] = []
     commands = [_command(line, words, file, messages) for line, words in _command_lines(text, file)]
     if not commands:
-        raise UsageError(Problem("no line runs elbencho", file=file, line=1))
+        raise UsageError(Problem("no elbencho command found", file=file, line=1))
     _share_sizes(commands)
     steps = [(command, phase) for command in commands for phase in command.phases]
     _say_cut(commands, file, messages)
@@ -115,7 +115,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
     names = ", ".join(phase.name for _, phase in steps)
     messages.append(
         Problem(
-            f"{len(steps)} phases, a profile for each: {names}; {tag} runs them in order", file, 1
+            f"{len(steps)} phases, one profile each: {names}; {tag} runs them in order", file, 1
         )
     )
     return Imported(
@@ -155,7 +155,7 @@ def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
             words = shlex.split(line.lstrip(PROMPT), comments=True)
         except ValueError as error:
             raise UsageError(
-                Problem(f"{error}: the shell could not read it", file=file, line=begin + 1)
+                Problem(f"{error}: invalid shell syntax", file=file, line=begin + 1)
             ) from None
         yield begin + 1, words[1:]
 
@@ -168,15 +168,16 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
         _of_objects(found, problems, lambda text: messages.append(Problem(text, file, line)))
     if not found.phases and not problems:
         problems.append(
-            "no phase: one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs is needed"
+            "no phase; expected one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs"
         )
     if not found.paths and not problems:
-        problems.append("no path: elbencho works on a directory, a file or a block device")
+        problems.append("no path; expected a directory, a file or a block device")
     found.paths = [each for path in found.paths for each in _expanded(path)]
     relative = [path for path in found.paths if not path.startswith("/")]
     if relative and not found.objects:
         problems.append(
-            f"'{relative[0]}': an absolute path is needed, hosts have no current directory of yours"
+            f"'{relative[0]}': expected an absolute path, because hosts do not share your"
+            " current directory"
         )
     if problems:
         raise UsageError([Problem(text, file, line) for text in problems])
@@ -192,12 +193,12 @@ def _of_objects(found: _Command, problems: list[str], say: Callable[[str], objec
     problems += store_problems(found.store, found.paths)
     for name in [name for name in found.options if name in OF_FILES]:
         del found.options[name]
-        say(f"--{name} is left out: applies to files only; the command works on objects")
+        say(f"--{name} is dropped: it applies to files only, and the command uses objects")
     if found.drop_caches:
         found.drop_caches = False
-        say("--dropcache is left out: objects bypass the page caches of the hosts")
+        say("--dropcache is dropped: objects bypass the page caches of the hosts")
     if any(phase.name == "rmobjects" for phase in found.phases):
-        say("objects are put before they are deleted: 'prepare: precondition' is set")
+        say("'prepare: precondition' is set, so that objects exist before they are deleted")
 
 
 def _expanded(path: str) -> list[str]:
@@ -260,14 +261,16 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
         found.phases.append(next(phase for phase in PHASES.values() if phase.option == name))
     elif name == "dropcache":
         found.drop_caches = True
-        tell.append("--dropcache: drop_caches: try drops page caches before each measurement")
+        tell.append(
+            "--dropcache becomes drop_caches: try, which drops page caches before each measurement"
+        )
     elif is_of_store(name):
         tell += filter(None, [option_told(name)])
         found.store |= {} if tell else {name: value}
     elif name in FATAL or name in UNKNOWN_FILES:
         problems.append(option_problem(name, value))
     elif name in ELSEWHERE:
-        tell.append(f"--{name} is left out: {ELSEWHERE[name]}")
+        tell.append(f"--{name} is dropped: {ELSEWHERE[name]}")
     elif told := option_problem(name, value or "1"):
         problems.append(told)
     else:
@@ -303,8 +306,8 @@ def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -
         if "timelimit" in command.options and "infloop" in command.options and len(timed) > 1:
             never = ", ".join(phase.name for phase in timed[1:])
             text = (
-                f"the time limit ends {timed[0].name}, and elbencho itself would not run {never};"
-                " the suite does"
+                f"the time limit ends {timed[0].name}; elbencho would then not run {never},"
+                " but the suite does"
             )
             messages.append(Problem(text, file, command.line))
 
@@ -318,8 +321,8 @@ def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]
             map(is_device, command.paths)
         ):
             text = (
-                f"{command.paths[0]}: hosts that share it work on the same file; {{host}} in a name"
-                " gives each its own"
+                f"{command.paths[0]}: hosts that share this path use the same file; to give"
+                f" each its own, put {{host}} into the name"
             )
             messages.append(Problem(text, file, command.line))
             return
@@ -420,14 +423,14 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
     ):
         if len(command.paths) > 1:
             raise UsageError(
-                Problem("one directory is supported, not several", file=file, line=command.line)
+                Problem("only one directory is supported", file=file, line=command.line)
             )
         kind, about = DIRECTORY
         return {kind: Param(default=command.paths[0], kind="directory", help=about)}, [
             '  directory: "{directory}"'
         ]
     if len(command.paths) == 1:
-        param = Param(default=command.paths[0], kind="path", help="The file or device under test")
+        param = Param(default=command.paths[0], kind="path", help="File or device under test")
         return {"file": param}, ['  file: "{file}"']
     return {}, ["  file:", *(f"    - {_yaml(path)}" for path in command.paths)]
 
@@ -497,7 +500,7 @@ def is_of_store(name: str) -> bool:
 
 def option_told(name: str) -> str:
     """Return a message if an option with a key is left out; else "". The key is not repeated."""
-    return f"--{name} is left out: keys are read from environment variables" if name in KEYS else ""
+    return f"--{name} is dropped: keys come from environment variables" if name in KEYS else ""
 
 
 def works_on_objects(store: Mapping[str, str], paths: Sequence[str]) -> bool:
@@ -509,13 +512,15 @@ def store_problems(store: Mapping[str, str], paths: Sequence[str]) -> list[str]:
     """Return why a profile cannot express the objects of a command; empty if it can."""
     found = []
     if "s3endpoints" not in store:
-        found.append("no endpoint: --s3endpoints is needed")
+        found.append("no endpoint: --s3endpoints is required")
     elif not URL.fullmatch(store["s3endpoints"]):
-        found.append(f"--s3endpoints {store['s3endpoints']}: one endpoint is supported")
+        found.append(f"--s3endpoints {store['s3endpoints']}: only one endpoint is supported")
     if len(paths) > 1:
-        found.append("one bucket is supported, not several")
+        found.append("only one bucket is supported")
     if any("/" in bucket_of(path) for path in paths):
-        found.append(f"'{paths[0]}': a bucket is supported, not single objects: set -n and -N")
+        found.append(
+            f"'{paths[0]}': single objects are not supported; name the bucket, and set -n and -N"
+        )
     return found
 
 
@@ -533,7 +538,7 @@ def store_places(
     scheme, endpoint = match.groups()
     params = {
         "endpoint": Param(default=endpoint, kind="text", help="Host and port of the S3 service"),
-        "bucket": Param(default=bucket_of(paths[0]), kind="text", help="A bucket that exists"),
+        "bucket": Param(default=bucket_of(paths[0]), kind="text", help="Existing bucket"),
         **{
             name: Param(default=default, kind="secret", help=about)
             for name, (default, about) in SECRETS.items()

@@ -238,7 +238,7 @@ def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[Job
         queues=(depth or 1) > 1,
         direct=row.get("direct IO") in ("1", "true"),
         random=row.get("random") in ("1", "true"),
-        durable="not told in the output",
+        durable="not in the output",
         block_bytes=int(_number(row, "block size") or 0) or None,
         whole_blocks=bool(row.get(WHOLE)),
         objects=_of_objects(row),

@@ -47,7 +47,7 @@ SHORT: Mapping[str, str] = {
 }  # fmt: skip
 PHASE_OPTIONS = ("mkdirs", "write", "stat", "read", "delfiles", "deldirs")
 ELSEWHERE: Mapping[str, str] = {
-    **dict.fromkeys(PHASE_OPTIONS, "phase: says what is measured"),
+    **dict.fromkeys(PHASE_OPTIONS, "set the measured phase with phase:"),
     **dict.fromkeys(("lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s"),
         "latencies are always recorded"),
     **dict.fromkeys(
@@ -55,7 +55,7 @@ ELSEWHERE: Mapping[str, str] = {
             "resfile", "label",
          "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "log", "svcelapsed",
          "no0usecerr"),
-        "benchtui decides what elbencho prints",
+        "benchtui controls elbencho's output",
     ),
     **dict.fromkeys(
         ("hosts", "hostsfile", "service", "foreground", "port", "quit", "interrupt", "numhosts",
@@ -63,35 +63,35 @@ ELSEWHERE: Mapping[str, str] = {
          "svcupint", "svcwait", "svcpwfile", "svcping", "nosvcshare", "servers", "clients",
          "serversfile",
          "clientsfile", "netbench", "netdevs", "respsize", "recvbuf", "sendbuf"),
-        "benchtui runs one elbencho on each host of the run, without its service",
+        "benchtui runs one elbencho on each host, without the service",
     ),
-    "rankoffset": "each host has ranks of its own",
+    "rankoffset": "benchtui numbers the ranks of each host",
     "start": "benchtui starts all hosts at once",
-    "iterations": "repeat: in the profile repeats a measurement",
-    "dropcache": "drop_caches: in the profile drops page caches",
-    "sync": "a run writes back what is dirty where drop_caches: asks for it",
-    "phasedelay": "pause: in the profile waits between measurements",
-    "configfile": "its options stand in the profile",
-    "dryrun": "benchtui run --dry-run shows the plan",
-    "nopathexp": "paths are taken as they are",
-    "nodelerr": "files that are to be removed must be there",
-    "opslog": "a line for each I/O slows the load down",
+    "iterations": "use repeat: in the profile",
+    "dropcache": "use drop_caches: in the profile",
+    "sync": "use drop_caches: in the profile, which also writes back dirty pages",
+    "phasedelay": "use pause: in the profile",
+    "configfile": "put its options into the profile",
+    "dryrun": "use benchtui run --dry-run",
+    "nopathexp": "paths are not expanded",
+    "nodelerr": "the files to remove must exist",
+    "opslog": "logging each I/O slows the load down",
 }  # fmt: skip
 STORE: Mapping[str, str] = {
-    "s3endpoints": "endpoint: and https: say where the store is",
-    "s3region": "region: of the profile",
-    "s3objprefix": "prefix: of the profile",
+    "s3endpoints": "use endpoint: and https:",
+    "s3region": "use region:",
+    "s3objprefix": "use prefix:",
     **dict.fromkeys(("s3key", "s3secret", "s3sessiontoken", "s3credfile", "s3credlist"),
-        "a secret is never written down: key_id:, key: and token: name environment variables"),
+        "benchtui never stores secrets: use key_id:, key: and token:"),
 }  # fmt: skip
 """Options whose values are keys of the profile."""
 REFUSED: Mapping[str, str] = {
-    "s3ignoreerrors": "requests that fail would be counted as done",
-    "s3multidel": "it deletes all objects that it finds in the bucket",
-    "s3nompucompl": "uploads without completion leave parts in the store that no run removes",
-    "s3virtaddr": "each bucket is addressed by path: ENDPOINT/BUCKET/KEY",
-    **dict.fromkeys(("s3log", "s3logprefix"), "a log holds signed headers"),
-    **dict.fromkeys(("s3sseckey", "s3ssekmskey"), "a secret is never written down"),
+    "s3ignoreerrors": "failed requests would count as successful",
+    "s3multidel": "it deletes all objects in the bucket",
+    "s3nompucompl": "incomplete uploads leave parts in the store that no run removes",
+    "s3virtaddr": "benchtui addresses buckets by path: ENDPOINT/BUCKET/KEY",
+    **dict.fromkeys(("s3log", "s3logprefix"), "the log contains signed headers"),
+    **dict.fromkeys(("s3sseckey", "s3ssekmskey"), "benchtui never stores secrets"),
 }
 OF_FILES = frozenset(
     ("direct", "fadv", "flock", "madv", "mmap", "nofdsharing", "nodiocheck", "preallocfile",
@@ -104,7 +104,7 @@ UNKNOWN_FILES: Mapping[str, str] = {
         ("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"),
         "custom trees",
     ),
-    "dirsharing": "directories that all threads share",
+    "dirsharing": "directories shared by all threads",
     "rwmixthr": "threads that only read in a write phase",
     "rwmixthrpct": "threads that only read in a write phase",
     "hdfs": "HDFS",
@@ -121,15 +121,15 @@ def option_problem(name: str, value: object) -> str:
         return f"{name} is not allowed here: {ELSEWHERE[name]}"
     if name in UNKNOWN_FILES:
         return (
-            f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before"
-            " the run"
+            f"{name} is not supported: the files of {UNKNOWN_FILES[name]} are unknown"
+            " before the run"
         )
     if name in STORE:
         return f"{name} is not allowed here: {STORE[name]}"
     if name in REFUSED:
         return f"{name} is not supported: {REFUSED[name]}"
     if name not in OPTIONS and name.startswith("s3"):
-        return f"{name} is not supported: only phases on objects and buckets are"
+        return f"{name} is not supported: only object and bucket phases are"
     if name not in OPTIONS:
         return f"unknown option '{name}'{did_you_mean(name, [*OPTIONS, *ELSEWHERE])}"
     try:
@@ -155,7 +155,7 @@ def value_text(name: str, value: object) -> str | None:
         return str(_whole(text, kind))
     if not text or not text.isprintable() or text.startswith("-"):
         raise ValueError(
-            f"{shown(value)} is not allowed: printable text that does not begin with '-'"
+            f"{shown(value)} is not allowed; expected printable text that does not start with '-'"
         )
     return text
 
@@ -166,20 +166,22 @@ def _flag(value: object) -> str | None:
         return ""
     if word in ("0", "false", "no", "off"):
         return None
-    raise ValueError(f"{shown(value)} is not a flag: expected yes, no, true, false, on, off, 1, 0")
+    raise ValueError(f"{shown(value)} is not a flag; expected yes, no, true, false, on, off, 1, 0")
 
 
 def _whole(text: str, kind: Kind) -> int:
     least, most = (1 if kind == "count" else 0), (100 if kind == "percent" else 10**12)
     if not text.isdecimal() or not least <= int(text) <= most:
-        raise ValueError(f"{shown(text)} is not allowed: whole numbers from {least} to {most}")
+        raise ValueError(
+            f"{shown(text)} is not allowed; expected a whole number from {least} to {most}"
+        )
     return int(text)
 
 
 def _seconds(value: object) -> int:
     seconds = parse_duration(value)
     if seconds < 1 or seconds != int(seconds):
-        raise ValueError(f"{shown(value)} is not allowed: whole seconds from 1")
+        raise ValueError(f"{shown(value)} is not allowed; expected whole seconds from 1")
     return int(seconds)
 
 

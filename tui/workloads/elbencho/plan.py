@@ -45,8 +45,8 @@ MOST_FILES = 1_000_000
 LAYOUT_BLOCK, LAYOUT_THREADS, LAYOUT_FILES = 1 << 20, 16, 200
 LIMITS = ("limitread", "limitwrite")
 BURSTS = (
-    "elbencho sends each second's share in one burst and sleeps for the rest: latencies are those"
-    " of bursts, not of I/Os spread over the second"
+    "elbencho issues each second's I/Os in one burst, then sleeps: latencies are those"
+    " of bursts, not of evenly spaced I/Os"
 )
 NO_RAMP = True  # elbencho measures from its start: a point has the ramp of its step, which is none
 LEAST_PASS_S = 20  # whole seconds may make it slower by one second in 20: 5 %
@@ -252,8 +252,8 @@ def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSp
     dirs, count = load.count("dirs", 1), load.count("files", 1)
     if load.threads * max(dirs, 1) * (count if named else 1) > MOST_FILES:
         raise UsageError(
-            f"{load.threads} threads x {dirs} directories x {count} files: at most {MOST_FILES} a"
-            " host"
+            f"{load.threads} threads x {dirs} directories x {count} files: at most"
+            f" {MOST_FILES} per host"
         )
     directories: list[str] = []
     files: list[FileSpec] = []
@@ -365,7 +365,7 @@ def timed(profile: Profile, seconds: float) -> Profile:
     Raises UsageError if the phase cannot be repeated.
     """
     if body_of(profile).phase not in ("write", "read"):
-        raise UsageError(f"{profile.profile}: phase {body_of(profile).phase} can be done once only")
+        raise UsageError(f"{profile.profile}: phase {body_of(profile).phase} can run only once")
     return with_options(profile, {"infloop": True, "timelimit": f"{max(round(seconds), 1)}s"})
 
 
@@ -424,10 +424,10 @@ def limit_of(load: Load, rate_iops: float) -> int:
     """
     if rate_iops < 1:
         raise UsageError(
-            f"{rate_iops:g} I/Os a second and thread: at least one is needed; use fewer threads"
+            f"{rate_iops:g} I/Os per second and thread; at least one is required: use fewer threads"
         )
     if load.even_block is None:
-        raise UsageError("size is not a multiple of block: how many bytes an I/O has is not known")
+        raise UsageError("size is not a multiple of block, so the bytes per I/O are unknown")
     return round(rate_iops * load.even_block)
 
 
@@ -443,13 +443,13 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
     """Return notes on rate limits and duration parameters that a search ignores."""
     given = body_of(profile).options
     left = [
-        f"{name}={given[name]} is left out: the search says what load is offered"
+        f"{name}={given[name]} is ignored: the search sets the offered load"
         for name in LIMITS
         if name in given
     ]
     defaults = {name: param.default for name, param in profile.params.items()}
     unused = [name for name in lengths(profile) if params.get(name) != defaults.get(name)]
-    left += [f"{name} is not used: each point lasts as its figures need" for name in unused]
+    left += [f"{name} is ignored: the search sets the length of each point" for name in unused]
     return left + _most_offered(resolve(profile, params, "h1", 1, 1))
 
 
@@ -501,10 +501,10 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
     """
     make = CHANGES.get(change)
     if make is None:
-        raise UsageError(f"{profile.profile}: {change} is no change of its load")
+        raise UsageError(f"{profile.profile}: {change} does not change its load")
     load = resolve(profile, params, "h1", 1, 1)
     if not load.phase.makes_ios:
-        raise UsageError(f"{profile.profile}: phase {load.phase.name} can be done once only")
+        raise UsageError(f"{profile.profile}: phase {load.phase.name} can run only once")
     return with_options(profile, make(load))
 
 
@@ -514,7 +514,9 @@ def _twice_in_flight(load: Load) -> Mapping[str, Scalar | None]:
 
 def _workers(load: Load, threads: int) -> Mapping[str, Scalar | None]:
     if load.directory:
-        raise UsageError("each thread has files of its own: other threads are another load")
+        raise UsageError(
+            "each thread has its own files, so another number of threads is another load"
+        )
     if threads < 1:
         raise UsageError("one thread cannot be halved")
     return {"threads": threads}
@@ -528,7 +530,7 @@ def _half_block(load: Load) -> Mapping[str, Scalar | None]:
 
 def _no_rate(load: Load) -> Mapping[str, Scalar | None]:
     if not any(load.flag(name) for name in LIMITS):
-        raise UsageError("it has no rate")
+        raise UsageError("the load has no rate limit")
     return dict.fromkeys(LIMITS)
 
 

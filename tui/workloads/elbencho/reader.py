@@ -44,7 +44,7 @@ REQUESTS = (
     ("Bucket deletion", "DELETE of the bucket"),
     ("Head bucket", "HEAD of the bucket"),
 )
-REPEATED = "elbencho repeated it up to 10 times"
+REPEATED = "elbencho retried it up to 10 times"
 MISSING_BUCKET = "NoSuchBucket"
 STATUS, NO_ANSWER = "elbencho-http-status", "elbencho-no-answer"
 KILLED_EXITS = (-9, 137)
@@ -192,7 +192,7 @@ class ElbenchoReader:
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:
             found["elbencho-unreadable-output"] = (
-                f"{self._unreadable} lines of elbencho's figures were unreadable"
+                f"{self._unreadable} lines of elbencho's live statistics were unreadable"
             )
         return list({**found, **self._end(exit_code, explained=bool(found))}.items())
 
@@ -204,30 +204,28 @@ class ElbenchoReader:
             self._finished += self._said.explain_all(rest)
 
     def _why_no_output(self, exit_code: int | None) -> str:
-        ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
+        ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
         causes = (list(self._said.codes.values()) or self._said.errors)[:2]
-        return f"elbencho ended no phase ({ended})" + (f": {'; '.join(causes)}" if causes else "")
+        return f"elbencho completed no phase ({ended})" + (
+            f": {'; '.join(causes)}" if causes else ""
+        )
 
     def _end(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
         """Return problems that follow from the exit code; exit code 0 has none."""
         if exit_code is None:
-            return {"elbencho-exit-unknown": "how elbencho ended is unknown"}
+            return {"elbencho-exit-unknown": "the exit status of elbencho is unknown"}
         if exit_code in KILLED_EXITS:
-            return {
-                "elbencho-killed": "elbencho was killed (SIGKILL): it gave no result of the phase"
-            }
+            return {"elbencho-killed": "elbencho was killed (SIGKILL): no result of the phase"}
         if (
             exit_code < 0
             or exit_code > SIGNAL_EXIT
             or "elbencho-stopped-by-signal" in self._said.codes
         ):
-            return {
-                "elbencho-stopped-by-signal": "elbencho was ended by a signal before its own end"
-            }
+            return {"elbencho-stopped-by-signal": "a signal ended elbencho early"}
         if exit_code and not explained:
             return {
                 "elbencho-exit-code": (
-                    f"elbencho ended with exit code {exit_code} and said nothing about why"
+                    f"elbencho exited with code {exit_code} without an error message"
                 )
             }
         return {}
@@ -268,7 +266,7 @@ class ElbenchoReader:
         runtime_ms = number(rows[0], "RuntimeMS")
         interval_s = (runtime_ms - self._runtime_ms) / 1000
         if interval_s <= 0:
-            raise ValueError("a row that is no later than the one before")
+            raise ValueError("a row is not later than the previous one")
         now = {
             name: each
             for row in rows
@@ -330,7 +328,7 @@ RULES = (
     rule(
         r"Terminating due to interrupt signal",
         "warning",
-        "elbencho was ended by a signal",
+        "a signal ended elbencho",
         "elbencho-stopped-by-signal",
     ),
     silent(r"Terminating due to phase time limit"),
@@ -340,11 +338,11 @@ RULES = (
         "no space left on the target",
         "no-space",
     ),
-    rule(r"Disk quota exceeded|errno: 122\b", "error", "the quota is used up", "no-space"),
+    rule(r"Disk quota exceeded|errno: 122\b", "error", "disk quota exceeded", "no-space"),
     rule(
         r"Unable to open (?P<what>[\w ]+?)(?: path)?: (?P<path>.*); SysErr: (?P<why>.*)",
         "error",
-        "{path} cannot be opened: {why}",
+        "cannot open {path}: {why}",
         "elbencho-no-target",
     ),
     rule(
@@ -356,7 +354,7 @@ RULES = (
     rule(
         r"Error for option name: (?P<what>.*)|(?P<other>unrecognised option .*)",
         "error",
-        lambda match: f"elbencho does not take this: {match['what'] or match['other']}",
+        lambda match: f"elbencho rejects an option: {match['what'] or match['other']}",
         "elbencho-bad-option",
     ),
     rule(

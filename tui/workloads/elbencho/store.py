@@ -74,7 +74,7 @@ def store_problem(store: Store) -> str:
     """Return why a bucket is invalid; empty if it is valid. A literal key is not repeated."""
     for name, text in (("key_id", store.key_id), ("key", store.key), ("token", store.token)):
         if text and not re.fullmatch(SECRET_PATTERN, text):
-            return f"{name}: a secret is never written down: use a parameter of kind secret"
+            return f"{name}: benchtui never stores secrets: use a parameter of kind secret"
     if store.https not in HTTPS:
         if store.https == "on":
             return f"https: on: {NEVER_CHECKED}"
@@ -141,8 +141,8 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     needed = (each for task in tasks for each in task.objects if each.does == ("delete",))
     if not put_first and (each := next((each for each in needed if each.names), None)):
         raise UsageError(
-            f"delete of {each.names}: a DELETE of a missing object counts as successful, so the"
-            f" plan must put the objects first: {PUT_FIRST}"
+            f"delete of {each.names}: a DELETE of a missing object counts as successful, so"
+            f" the plan must write the objects first: {PUT_FIRST}"
         )
 
 
@@ -187,7 +187,7 @@ def _asking(script: str) -> tuple[str, ...]:
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
     """Return one task per host that puts all objects of these tasks. Raises UsageError."""
     if times != 1:
-        raise UsageError("fill: objects are put once; allowed: 1")
+        raise UsageError("fill: objects are written only once; allowed: 1")
     seen: set[tuple[str, str]] = set()
     return list(_fills(tasks, seen))
 

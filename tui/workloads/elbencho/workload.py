@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tui.workloads.elbencho.reader import ElbenchoReader
 
 SOURCE = (
-    "static builds for x86_64 and ARM64 are at github.com/breuner/elbencho/releases; no"
-    " distribution packages it"
+    "install a static build from github.com/breuner/elbencho/releases (x86_64, ARM64);"
+    " distributions do not package it"
 )
 S3 = Requirement(
     "elbencho",
     trial_args=("--s3fastget", "--version"),
     trial_of="S3",
-    source="a build with S3_SUPPORT=1, such as the static builds of the releases",
+    source="install a build with S3_SUPPORT=1, such as the static builds of the releases",
 )
 ADVICE = {
     "files-there": "elbencho/files-rm",

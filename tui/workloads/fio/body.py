@@ -54,14 +54,14 @@ class Fio(Strict):
     shared: dict[str, Scalar | None] = Field(
         default_factory=dict,
         alias="global",
-        description="Options of all jobs: the [global] section",
+        description="Options for all jobs: the [global] section",
     )
     jobs: dict[str, dict[str, Scalar | None]] = Field(
-        description="Job sections by name, each with its options", min_length=1
+        description="Job sections: options by job name", min_length=1
     )
     extra_options: list[str] = Field(
         default_factory=list,
-        description="Options that benchtui does not know and passes on",
+        description="Names of options that benchtui does not know and passes on to fio",
     )
 
 
@@ -214,8 +214,8 @@ def _job_name_problems(path: KeyPath, document: YamlDocument) -> Iterator[Proble
         or name == "global"
     ):
         message = (
-            f"found {shown(name)}; a job's name is printable, without [ ] ; # / : and is not"
-            " 'global'"
+            f"found {shown(name)}; a job name must be printable, without [ ] ; # / :,"
+            " and must not be 'global'"
         )
         yield document.problem(path, message, key=True)
 
@@ -228,7 +228,9 @@ def _double_problems(
         other = first.setdefault(canonical(name), name)
         if other != name:
             yield document.problem(
-                (*path, name), f"'{name}' and '{other}' are one option of fio; give one", key=True
+                (*path, name),
+                f"'{name}' and '{other}' are the same fio option; use one of them",
+                key=True,
             )
 
 
@@ -295,11 +297,11 @@ def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
     based, runtime = job.get("time_based"), job.get("runtime")
     if based and based.text != "0" and runtime is None:
         yield document.problem(
-            based.path, "time_based needs a runtime", key=True, code=NEEDS_OPTION
+            based.path, "time_based requires runtime", key=True, code=NEEDS_OPTION
         )
     if runtime and _is_zero(runtime.text):
         yield document.problem(
-            runtime.path, f"{runtime.path[-1]}: 0 means without end; a time above 0 is needed"
+            runtime.path, f"{runtime.path[-1]}: 0 means no limit; expected a time above 0"
         )
 
 
@@ -316,7 +318,7 @@ def _place_problems(profile: Profile, job: Effective, document: YamlDocument) ->
     """
     directory, filename = job.get("directory"), job.get("filename")
     if directory and not directory.text.startswith(("/", "?")):
-        message = f"directory: found {shown(directory.text)}; an absolute path is needed"
+        message = f"directory: found {shown(directory.text)}; expected an absolute path"
         yield document.problem(directory.path, message)
     for name in re.split(r"(?<!\\):", filename.text) if filename else ():
         if (
@@ -326,16 +328,18 @@ def _place_problems(profile: Profile, job: Effective, document: YamlDocument) ->
         ):
             assert filename
             message = (
-                f"filename: {name} is a device; that needs 'allow_device: true', a device loses its"
-                " data"
+                f"filename: {name} is a device; this requires 'allow_device: true',"
+                " because the run overwrites the device"
             )
             yield document.problem(filename.path, message)
         elif filename and not directory and not name.startswith(("/", "?")):
-            message = f"filename: found {shown(name)}; an absolute path or a directory is needed"
+            message = (
+                f"filename: found {shown(name)}; expected an absolute path, or set 'directory'"
+            )
             yield document.problem(filename.path, message)
     engine = job.get("ioengine", Setting((), "psync")).text
     if not (directory or filename) and engine in FILE_ENGINES:
-        message = "fio: neither 'directory' nor 'filename' says where the files go"
+        message = "fio: 'directory' or 'filename' is required"
         yield document.problem(("fio",), message, key=True, code=NEEDS_OPTION)
     writes = job.get("rw", Setting((), "read")).text.partition(":")[0] in (*WRITES, *TRIMS)
     if found := target_problem(engine, external=is_external(engine), writes=writes, names=job):

@@ -81,9 +81,7 @@ def measured(record: RunRecord) -> list[ExportedMeasurement]:
             ", ".join(sorted({step.tool or "" for step in record.steps if step.metadata}))
             or "nothing"
         )
-        raise UsageError(
-            f"{record.run_id}: fio's formats hold I/O that fio measured; this run measured {tools}"
-        )
+        raise UsageError(f"{record.run_id}: fio formats require a fio run; this run used {tools}")
     return [_measured(record, step) for step in steps]
 
 
@@ -374,7 +372,7 @@ def _head(record: RunRecord, each: ExportedMeasurement) -> Json:
         "hosts": sorted(each.step.results.per_host),
     }
     if each.derived:
-        own["options"] = "derived from the figures: the record has no job file"
+        own["options"] = "derived from the figures; the record has no job file"
     return {**known, "global options": each.shared, "benchtui": own}
 
 
@@ -482,12 +480,16 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 JOBS = Exporter(
-    "fio's JSON+ of one process: all hosts merged into one group (fio_jsonplus_clat2csv, CBT,"
-    " scripts, fio-plot)",
+    (
+        "fio JSON+ as from one process: all hosts merged into one group"
+        " (fio_jsonplus_clat2csv, CBT, scripts, fio-plot)"
+    ),
     lambda source: _files(source, _standalone),
 )
 CLIENTS = Exporter(
-    "fio's JSON+ of a client: each host, and 'All clients' with merged bins and percentiles"
-    " (fio-plot, pbench)",
+    (
+        "fio JSON+ as from fio --client: each host, and 'All clients' with merged bins and"
+        " percentiles (fio-plot, pbench)"
+    ),
     lambda source: _files(source, _clients),
 )

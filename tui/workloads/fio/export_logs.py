@@ -16,7 +16,7 @@ DIRECTIONS = {"read": 0, "write": 1, "trim": 2}
 def _files(source: ExportSource) -> Iterator[ExportFile]:
     found = [each for each in measured(source.record) if each.step.series is not None]
     if not found:
-        raise UsageError(f"{source.record.run_id}: has no per-second series; logs need one")
+        raise UsageError(f"{source.record.run_id}: no per-second series, which logs require")
     for folder, each in placed(found):
         kind = source.record.latency_kind_of(each.step)
         for host in _hosts(each):
@@ -74,6 +74,6 @@ def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
 
 
 LOGS = Exporter(
-    "fio's bw, iops and latency logs, one line per second (fio-plot -g, fio2gnuplot, fiologparser)",
+    "fio bw, iops and latency logs, one line per second (fio-plot -g, fio2gnuplot, fiologparser)",
     _files,
 )

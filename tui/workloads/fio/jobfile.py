@@ -19,7 +19,7 @@ ADDED = {
     "exitall_on_error": "1",
 }
 REMARK = "; added by benchtui"
-OWN_SEED = "another one on each host"
+OWN_SEED = "different on each host"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
@@ -144,7 +144,7 @@ def _value(job: str, option: str, value: str) -> str:
         )
     if ";" in text or "#" in text:
         raise UsageError(
-            f"job {job}: {option}={text}: fio reads nothing after ';' or '#', and cannot escape"
-            " them"
+            f"job {job}: {option}={text}: fio ignores everything after ';' or '#', which"
+            " cannot be escaped"
         )
     return text.strip() or "1"  # an option without a value is a flag that is set

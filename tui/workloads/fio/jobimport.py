@@ -35,7 +35,7 @@ from tui.workloads.fio.option_table import (
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "name": "a job is called like its section",
+    "name": "the job name is that of the section",
 }
 # Left out when they have another value than benchtui's.
 REPORTING = {
@@ -187,7 +187,7 @@ def _left_out(option: JobFileOption, reading: _Reading) -> bool:
     if name in REPORTING and option_problem(name, option.value or "1"):
         reason = REPORTING[name]
     if reason:
-        reading.say(option.line, f"{option.name} is left out: {reason}")
+        reading.say(option.line, f"{option.name} is dropped: {reason}")
     return bool(reason)
 
 
@@ -198,8 +198,8 @@ def _readable(option: JobFileOption, reading: _Reading) -> JobFileOption:
     if found and "misreads" in (option_problem(option.name, value) or ""):
         size = int(found[1]) * 1000 ** ("kmgtp".index(found[2].lower()) + 1)
         message = (
-            f"{option.name}={value} is {size} bytes to fio, unchanged; {found[1]}{found[2]} has"
-            " powers of 1024"
+            f"{option.name}={value} stays {size} bytes, as in fio; write"
+            f" {found[1]}{found[2]} for powers of 1024"
         )
         reading.say(option.line, message)
         return replace(option, value=plain_size(size))
@@ -215,8 +215,8 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
         reading.wrong(option.line, found)
         return
     if found:
-        passed = "a profile can pass it on in 'extra_options'"
-        reading.wrong(option.line, f"{found}: its targets are unknown; {passed}")
+        passed = "list it in 'extra_options' of a profile to pass it on"
+        reading.wrong(option.line, f"{found}; {passed}")
         return
     if (text := _expanded(option, value, reading)) is not None:
         _check_value(option, text, reading)
@@ -229,12 +229,14 @@ def _expanded(option: JobFileOption, value: str, reading: _Reading) -> str | Non
             reading.secrets.add(variable)
             reading.say(
                 option.line,
-                f"${{{variable}}} is kept: each launch reads it from the environment, or asks",
+                (
+                    f"${{{variable}}} is kept: each launch reads it from the environment or asks"
+                    " for it"
+                ),
             )
         elif not reading.environ.get(variable):
             message = (
                 f"${{{variable}}} is not set in the environment; set it for the import, as for fio"
-                " itself"
             )
             reading.wrong(option.line, message)
             return None
@@ -247,18 +249,14 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
     name = option.name
     if found := option_problem(name, text):
         keyword = _KEYWORD.search(text)
-        hint = (
-            f": {keyword[0]} is not the same on every host; write a number"
-            if keyword
-            else f": {found}"
-        )
+        hint = f": {keyword[0]} differs between hosts; write a number" if keyword else f": {found}"
         reading.wrong(option.line, f"{name}{hint}")
     elif name == "ioengine" and is_external(text):
         reading.say(
-            option.line, f"ioengine: every host of a run loads {shown(text)} and runs its code"
+            option.line, f"ioengine: every host of a run loads {shown(text)} and executes its code"
         )
     elif canonical(name) == "kb_base" and text != "1024":
-        reading.wrong(option.line, "kb_base: expected 1024: sizes in profiles are powers of 1024")
+        reading.wrong(option.line, "kb_base: only 1024 is supported")
 
 
 # -- jobs
@@ -282,7 +280,7 @@ def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[P
     if jobs:
         yield _phase(jobs, reading)
     if sections[-1].shared:
-        reading.say(sections[-1].line, f"[{sections[-1].name}] is ignored: no job follows it")
+        reading.say(sections[-1].line, f"[{sections[-1].name}] is ignored: no job follows")
 
 
 def _phase(
@@ -322,7 +320,7 @@ def _job(
     while name in taken or name == "global":
         name = f"{plain}-{len(taken) + 1}" if name == plain else f"{name}x"
     if name != section.name:
-        reading.say(section.line, f"job [{section.name}] is called '{name}'")
+        reading.say(section.line, f"job [{section.name}] is renamed to '{name}'")
         _keep_file_names(section, options, common)
     return ImportedJob(name, options, section.line)
 
@@ -347,17 +345,17 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
 
     def drop(options: dict[str, JobFileOption], name: str, why: str) -> None:
         if option := options.pop(name, None):
-            reading.say(option.line, f"{option.name} is left out: {why}")
+            reading.say(option.line, f"{option.name} is dropped: {why}")
 
     for job in phase.jobs:
         if _zero_time({**phase.shared, **job.options}.get("runtime")):
             _own_options(phase, ("runtime", "time_based"))
-            drop(job.options, "runtime", "to fio, 0 means no limit")
+            drop(job.options, "runtime", "in fio, 0 means no limit")
     for job in phase.jobs:
         every = {**phase.shared, **job.options}
         if "time_based" in every and "runtime" not in every:
             _own_options(phase, ("time_based",))
-            drop(job.options, "time_based", "it needs a runtime; fio does without as well")
+            drop(job.options, "time_based", "there is no runtime, so fio ignores it")
     return phase
 
 
@@ -375,7 +373,7 @@ def _with_objects(phase: Phase, reading: _Reading) -> Phase:
             if option := options.pop(name, None):
                 reading.say(
                     option.line,
-                    f"{name} is dropped: it applies to files, the job uses objects",
+                    f"{name} is dropped: it applies to files, and the job uses objects",
                 )
     modes = [
         _value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs
@@ -384,7 +382,7 @@ def _with_objects(phase: Phase, reading: _Reading) -> Phase:
     if phase.fill:
         reading.say(
             phase.line,
-            "objects are put before they are got or deleted: 'prepare: precondition' is set",
+            "'prepare: precondition' is set, so that objects exist before they are read or deleted",
         )
     return phase
 
@@ -423,13 +421,13 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
             assert filename
             lost = [name for name in devices if name not in HARMLESS]
             what = f"{', '.join(devices)} {'is a device' if len(devices) == 1 else 'are devices'}"
-            more = f"; a job that writes destroys what is on {', '.join(lost)}" if lost else ""
+            more = f"; the data on {', '.join(lost)} will be overwritten" if lost else ""
             reading.say(filename.line, f"{what}: 'allow_device: true' is set{more}")
         _check_target(every, reading)
         if _needs_directory(every, names):
             phase.homeless.append(job)
     if phase.homeless:
-        message = "no directory: fio would use its working directory; set the parameter 'directory'"
+        message = "no directory: fio uses its working directory; set the parameter 'directory'"
         reading.say(phase.homeless[0].line, message)
     return phase
 

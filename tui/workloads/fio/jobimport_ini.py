@@ -61,7 +61,7 @@ def read_sections(text: str, file: str) -> list[JobFileSection]:
     if not problems and not 0 < jobs <= MAX_JOBS:
         problems.append(
             Problem(
-                f"the file has {jobs or 'no'} jobs; 1 to {MAX_JOBS} sections are expected", file, 1
+                f"the file has {jobs or 'no'} jobs; expected 1 to {MAX_JOBS} job sections", file, 1
             )
         )
     if problems:
@@ -100,15 +100,15 @@ def _line_problem(line: str, inside: bool) -> str | None:
     if line.startswith("["):
         inner = line[1:-1]
         whole = line.endswith("]") and inner.strip() and inner.count("]") <= 1
-        return None if whole else f"found {shown(line)}; a section is written [name]"
+        return None if whole else f"found {shown(line)}; expected a section as [name]"
     if line.startswith("include"):
-        return f"'{shown(line)[1:-1]}': include is not supported; put the lines of that file here"
+        return f"'{shown(line)[1:-1]}': include is not supported; insert the lines of that file"
     if not inside:
         return (
-            f"found {shown(line)} before the first section; begin with [global] or the name of a"
-            " job in brackets"
+            f"found {shown(line)} before the first section; start with [global] or a job"
+            " name in brackets"
         )
     name = line.partition("=")[0].strip()
     if not re.fullmatch(r"[^\s${}]+", name) or not name.isprintable():
-        return f"found {shown(line)}; an option is written name=value, or name alone"
+        return f"found {shown(line)}; expected an option as name=value, or name alone"
     return None

@@ -17,13 +17,13 @@ from tui.workloads.fio.options import SYNC_OPTIONS
 
 # Options that become parameters when a profile has them with one value.
 PARAMS: dict[str, tuple[ParamKind, str]] = {
-    "directory": ("directory", "Where the test files are"),
-    "filename": ("path", "The file or device under test"),
+    "directory": ("directory", "Directory for the test files"),
+    "filename": ("path", "File or device under test"),
     "runtime": ("duration", "Measured time"),
-    "size": ("size", "Bytes of each job"),
+    "size": ("size", "Bytes per job"),
     "filesize": ("size", "Size of each file"),
     "bs": ("size", "Block size"),
-    "iodepth": ("count", "I/Os in flight of each job"),
+    "iodepth": ("count", "I/Os in flight per job"),
     "numjobs": ("count", "Jobs on each host"),
 }
 DEFAULT_DIRECTORY = "/var/tmp"
@@ -133,7 +133,7 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
             if sheet.environ[variable] == f"${{{variable}}}":
                 kinds = ["secret"]
             param = _first_param(
-                [*kinds, "text"], sheet.environ[variable], f"{variable} of the job file"
+                [*kinds, "text"], sheet.environ[variable], f"${variable} in the job file"
             )
             if param is None:
                 problems.append(
@@ -188,7 +188,7 @@ def _name_params(sheet: _Sheet) -> None:
         param = Param(
             default=DEFAULT_DIRECTORY,
             kind="directory",
-            help="Where the test files are (the job file used fio's working directory)",
+            help="Directory for the test files (the job file used fio's working directory)",
         )
         sheet.by_option["@directory"] = _add(sheet, "directory", param)
     for name, (kind, about) in PARAMS.items():

@@ -66,7 +66,7 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
     for option in _UNKNOWN_FILES:
         if job.get(option):
             raise UsageError(
-                f"job {job.name}: {option} is not supported: its files are not known before the run"
+                f"job {job.name}: {option} is not supported: its files are unknown before the run"
             )
     named = _named_files(job)
     return list(
@@ -134,8 +134,8 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
     directories = _directories(job, job.get("directory"))
     if not directories:
         raise UsageError(
-            f"job {job.name}: directory= or filename= is needed, so that files do not land just"
-            " anywhere"
+            f"job {job.name}: directory= or filename= is required; otherwise fio writes into"
+            " its working directory"
         )
     if job.makes_no_data and _numbers_only_names(template):
         yield from _numbered_files(job, directories, template, count)
@@ -246,15 +246,10 @@ class _FileSizes:
         for option in ("filesize", "size", "offset", "offset_increment"):
             value = self._job.get(option) or ""
             if value.endswith(OF_THE_TARGET):
-                allowed = (
-                    "a size such as 4G instead of a percentage or zones, of a file that is to be"
-                    " made,"
-                )
+                allowed = "a size such as 4G; percentages and zones apply only to existing files"
                 raise self._job.wrong(option, value, allowed)
         if self._fixed is None and self._total is None:
-            raise UsageError(
-                f"job {self._job.name}: size= or filesize= is needed to know its files"
-            )
+            raise UsageError(f"job {self._job.name}: size= or filesize= is required")
 
     def _check_room(self) -> None:
         """Raise UsageError if a worker's share of a file is less than one block, which fio rejects
@@ -279,7 +274,7 @@ class _FileSizes:
         if self._fixed is not None and last + self._block > self._fixed:
             begin = f"offset {units.size(last)} of worker {self._job.numjobs}"
             raise UsageError(
-                f"job {self._job.name}: {begin} leaves less than one block of filesize={given}"
+                f"job {self._job.name}: {begin} leaves less than one block in filesize={given}"
             )
 
 
@@ -399,6 +394,7 @@ def job_name(path: str) -> str:
     """
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
         raise UsageError(
-            f"fio cannot use the file {path!r}: line breaks, ';', '#' and end blanks have no escape"
+            f"fio cannot use the file {path!r}: line breaks, ';', '#' and trailing blanks"
+            " cannot be escaped"
         )
     return escape(path)

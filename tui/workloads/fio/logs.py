@@ -138,13 +138,13 @@ def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
                 if histogram
                 else "msec, value, direction, block size"
             )
-            message = f"found '{line.strip()[:40]}'; a row of a log of fio has {needed}"
+            message = f"found '{line.strip()[:40]}'; a row of a fio log has {needed}"
             raise UsageError([Problem(message, file=file.place, line=number)])
         found.append(row if not histogram else (row[0], 0, *row[1:]))
     found.sort(key=lambda row: row[0])
     if found and found[-1][0] - found[0][0] > MOST_S * 1000:
         raise UsageError(
-            [Problem("its rows are more than eleven days apart", file=file.place, line=len(found))]
+            [Problem("rows are more than eleven days apart", file=file.place, line=len(found))]
         )
     return found
 

@@ -47,22 +47,22 @@ def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
         return
     for name in SECRETS:
         if (value := job.get(name)) and not re.fullmatch(SECRET_PATTERN, value):
-            yield name, "a secret is never written down: use a parameter of kind secret"
+            yield name, "benchtui never stores secrets: use a parameter of kind secret"
     for name in FLUSHES:
         if job.get(name) not in OFF:
-            yield name, "objects are not flushed: fio's http engine ends with an error"
+            yield name, "objects cannot be flushed: fio's http engine fails"
     for name in OF_FILES:
         if job.get(name) not in OFF:
             yield (
                 name,
-                "applies to files only; objects bypass the host's page cache and file systems",
+                "it applies to files only; objects bypass the host's page cache and file systems",
             )
     if job.get("http_verbose") not in OFF:
-        yield "http_verbose", "prints request headers, signatures included, into fio's output"
+        yield "http_verbose", "it prints request headers with signatures into fio's output"
     if job.get("http_object_mode") == "range":
         yield (
             "http_object_mode",
-            "range is not supported: fio would put each block over the whole object",
+            "range is not supported: fio would overwrite the whole object with each block",
         )
     yield from _size_problems(job)
     yield from _delete_problems(job)
@@ -71,9 +71,9 @@ def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
 def _size_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
     for name in SIZES:
         if job.get(name) not in OFF:
-            yield name, "all objects of a job have one size: bs"
+            yield name, "all objects of a job have the same size, bs"
     if set(job.get("bs") or "") & set(",-"):
-        yield "bs", "all objects of a job have one size"
+        yield "bs", "all objects of a job have the same size"
 
 
 def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
@@ -84,8 +84,8 @@ def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
         yield (
             "rw",
             (
-                "fio sends every PUT after its first DELETE as a DELETE; delete in a profile of"
-                " its own"
+                "fio sends every PUT after its first DELETE as a DELETE; use a separate"
+                " profile to delete"
             ),
         )
     if ":" in (job.get("rw") or ""):
@@ -181,8 +181,8 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
         told = (
-            "fio counts GETs and DELETEs of missing objects as successful, so the plan must put"
-            " them"
+            "fio counts GETs and DELETEs of missing objects as successful, so the plan"
+            " must write them"
         )
         added = "prepare: {precondition: {fill: 1, rounds: 0}}"
         raise UsageError(f"{'/'.join(each.does)} of {each.names}: {told}: {added}")

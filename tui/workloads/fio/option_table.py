@@ -28,22 +28,24 @@ control groups. refused: everything else.
 
 # Never with any value, by fio's own name.
 UNSEEN = {
-    "read_iolog": "what it replays, and on which files, is not known before the run",
-    "replay_redirect": "what is replayed is not known before the run",
-    "merge_blktrace_file": "fio would write a file that no plan names",
-    "profile": "fio would run jobs of its own; write them under 'jobs'",
+    "read_iolog": "the replayed I/O and its files are unknown before the run",
+    "replay_redirect": "the replayed I/O is unknown before the run",
+    "merge_blktrace_file": "fio would write a file that is not in the plan",
+    "profile": "fio would run its own jobs; write them under 'jobs'",
     "libblkio_path": "benchtui does not check that device before the run; name it with 'filename'",
     "libblkio_pre_connect_props": (
         "it can name a device that benchtui does not check before the run"
     ),
-    "ioscheduler": "it changes the device for all users; set it on the hosts, benchtui records it",
-    "donorname": "fio would overwrite and remove a file that no plan names",
-    "dp_scheme": "fio would read a file of the host that no plan names",
-    "verify_state_load": (
-        "the state of an earlier run is not in the directory that benchtui starts fio in"
+    "ioscheduler": (
+        "it changes the device for all users; set it on the hosts, where benchtui records it"
     ),
-    "allow_mounted_write": "a device that is mounted is not written to",
-    "cgroup_nodelete": "a control group would stay behind on the host",
+    "donorname": "fio would overwrite and remove a file that is not in the plan",
+    "dp_scheme": "fio would read a file that is not in the plan",
+    "verify_state_load": (
+        "benchtui starts fio in a new directory, without the state of earlier runs"
+    ),
+    "allow_mounted_write": "benchtui never writes to a mounted device",
+    "cgroup_nodelete": "a control group would remain on the host",
     "aux-path": "benchtui starts fio in a directory of its own",
     "program": "no command of a profile runs on a host",
     "arguments": "no command of a profile runs on a host",
@@ -113,8 +115,7 @@ ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored n
 UNSEEN_ENGINES = {
     "exec": "no command of a profile runs on a host",
     "pmemblk": (
-        "the name of its file holds more than a path, and benchtui does not check that file before"
-        " the run"
+        "its file name contains more than a path, so benchtui cannot check the file before the run"
     ),
     "libblkio": "benchtui does not check its device before the run",
 }
@@ -159,7 +160,7 @@ def target_problem(
     named_by = IN_A_FILE if external else TARGETS.get(engine, ())
     if not writes or not named_by or any(name in names for name in named_by):
         return None
-    return f"{engine} needs {' or '.join(named_by)} here: nothing else says what it overwrites"
+    return f"{engine} requires {' or '.join(named_by)}, to name what it overwrites"
 
 
 def reach_problem(name: str, text: str) -> str | None:
@@ -170,18 +171,15 @@ def reach_problem(name: str, text: str) -> str | None:
         return f"found '{text}': {reason}"
     if name in _PATTERNS and "'" in text:
         return (
-            f"found {shown(text)}; a pattern from a file is not allowed: fio would read a file that"
-            " no plan names"
+            f"found {shown(text)}; a pattern from a file is not allowed: fio would read a"
+            " file that is not in the plan"
         )
     if is_log(name) and ("/" in text or "$" in text):
-        return (
-            f"found {shown(text)}; a log is given by its plain name: fio overwrites what is at a"
-            " path"
-        )
+        return f"found {shown(text)}; expected a plain log name: fio overwrites the file at a path"
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
         return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
     if name == "cgroup" and ".." in text.split("/"):
-        return f"found {shown(text)}; the name of a control group has no '..'"
+        return f"found {shown(text)}; '..' is not allowed in the name of a control group"
     return None
 
 
@@ -207,8 +205,8 @@ OWN_OPTIONS = {
     "wait_for": "one fio process runs one step; write one profile for each",
     "exec_prerun": "no command of a profile runs on a host",
     "exec_postrun": "no command of a profile runs on a host",
-    "name": "the name of a job is its key under 'jobs'",
-    "include": "a profile is one file",
+    "name": "the key under 'jobs' is the job name",
+    "include": "a profile is a single file",
 }
 # Allowed with this value alone.
 FIXED_VALUES = {
@@ -220,7 +218,7 @@ FIXED_VALUES = {
     "clat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "lat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "kb_base": ("1024", "sizes in profiles are powers of 1024"),
-    "create_only": ("0", "it measures nothing; files are laid out with 'prepare: {layout: true}'"),
+    "create_only": ("0", "it measures nothing; to lay out files, use 'prepare: {layout: true}'"),
 }
 # Limits that fio does not check, or checks only when the job runs.
 LIMITS: dict[str, dict[str, int]] = {
@@ -290,10 +288,7 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
     if reason := OWN_OPTIONS.get(canonical(name)):
         return f"'{name}' is not allowed in a profile: {reason}"
     if name.startswith("-"):
-        return (
-            f"unknown fio option '{name}': options stand in a profile without dashes, as in a job"
-            " file"
-        )
+        return f"unknown fio option '{name}': write options without dashes, as in a job file"
     option = by_name().get(name)
     if option is None:
         return None if external else f"unknown fio option '{name}'{did_you_mean(name, by_name())}"
@@ -310,7 +305,7 @@ def option_problem(name: str, text: str) -> str | None:
     if not text.isprintable():
         return f"found {shown(text)}; a value must be printable text"
     if "#" in text or ";" in text:
-        return f"found {shown(text)}; fio reads nothing after '#' or ';'"
+        return f"found {shown(text)}; fio ignores everything after '#' or ';'"
     if found := reach_problem(canonical(name), text):
         return found
     if name == "ioengine":
@@ -334,8 +329,8 @@ def engine_problem(text: str) -> str | None:
     if text in engines or is_external(text):
         return None
     return (
-        f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by"
-        " its path"
+        f"unknown ioengine '{text}'{did_you_mean(text, engines)}; for an engine in a file,"
+        " write its path"
     )
 
 
@@ -367,7 +362,10 @@ def _int_problem(option: dict[str, Any], text: str) -> str | None:
         try:
             number = _whole(part)
         except ValueError:
-            return f"found {shown(text)}; allowed: whole numbers, with k, m, g as powers of 1024"
+            return (
+                f"found {shown(text)}; allowed: a whole number, optionally with k, m or g"
+                " (powers of 1024)"
+            )
         if misread := _misread_size(part):
             return misread
         if found := _limit_problem(option, text, number):
@@ -445,7 +443,7 @@ def _floats_problem(option: dict[str, Any], text: str) -> str | None:
         try:
             number = float(part)
         except ValueError:
-            return f"found {shown(text)}; allowed: numbers, several with ':' between them"
+            return f"found {shown(text)}; allowed: numbers separated by ':'"
         if found := _limit_problem(option, text, number):
             return found
     return None

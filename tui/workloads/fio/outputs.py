@@ -197,7 +197,7 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
     try:
         return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
     except NO_JSON as error:
-        raise UsageError([Problem(f"is no output of fio: {error}", file=file, line=line)]) from None
+        raise UsageError([Problem(f"is not fio output: {error}", file=file, line=line)]) from None
 
 
 def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOutput]:
@@ -316,8 +316,8 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
         names = ("mixed",)  # unified_rw_reporting: reads and writes are counted together
         if len(words) < HEAD + width + TAIL:
             message = (
-                f"a terse line of version {version} has {needed} fields or more, this one"
-                f" {len(words)}"
+                f"found {len(words)} fields in a terse line of version {version};"
+                f" expected {needed} or more"
             )
             raise UsageError([Problem(message, file=file, line=number)])
     try:
@@ -371,7 +371,7 @@ def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
 
 
 STAMP_ERROR_S = 1.0
-UNTOLD = "not told in the output"
+UNTOLD = "not in the output"
 # to four digits, percentiles to their unit
 PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")
 

@@ -310,7 +310,7 @@ def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
     every = [task for step in steps for task in step.tasks]
     if any(task.objects for task in every):
         if any(task.files for task in every):
-            raise UsageError("fill: files and objects in one profile; write a profile for each")
+            raise UsageError("fill: the profile mixes files and objects; use separate profiles")
         return fill_tasks(every, argv([]), times)
     images = images_of(every)
     tasks: dict[str, list[HostTask]] = {}
@@ -336,7 +336,7 @@ def _fill_task(
     """Return one task that fills all files and images of a host's tasks."""
     files = _together(tasks)
     if not files and not images:
-        raise UsageError("fill: the load uses no files that could be filled; fill: 0 leaves it out")
+        raise UsageError("fill: the load has no files to fill; use fill: 0")
     sizes = [spec.size_bytes - (spec.start_bytes or 0) for spec in files]
     whole_device = any(not spec.size_bytes for spec in files)
     first = tasks[0]
@@ -370,7 +370,7 @@ def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
         other = found.get(spec.path, spec)
         if spec.start_bytes is None or other.start_bytes is None:
             raise UsageError(
-                f"fill: where the load begins on {spec.path} is not known; give offset in bytes"
+                f"fill: the start of the load on {spec.path} is unknown; give offset in bytes"
             )
         whole = not spec.size_bytes or not other.size_bytes
         size = 0 if whole else max(spec.size_bytes, other.size_bytes)

@@ -23,32 +23,32 @@ from tui.workloads.reading import OTHER_JOB, LineSplitter
 STATUS_COLLECTOR = 35
 HTTP_STATUS = "fio-http-status"
 NO_STATUS = (
-    "a request got no HTTP status: connection refused or lost, name unknown, certificate, or object"
-    " too large"
+    "a request got no HTTP status: connection refused or lost, unknown host name, bad"
+    " certificate, or object too large"
 )
 NAMED = 3  # options that are named when several differ
 
 _ERRNO_HINTS = {
-    errno.EIO: "the storage returned an I/O error; the host's kernel log says more",
+    errno.EIO: "the storage returned an I/O error; see the host's kernel log",
     errno.ENOSPC: "no space left on the file system under test",
     errno.EACCES: "permission denied",
     errno.EPERM: "not permitted",
     errno.EROFS: "the file system is read-only",
     errno.ENOENT: "a file or directory does not exist",
     errno.EINVAL: (
-        "the file system or device refused the request; often it does not take direct=1 or this"
-        " block size"
+        "the file system or device rejected the request; often it does not support direct=1"
+        " or this block size"
     ),
-    errno.EDQUOT: "the disk quota is used up",
+    errno.EDQUOT: "disk quota exceeded",
     errno.ESTALE: "stale file handle: the file system was remounted, or the server lost the file",
     errno.ETIMEDOUT: "the storage did not answer in time",
     errno.ENOMEM: "the host is out of memory",
-    errno.EMFILE: "too many open files: raise the open file limit (ulimit -n), or set openfiles",
-    errno.EAGAIN: "a limit of the host is reached; for libaio see fs.aio-max-nr",
-    errno.EILSEQ: "verification failed: data read back differ from data written",
+    errno.EMFILE: "too many open files: raise the limit (ulimit -n), or set openfiles",
+    errno.EAGAIN: "the host reached a resource limit; for libaio see fs.aio-max-nr",
+    errno.EILSEQ: "verification failed: the data read differ from the data written",
     STATUS_COLLECTOR: (
-        "fio's status collector gave up, not the storage: a job was stuck in one I/O while others"
-        " ended"
+        "fio's status collector gave up (not a storage error): a job was stuck in an I/O"
+        " while others ended"
     ),
 }
 GLOBAL = "global"
@@ -79,7 +79,7 @@ _REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
 
 def _http_failed(match: re.Match[str]) -> str:
     """Return the meaning of an HTTP status that fio's http engine does not accept."""
-    return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not repeat one")
+    return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not retry requests")
 
 
 RULES = (
@@ -92,8 +92,10 @@ RULES = (
     rule(
         r"err=5/file:engines/http\.c",
         "error",
-        "a fio job stopped: a request failed, without an HTTP status if none is named (connection,"
-        " name, certificate)",
+        (
+            "a fio job stopped: a request failed; without an HTTP status, the cause is the"
+            " connection, host name or certificate"
+        ),
     ),
     silent(r"first I/O failed\. If .* is a zoned block device"),
     rule(
@@ -122,7 +124,7 @@ RULES = (
     rule(
         r"terminating on signal (?P<signal>\d+)",
         "info",
-        "fio ends early: it got signal {signal}",
+        "fio ended early on signal {signal}",
         "fio-stopped-by-signal",
     ),
     rule(
@@ -140,19 +142,19 @@ RULES = (
     rule(
         r"file:ioengines\.c.*func=dlopen, error=(?P<why>.*)",
         "error",
-        "the I/O engine could not be loaded: {why}",
+        "cannot load the I/O engine: {why}",
         "fio-engine-missing",
     ),
     rule(
         r"engine (?P<engine>\S+) not loadable",
         "error",
-        "this fio has no I/O engine {engine}",
+        "this build of fio has no I/O engine {engine}",
         "fio-engine-missing",
     ),
     rule(
         r"failed to load engine",
         "error",
-        "the I/O engine could not be loaded",
+        "cannot load the I/O engine",
         "fio-engine-missing",
     ),
     rule(
@@ -170,32 +172,32 @@ RULES = (
     rule(
         r"failed parsing (?P<option>[^=]+)=(?P<value>.*)",
         "error",
-        "this fio does not take {option}={value}",
+        "this version of fio rejects {option}={value}",
         "fio-bad-value",
     ),
     rule(
         r"Bad option <(?P<option>[^>]*)>",
         "error",
-        "this fio does not know the option {option}",
+        "this version of fio does not have the option {option}",
         "fio-bad-option",
     ),
     rule(r"job (?P<job>.+) dropped", "error", "fio dropped the job {job}"),
     rule(
         r"unable to open '(?P<file>[^']*)' job file",
         "error",
-        "fio could not open its job file {file}",
+        "fio cannot open its job file {file}",
         "fio-no-job-file",
     ),
     rule(
         r"file creation disallowed by allow_file_create=0",
         "error",
-        "a test file is missing and allow_file_create=0 forbids making it",
+        "a test file is missing, and allow_file_create=0 forbids creating it",
         "fio-file-missing",
     ),
     rule(
         r"refusing extend of file due to read-only",
         "error",
-        "a test file is missing or too short, and fio may only read",
+        "a test file is missing or too short, and the job only reads",
         "fio-file-missing",
     ),
     rule(
@@ -206,19 +208,19 @@ RULES = (
     rule(
         r"first direct IO errored",
         "error",
-        "the first direct I/O failed: the file system does not take direct=1 or this block size",
+        "the first direct I/O failed: the file system does not support direct=1 or this block size",
         "fio-no-direct-io",
     ),
     rule(
         r"destination does not support O_DIRECT",
         "error",
-        "the file system does not take direct=1",
+        "the file system does not support direct=1",
         "fio-no-direct-io",
     ),
     rule(
         r"check /proc/sys/fs/aio-max-nr|io_queue_init failed",
         "error",
-        "the kernel's limit of asynchronous I/Os is reached: raise fs.aio-max-nr",
+        "the kernel's limit of asynchronous I/Os was reached: raise fs.aio-max-nr",
         "fio-aio-limit",
     ),
     rule(r"^verify: |verify failed", "error", "verification failed: {line}", "fio-verify-failed"),
@@ -231,7 +233,7 @@ RULES = (
     rule(
         r"maximum number of jobs \((?P<count>\d+)\) reached",
         "error",
-        "fio takes at most {count} jobs here (--max-jobs)",
+        "fio allows at most {count} jobs on this host (--max-jobs)",
         "fio-too-many-jobs",
     ),
     rule(
@@ -262,7 +264,7 @@ RULES = (
     rule(
         r"file:options\.c.*func=lstat, error=(?P<why>.*)",
         "error",
-        "a path in the job file cannot be used: {why}",
+        "cannot use a path in the job file: {why}",
     ),
 )
 
@@ -376,7 +378,7 @@ class FioReader:
         except SnapshotError as error:
             self._unreadable += 1
             return self._explainer.explain(
-                f"a status object of fio is unreadable and was left out: {error}"
+                f"a status object of fio is unreadable and was skipped: {error}"
             )
         self._last_text = text
         return self._meter.feed(snapshot)
@@ -387,7 +389,7 @@ class FioReader:
         return "fio-stopped-by-signal" in self._explainer.codes
 
     def _why_no_output(self, exit_code: int | None) -> str:
-        ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
+        ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
         causes = (list(self._explainer.codes.values()) or self._explainer.errors or self._said)[:2]
         return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
 
@@ -421,11 +423,11 @@ class FioReader:
         found = {}
         if broken := self._unreadable + self._framer.broken:
             found["fio-unreadable-output"] = (
-                f"{broken} status objects of fio were unreadable and left out"
+                f"{broken} status objects of fio were unreadable and skipped"
             )
         if self._framer.cut:
             found["fio-output-cut"] = (
-                "fio's output ends in the middle of a status object; an earlier one is used"
+                "fio's output ends in the middle of a status object; the previous one is used"
             )
         return found
 
@@ -436,24 +438,22 @@ class FioReader:
         other = other_options(task.job_file, self._last_text)
         more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
         return (
-            {OTHER_JOB: f"fio ran another job than the plan: {', '.join(other[:NAMED])}{more}"}
+            {OTHER_JOB: f"fio did not run the planned job: {', '.join(other[:NAMED])}{more}"}
             if other
             else {}
         )
 
     def _end_verdicts(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
         if exit_code is None:
-            return {"fio-exit-unknown": "how fio ended is unknown"}
+            return {"fio-exit-unknown": "the exit status of fio is unknown"}
         if exit_code in KILLED_EXITS:
             return {
                 "fio-killed": "fio was killed (SIGKILL); the result is the last status it printed"
             }
         if self._ended_by_signal(exit_code):
-            return {"fio-stopped-by-signal": "fio was ended by a signal before its own end"}
+            return {"fio-stopped-by-signal": "a signal ended fio early"}
         if exit_code and not explained:
-            return {
-                "fio-exit-code": f"fio ended with exit code {exit_code} and said nothing about why"
-            }
+            return {"fio-exit-code": f"fio exited with code {exit_code} without an error message"}
         return {}
 
 
@@ -494,7 +494,7 @@ def other_options(job_file: str, printed: bytes) -> list[str]:
     told: list[str] = []
     for job in output.jobs:
         if names and job.name not in names and not any("$" in name for name in names):
-            told.append(f"a job [{job.name}] that the job file does not have")
+            told.append(f"job [{job.name}] is not in the job file")
         # a group is reported by the name of its first job and the options of its last one
         as_given = sorted(
             ([*_differing(options, output.shared | job.options)] for _, options in given), key=len
@@ -524,7 +524,7 @@ def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator
     for name, value in given.items():
         told = printed.get(name)
         if told is not None and "$" not in value and _meaning(name, told) != _meaning(name, value):
-            yield f"{name}={told.strip()} (job file: {value})"
+            yield f"{name}={told.strip()} (planned: {value})"
 
 
 def _meaning(name: str, value: str) -> object:

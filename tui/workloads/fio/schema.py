@@ -50,9 +50,9 @@ def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
 
     Allows names in `extra_options`, and options of an engine loaded from a file.
     """
-    kinds["KnownOptions"] = {"title": "options of fio alone", "propertyNames": {"enum": known}}
+    kinds["KnownOptions"] = {"title": "fio options", "propertyNames": {"enum": known}}
     kinds["KnownValues"] = {
-        "title": "values that fio takes",
+        "title": "values that fio accepts",
         "properties": {name: value_schema(name, by_name()[name]) for name in known},
     }
     external = {

@@ -26,21 +26,21 @@ ENGINES = ("libaio", "io_uring", "posixaio", "psync")
 TERMS = (
     JobTerm("rw", "text", "randread", "randread, randwrite, randrw, read, write, rw", "pattern",
         PATTERNS),
-    JobTerm("rwmixread", "number", "", "Percent of reads, where rw is randrw or rw: 70",
+    JobTerm("rwmixread", "number", "", "Percentage of reads if rw is randrw or rw: 70",
         "mix, % reads"),
     JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential",
         "block size"),
-    JobTerm("numjobs", "count", "8", "Jobs on each host, each with a file of its own", "jobs"),
-    JobTerm("iodepth", "count", "16", "I/Os that each job keeps in flight; 1 with psync",
+    JobTerm("numjobs", "count", "8", "Jobs on each host, each with its own file", "jobs"),
+    JobTerm("iodepth", "count", "16", "I/Os in flight per job; 1 with psync",
         "queue depth"),
     JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",
         ENGINES),
     JobTerm("size", "size", "1g", "Size of each job's file", "file size"),
     JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime"),
     JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
-    JobTerm("direct", "flag", "1", "1: past the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
+    JobTerm("direct", "flag", "1", "1: bypass the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
     JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
-    JobTerm("filename", "path", "", "A file or block device instead of a directory",
+    JobTerm("filename", "path", "", "File or block device, instead of a directory",
         "file, device"),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
@@ -100,7 +100,7 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
             raise UsageError(f"fio: {problem}")
         own = canonical(name)
         if own in found:
-            raise UsageError(f"fio: '{name}' and '{own}' are one option of fio; give one")
+            raise UsageError(f"fio: '{name}' and '{own}' are the same fio option; use one of them")
         for value in values:
             if wrong := option_problem(name, _as_option(own, value)):
                 raise UsageError(f"fio: {name}={value}: {wrong}")
@@ -167,7 +167,7 @@ def _param(name: str, values: Sequence[str]) -> TermParam:
     """Return a term as a parameter, of kind text if fio accepts more than the term's own kind."""
     term = BY_NAME.get(name)
     if term is None:
-        return TermParam("text", values, f"fio's option {name}")
+        return TermParam("text", values, f"fio option {name}")
     kind = "device" if name == "filename" and fits("device", values) else term.kind
     return TermParam(kind if fits(kind, values) else "text", values, term.help)
 

@@ -218,7 +218,7 @@ class _Parser:
             and not self.section.job.error
         ):
             name, line = self.section.job.jobname, self.section.line
-            self._wrong(f"'{name}' has no figures: neither a read nor a write line follows", line)
+            self._wrong(f"'{name}' has no figures: no read or write line follows", line)
 
     def _figures(self, line: str) -> None:
         for pattern, taker in self.takers:
@@ -226,7 +226,7 @@ class _Parser:
                 taker(match)
                 return
         if MEANT_AS_RATE.fullmatch(line):
-            self._wrong(f"found '{line.strip()[:60]}'; IOPS=, BW= and (MOVED/TIMEmsec) are needed")
+            self._wrong(f"found '{line.strip()[:60]}'; expected IOPS=, BW= and (MOVED/TIMEmsec)")
         if self.percentiles is not None and line.lstrip().startswith("|"):
             latency, factor = self.percentiles
             found = {name: self._number(value) * factor for name, value in PERCENTILE.findall(line)}

@@ -126,7 +126,7 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
     jobs: Jobs = {}
     for job in job_options(shared, read):
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise cannot(job, "each of its files is worked on once")
+            raise cannot(job, "each file is processed only once")
         jobs |= make(job, own.jobs[job.name])
     changed: dict[str, object] = {"jobs": jobs}
     if change == "no-rate":
@@ -189,7 +189,7 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 def half_workers(job: JobOptions, own: Own) -> Jobs:
     """Halve the workers; the remaining ones keep their files."""
     if "{" in (job.get("numjobs") or ""):
-        raise cannot(job, "its workers are shared out over the hosts")
+        raise cannot(job, "the number of workers differs by host")
     if job.numjobs < 2:
         raise cannot(job, "one worker cannot be halved")
     return {job.name: {**own, "numjobs": job.numjobs // 2}}
@@ -198,7 +198,7 @@ def half_workers(job: JobOptions, own: Own) -> Jobs:
 def half_block(job: JobOptions, own: Own) -> Jobs:
     """Halve the block size."""
     if any(job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")):
-        raise cannot(job, "its blocks have no one size")
+        raise cannot(job, "the job has several block sizes")
     block = job.size("bs") or LEAST_BLOCK
     if block < 2 * LEAST_BLOCK or "," in (job.get("bs") or ""):
         raise cannot(job, f"blocks of {job.get('bs') or '4k'} cannot be halved")
@@ -263,7 +263,7 @@ def pace(
     taking_part, resolved = resolve_on(timed, params, hosts)
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     if not plans:
-        raise UsageError(f"{profile.profile}: no host has a share of it")
+        raise UsageError(f"{profile.profile}: no host has a share of the load")
     check(profile, plans[0])
     unpaced = why_unpaced(profile, plans[0])
     if offer.rate_iops is None:
@@ -362,7 +362,7 @@ def shared_out(
         totals = in_proportion(total, parts, [_least(own[0], len(hosts)) for own in by_job])
     except ValueError:
         why = (
-            f"{total} IOPS are less than one per second and direction on each of {len(hosts)} hosts"
+            f"{total} IOPS is less than one per second and direction on each of {len(hosts)} hosts"
         )
         raise UsageError(
             f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why
@@ -384,7 +384,7 @@ def _parts(
         return [1.0]
     if unknown := [job.name for job in jobs if not job_shares.get(job.name)]:
         names = ", ".join(job.name for job in jobs)
-        why = f"share of {', '.join(unknown)} in the rate is unknown: no I/O at full load"
+        why = f"the share of {', '.join(unknown)} in the rate is unknown (no I/O at full load)"
         raise UsageError(f"{profile.profile}: jobs {names} run at the same time, and {why}")
     return [job_shares[job.name] for job in jobs]
 
@@ -423,12 +423,13 @@ def _remarks(parts: Sequence[SharedRate]) -> Iterator[str]:
         if part.left_out:
             have = sum(map(len, part.workers))
             yield (
-                f"job {part.job.name}: a rate this low uses {have} of {have + part.left_out} "
-                f"workers"
+                f"job {part.job.name}: uses {have} of {have + part.left_out} workers at this"
+                " low rate"
             )
         if part.more > 0:
             yield (
-                f"job {part.job.name}: {part.more} IOPS above its share, so that each host gets "
+                f"job {part.job.name}: {part.more} IOPS above the job's share, so that each"
+                " host gets "
                 f"at least one per second"
             )
 

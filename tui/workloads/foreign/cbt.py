@@ -76,7 +76,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
             try:
                 outputs = _read(file)
             except UsageError as error:
-                remarks.append(f"left out: {error}")
+                remarks.append(f"skipped: {error}")
                 continue
             kept += [file] if outputs else []
             for each in outputs[-1:]:

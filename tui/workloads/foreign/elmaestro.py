@@ -89,7 +89,7 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
         try:
             outputs = _outputs(file)
         except UsageError as error:
-            remarks.append(f"left out: {error}")
+            remarks.append(f"skipped: {error}")
             continue
         if outputs:
             files.append(file)
@@ -129,13 +129,13 @@ def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> It
         alone = next(
             (host for host, rate in rates.items() if abs(printed - rate) <= SAME * rate), ""
         )
-        of = f"those of {alone} alone" if alone else "not their sum"
+        of = f"the figure of {alone} alone" if alone else "not the sum"
         yield (
             f"{name}: ElMaestro printed {units.exact(round(printed))} {direction} IOPS, {of}; "
             f"the {len(rates)} hosts did {units.exact(round(total))}"
         )
     if result.workload.io_depth > 1:
         yield (
-            f"{name}: queue depth {result.workload.io_depth} was asked for; ElMaestro runs fio with"
-            f" {SYNCHRONOUS}, which keeps 1 I/O in flight per job"
+            f"{name}: requested queue depth {result.workload.io_depth}, but ElMaestro runs fio"
+            f" with {SYNCHRONOUS}: 1 I/O in flight per job"
         )

@@ -75,7 +75,7 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
         try:
             outputs = _last(file)
         except UsageError as error:
-            remarks.append(f"left out: {error}")
+            remarks.append(f"skipped: {error}")
             continue
         if outputs:
             files.append(file)
@@ -106,8 +106,7 @@ def _value(match: re.Match[str], file: str, line: int) -> float:
         return parse_printed("bytes", f"{number} {unit}").low
     except (ValueError, KeyError):
         message = (
-            f"found '{match[0].strip()[:60]}'; bandwidth in GiB/s, iops and latency in us are"
-            " needed"
+            f"found '{match[0].strip()[:60]}'; expected bandwidth in GiB/s, iops, and latency in us"
         )
         raise UsageError([Problem(message, file=file, line=line)]) from None
 

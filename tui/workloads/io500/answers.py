@@ -26,8 +26,8 @@ QUESTIONS = (
     "interconnect: type, speed, topology",
     "MPI library and its version",
     "client software and its version, if not part of the kernel",
-    "what was tuned for this run, on clients and servers",
-    "whether it is a production system, and who may use it",
+    "tuning for this run, on clients and servers",
+    "whether the system is in production, and its users",
 )
 Answers = Sequence[tuple[str, str]]
 
@@ -36,7 +36,7 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
     record = source.record
     found = [step for step in record.steps if step.tool == TOOL and step.metadata is not None]
     if not found:
-        raise UsageError(f"{record.run_id}: has no IO500 result")
+        raise UsageError(f"{record.run_id}: no IO500 result")
     yield ExportFile(f"{record.run_id}.io500.md", [answers(record, found[-1]).encode()])
 
 
@@ -44,7 +44,7 @@ def answers(record: RunRecord, step: StepRecord) -> str:
     """Return facts and open questions for a submission, as Markdown."""
     found = [*_result(step.metadata), *_clients(record)] if step.metadata is not None else []
     known = [f"* {name}: {text}" for name, text in found if text]
-    open_ones = [f"* {name}: not known to benchtui" for name, text in found if not text]
+    open_ones = [f"* {name}: unknown to benchtui" for name, text in found if not text]
     lines = [f"# IO500: {record.run_id}", "", "## Known from the run", "", *known]
     lines += ["", "## To be answered", "", *open_ones, *(f"* {question}" for question in QUESTIONS)]
     return "\n".join(lines) + "\n"
@@ -110,5 +110,5 @@ def _network(facts: Mapping[str, Fact]) -> str:
 
 
 ANSWERS = Exporter(
-    "facts of the run for a submission to the IO500 list, and open questions", _files
+    "facts for a submission to the IO500 list, and the questions left to answer", _files
 )

@@ -15,7 +15,7 @@ from tui.workloads.mpi_body import MpiBody, Scalar
 SETTING = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9-]+")
 OWN_SETTINGS = {
     "global.datadir": "directory",
-    "global.resultdir": "nothing: results are kept with the run",
+    "global.resultdir": "nothing: the run directory keeps the results",
     "global.timestamp-datadir": "nothing: each run has a directory of its own",
     "global.timestamp-resultdir": "nothing: each run has a directory of its own",
     "global.drop-caches": "drop_caches",
@@ -23,11 +23,11 @@ OWN_SETTINGS = {
 }
 REFUSED_SETTINGS = {
     "debug.pause-dir": "benchtui would count the pause as part of a phase",
-    "global.drop-caches-cmd": "it runs any command on every host",
+    "global.drop-caches-cmd": "it can run any command on every host",
     "find.external-script": "it runs any command on the first host",
     "find-easy.external-script": "it runs any command on the first host",
     "find-hard.external-script": "it runs any command on the first host",
-    "global.verbosity": "benchtui reads the output of the default verbosity only",
+    "global.verbosity": "benchtui can only read the output of the default verbosity",
 }
 
 
@@ -38,7 +38,7 @@ def known_setting(name: str) -> str:
     """
     if not SETTING.fullmatch(name):
         raise ValueError(
-            f"'{name}' is not a setting: write SECTION.KEY, such as ior-easy.transferSize"
+            f"'{name}' is not a setting; expected SECTION.KEY, such as ior-easy.transferSize"
         )
     known = name.lower()
     if known in OWN_SETTINGS:
@@ -59,7 +59,7 @@ class Io500(MpiBody):
     stonewall: Scalar = Field(
         300,
         description=(
-            "Minimum seconds of a write phase ([debug] stonewall-time); only 300 is submittable"
+            "Minimum seconds of a write phase ([debug] stonewall-time); a submission requires 300"
         ),
     )
     skip: Scalar = Field(
@@ -68,12 +68,9 @@ class Io500(MpiBody):
     )
     drop_caches: Scalar = Field(
         False,
-        description=(
-            "IO500 drops the caches of the clients before each phase, by sudo ([global]"
-            " drop-caches)"
-        ),
+        description=("Drop client caches before each phase, with sudo ([global] drop-caches)"),
     )
     settings: dict[Annotated[str, AfterValidator(known_setting)], Scalar] = Field(
         default_factory=dict,
-        description="More settings of its ini file as SECTION.KEY, such as ior-easy.transferSize",
+        description="More settings for the ini file as SECTION.KEY, such as ior-easy.transferSize",
     )

@@ -182,8 +182,8 @@ class Io500Output:
                 yield (
                     "io500-score",
                     (
-                        f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} on"
-                        " average"
+                        f"the score has {said:.6g} {unit}, but the geometric mean of the"
+                        f" phases is {own:.6g}"
                     ),
                 )
 
@@ -351,7 +351,7 @@ def _told(files: Sequence[KeptFile]) -> Told:
 def _imported(place: int, output: Io500Output) -> ImportedOutput:
     problems = list(output.wrong_means())
     if not output.said:
-        problems.append(("io500-incomplete", "IO500 gave no score"))
+        problems.append(("io500-incomplete", "IO500 printed no score"))
     output.step = place
     metadata = output.result(final=not problems)
     result = HostResult(

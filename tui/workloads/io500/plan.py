@@ -112,7 +112,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
             yield Problem(f"{tag}: io500.skip: '{name}' is not a phase{meant}; allowed: {known}")
     for name, value in settings.items():
         if not value.isprintable():
-            yield Problem(f"{tag}: io500.settings: {name}: one printable line is allowed")
+            yield Problem(f"{tag}: io500.settings: {name}: expected one printable line")
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
@@ -144,7 +144,7 @@ def not_submittable(settings: Mapping[str, str]) -> list[str]:
             f" {VALID_S} s"
         )
     if lost := [name for name in skipped(settings) if name != PHASES[-1]]:
-        found.append(f"not submittable: without {', '.join(lost)}")
+        found.append(f"not submittable: skips {', '.join(lost)}")
     return found
 
 

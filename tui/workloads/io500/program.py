@@ -30,7 +30,7 @@ from tui.workloads.mpi import REPORTS, RanksReader, StepProgram, Tried, WithoutP
 TRIED = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write")
 FEW_INODES = 64  # of its reports; how many files are under test is known at the end
 _OWN = (
-    rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500 calls it invalid: {what}"),
+    rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500: invalid: {what}"),
     rule(
         r"No space left on device",
         "error",
@@ -126,7 +126,7 @@ class Io500Reader(RanksReader):
         lost = [name for name in self._step.directions if name not in output.phases]
         missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
         if not missing and not output.said:
-            missing.append("IO500 gave no score")
+            missing.append("IO500 printed no score")
         return missing
 
 
@@ -135,7 +135,7 @@ class TrialReader(WithoutPhases, Io500Reader):
 
     def _missing(self) -> list[str]:
         """Return the problem if IO500's last line, the score, is missing."""
-        return [] if self.output.said else ["IO500 ended before its score"]
+        return [] if self.output.said else ["IO500 ended before printing its score"]
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of reasons why the launch failed."""

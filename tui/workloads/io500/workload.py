@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 ADVICE = {
     "io500-missing": (
-        "build it from github.com/IO500/io500; name it in the parameter program (--set"
+        "build it from github.com/IO500/io500; give its path in the parameter program (--set"
         " program=PATH)"
     ),
     "checked": (
-        "the trial launch of a run finds its version, and whether ranks reach each other (TCP, any"
-        " port)"
+        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
+        " any port)"
     ),
-    "mpi-address": "give it in the parameter addresses (--set addresses=...)",
+    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
@@ -35,7 +35,7 @@ class Io500Workload(MpiWorkload):
     name = "io500"
     advice_by_code = ADVICE
     title = "IO500"
-    within_a_run = "within one run each phase has one iteration"
+    within_a_run = "each phase runs once per run"
 
     stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1})
 
@@ -75,10 +75,7 @@ class Io500Workload(MpiWorkload):
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what IO500's figures mean."""
-        return (
-            "each phase ran once: bandwidths of IOR, rates of mdtest and of find, as IO500 printed"
-            " them"
-        )
+        return "one run of each phase: IOR bandwidth, mdtest and find rates, as printed by IO500"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the results of IO500 in a text."""

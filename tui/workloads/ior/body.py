@@ -30,26 +30,26 @@ OWN_OPTIONS = {
     "-r": "phases",
     "-s": "segments",
     "-t": "transfer",
-    "-v": "nothing: it is always given",
+    "-v": "nothing: benchtui always sets it",
     "-w": "phases",
     "-z": "random",
     "--posix.odirect": "direct",
 }
 REFUSED_OPTIONS = {
-    "-d": "a delay would be taken for a part of a phase",
-    "-E": "each run has files of its own",
-    "-f": "one launch makes one test",
-    "-k": "files would stay, and be found by the next iteration",
-    "-K": "files would stay, and be found by the next iteration",
-    "-m": "files would stay: iterations have files of their own",
-    "-N": "ranks would be left out",
+    "-d": "benchtui would count the delay as part of a phase",
+    "-E": "each run has its own files",
+    "-f": "one launch runs one test",
+    "-k": "the next iteration would find the remaining files",
+    "-K": "the next iteration would find the remaining files",
+    "-m": "files would remain: each iteration has its own files",
+    "-N": "some ranks would not take part",
     "-O": "it can change any other option",
-    "-R": "reads would be compared while they are measured",
-    "-T": "the number of iterations would not be known",
-    "-u": "directories would stay, one for each rank",
-    "-W": "it reads once more, which is no phase of its own",
-    "-y": "the directory would not be the run's own",
-    "--dryRun": "it moves no bytes",
+    "-R": "data comparison would be part of the measured time",
+    "-T": "the number of iterations would be unknown",
+    "-u": "directories would remain, one for each rank",
+    "-W": "it adds a read pass that is not a separate phase",
+    "-y": "the run would not use its own directory",
+    "--dryRun": "it moves no data",
     "-h": "it prints help",
     "-H": "it prints help",
 }
@@ -57,18 +57,18 @@ TERMS = (
     JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
     JobTerm("transfer", "size", "1m", "Bytes of each I/O (-t)", "transfer"),
-    JobTerm("block", "size", "1g", "Bytes that a rank writes in one piece (-b)", "block"),
-    JobTerm("segments", "count", "1", "Blocks of each rank (-s)", "segments"),
-    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: with its bytes",
+    JobTerm("block", "size", "1g", "Contiguous bytes written by each rank (-b)", "block"),
+    JobTerm("segments", "count", "1", "Blocks per rank (-s)", "segments"),
+    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: after its bytes",
         "stonewall"),
     JobTerm("iterations", "count", "1", "Repetitions within one IOR", "iterations"),
     JobTerm("phases", "text", "write,read", "write, or write,read", "phases", ("write",)),
-    JobTerm("file_per_process", "flag", "true", "A file for each rank; false: one for all",
+    JobTerm("file_per_process", "flag", "true", "One file per rank; false: one file for all ranks",
         "file per process"),
     JobTerm("random", "flag", "false", "I/Os of a block in random order (-z)", "random"),
     JobTerm("fsync", "flag", "true", "fsync within the time of the write phase (-e)", "fsync"),
-    JobTerm("direct", "flag", "false", "Past the page cache of the clients", "direct"),
-    JobTerm("reorder", "flag", "true", "Ranks read what the next host has written (-C)", "reorder"),
+    JobTerm("direct", "flag", "false", "Bypass the page cache of the clients", "direct"),
+    JobTerm("reorder", "flag", "true", "Ranks read data of the next host (-C)", "reorder"),
     JobTerm("api", "text", "POSIX", "POSIX, MPIIO or MMAP", "api"),
     JobTerm("options", "text", "", "IOR's own options, such as -g or '-l random'", "options"),
     JobTerm("program", "text", "ior", "IOR on the hosts: a name on PATH or an absolute path",
@@ -83,7 +83,7 @@ def known_option(option: str) -> str:
     """Return an option of IOR. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable() or not text.startswith("-"):
-        raise ValueError(f"'{option}' is no option")
+        raise ValueError(f"'{option}' is not an option")
     name = text.split("=")[0].split()[0] if text.startswith("--") else text[:2]
     if name in OWN_OPTIONS:
         raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
@@ -96,17 +96,18 @@ class Ior(MpiBody):
     """The IOR command of a profile; unknown keys are errors."""
 
     transfer: Scalar = Field(description="Bytes of each I/O (-t)")
-    block: Scalar = Field(description="Bytes that a rank writes in one piece, in each segment (-b)")
-    segments: Scalar = Field(1, description="Number of blocks of each rank (-s)")
+    block: Scalar = Field(description="Contiguous bytes written by each rank in each segment (-b)")
+    segments: Scalar = Field(1, description="Number of blocks per rank (-s)")
     iterations: Scalar = Field(
         1, description="Repetitions within one IOR, each with new files (-i)"
     )
     phases: Scalar = Field(
-        "write,read", description="'write', or 'write,read': files are read after they were written"
+        "write,read",
+        description="'write', or 'write,read': files are read after they have been written",
     )
     api: Scalar = Field("POSIX", description="I/O interface (-a): POSIX, MPIIO or MMAP")
     file_per_process: Scalar = Field(
-        True, description="Each rank has its own file (-F); false: all share one"
+        True, description="One file per rank (-F); false: one file for all ranks"
     )
     collective: Scalar = Field(False, description="Collective I/O (-c), with MPIIO")
     random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
@@ -117,12 +118,13 @@ class Ior(MpiBody):
     stonewall: Scalar = Field(
         0,
         description=(
-            "Seconds after which a phase ends, once all ranks have done as much as the fastest "
-            "(-D, wear-out); block x segments then limits a rank. 0: bounded by block x segments"
+            "Seconds after which a phase ends, once all ranks have moved as much as the"
+            " fastest (-D, wear-out); block x segments is then the limit per rank. 0: no time"
+            " limit, all of block x segments"
         ),
     )
     reorder: Scalar = Field(
-        True, description="Ranks read what the next host has written, not their own (-C)"
+        True, description="Ranks read the data written by the next host, not their own (-C)"
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list,

@@ -52,7 +52,7 @@ class KeptIor:
             found.append(
                 (
                     "ior-incomplete",
-                    f"IOR gave no summary; it came to iteration {self.output.iteration}",
+                    f"IOR printed no summary; it reached iteration {self.output.iteration}",
                 )
             )
         found += [
@@ -140,7 +140,7 @@ def _documents(text: str, file: str) -> Iterator[KeptIor]:
             document, at = decoder.raw_decode(kept, match.start())
             yield from _tests(document, explainer)
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            raise UsageError(Problem(f"IOR's JSON cannot be read: {error}", file=file)) from None
+            raise UsageError(Problem(f"cannot read IOR's JSON: {error}", file=file)) from None
 
 
 def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIor]:

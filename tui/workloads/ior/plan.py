@@ -155,8 +155,8 @@ def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Ite
             yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
     if _whole_seconds(texts["stonewall"]) is None:
         yield Problem(
-            f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds to"
-            f" {LONGEST_S}"
+            f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds up"
+            f" to {LONGEST_S}"
         )
     yield from (Problem(f"{tag}: ior.{told}") for told in _size_problems(texts))
     yield from (Problem(f"{tag}: ior.{told}") for told in _joint_problems(texts, options))
@@ -181,19 +181,19 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
             f" {units.size(sizes['transfer'])}"
         )
     if len(sizes) == 2 and texts["random"].lower() in YES and sizes["block"] == sizes["transfer"]:
-        yield "random: I/Os are shuffled within a block, so a block of one I/O has no other order"
+        yield "random: I/Os are shuffled within a block, so a block needs more than one I/O"
 
 
 def _joint_problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterator[str]:
     on = {name for name in FLAGS if texts[name].lower() in YES and _acts(name, texts)}
     if "collective" in on and texts["api"].upper() != "MPIIO":
-        yield "collective: only MPIIO has collective I/O"
+        yield "collective: requires api MPIIO"
     if "direct" in on and texts["api"].upper() != "POSIX":
-        yield "direct: only POSIX has it"
+        yield "direct: requires api POSIX"
     if {"random", "reorder"} <= on and "file_per_process" not in on:
         yield "random: IOR does not reorder ranks (reorder) over random offsets of a shared file"
     if "reorder" in on and any(option.startswith("-Z") for option in options):
-        yield "options: -Z and reorder (-C) exclude each other"
+        yield "options: -Z cannot be used with reorder (-C)"
 
 
 def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
@@ -235,8 +235,8 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     """Return the launch as lines of name=value, in place of fio's job file."""
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
-    most = f"what is moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
-    files = "1, shared by all ranks" if shape.shared else f"{ranks}, one for each rank"
+    most = f"as moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
+    files = "1, shared by all ranks" if shape.shared else f"{ranks}, one per rank"
     lines = [
         "[ior]",
         f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
@@ -245,8 +245,8 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
             " each phase"
         ),
         (
-            f"ios={launch.items or 'as many as come'} of {units.size(shape.transfer)} for each rank"
-            " and phase"
+            f"ios={launch.items or 'as many as possible'} of {units.size(shape.transfer)} per"
+            " rank and phase"
         ),
         (
             f"files={files}; data* in the run's own directory, removed by IOR after each of"
@@ -268,12 +268,9 @@ def cache_warning(shape: IorShape, nodes: int) -> str:
     if "read" not in shape.phases or shape.direct:
         return ""
     if nodes < 2:
-        return (
-            "all ranks are on one client: it reads what it has just written, which its cache may"
-            " answer"
-        )
+        return "all ranks are on one client: its cache may serve the data that it has just written"
     return (
         ""
         if shape.reorder
-        else "without reorder each rank reads what it has written itself: its cache may answer"
+        else "without reorder each rank reads its own data, which the client's cache may serve"
     )

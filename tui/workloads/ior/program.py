@@ -66,7 +66,7 @@ STDOUT = (
     rule(
         r"^(ior )?WARNING: (?P<what>.*)",
         "error",
-        "IOR warns: {what}; its figures are void",
+        "IOR warns: {what}; its figures are invalid",
         "ior-warnings",
     ),
     *MPI,
@@ -121,10 +121,10 @@ class IorProgram(StepProgram):
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
         )
-        wall = f", {shape.stonewall_s} s a phase" if shape.stonewall_s else ""
+        wall = f", {shape.stonewall_s} s per phase" if shape.stonewall_s else ""
         most = "up to " if shape.stonewall_s else ""
         each = (
-            f"{most}{units.size(shape.bytes_per_rank)} a rank in I/Os of"
+            f"{most}{units.size(shape.bytes_per_rank)} per rank in I/Os of"
             f" {units.size(shape.transfer)}{wall}"
         )
         said: list[LogLine] = [
@@ -156,15 +156,15 @@ def spread_text(result: MetadataResult) -> str:
     if result.shift < 0:
         return ""
     if result.shift == 0:
-        return "0 ranks: every rank reads what it has written itself"
-    return f"{result.shift} ranks: every rank reads what a rank of the next node has written"
+        return "0 ranks: every rank reads its own data"
+    return f"{result.shift} ranks: every rank reads data written on the next node"
 
 
 def doubts_of(result: MetadataResult) -> list[Doubt]:
     """Return a finding if clients read their own data, which their caches may have answered."""
     if result.shift != 0 or "read" not in result.operations:
         return []
-    text = "each client reads what it has written itself, which its cache may answer"
+    text = "each client reads its own data, which its cache may serve"
     return [Doubt("rank-shift", text, ("read",), 0, max(result.ranks_per_node, 1))]
 
 
@@ -217,11 +217,13 @@ class IorReader(RanksReader):
         for name in output.phases:
             known = output.figures.get(name)
             if known is None or len(known.rates) < asked:
-                missing.append(f"{name} ended {len(known.rates) if known else 0} of {asked} times")
+                missing.append(
+                    f"{name} completed {len(known.rates) if known else 0} of {asked} iterations"
+                )
             elif known.summary is None:
-                missing.append(f"IOR gave no summary of {name}")
+                missing.append(f"IOR printed no summary of {name}")
         if not missing and not output.finished:
-            missing.append("IOR's last line is missing")
+            missing.append("the last line of IOR's output is missing")
         return [*missing, *self._other_bytes()]
 
     def _other_bytes(self) -> list[str]:

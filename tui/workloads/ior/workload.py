@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 ADVICE = {
     "ior-missing": (
-        "build it from github.com/hpc/ior; name it in the parameter program (--set program=PATH)"
+        "build it from github.com/hpc/ior; give its path in the parameter program (--set"
+        " program=PATH)"
     ),
     "checked": (
-        "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any"
-        " port)"
+        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
+        " any port)"
     ),
-    "mpi-address": "give it in the parameter addresses (--set addresses=...)",
+    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
@@ -36,7 +37,7 @@ class IorWorkload(MpiWorkload):
     advice_by_code = ADVICE
     title = "IOR"
     # ior.c, ReduceIterResults
-    latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"
+    latency_meaning = "mean over the I/Os of a rank, minimum over the ranks"
 
     stand_in = MappingProxyType(
         {"directory": "/", "ranks_per_host": 1, "transfer": "1m", "block": "1m"}
@@ -81,7 +82,7 @@ class IorWorkload(MpiWorkload):
         over all ranks.
         """
         clock = "each from the first open to the last close of all ranks"
-        made = "iterations that ended" if from_iterations else "iterations"
+        made = "completed iterations" if from_iterations else "iterations"
         return f"max and min are of {made}, {clock}"
 
     def spread_text(self, result: MetadataResult) -> str:

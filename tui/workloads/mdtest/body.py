@@ -21,30 +21,30 @@ OWN_OPTIONS = {
     "-n": "items",
     "-i": "iterations",
     "-N": "stride",
-    "-v": "nothing: it is always given",
+    "-v": "nothing: benchtui always sets it",
 }
 REFUSED_OPTIONS = {
-    "-V": "the output of other verbosities is not read",
-    "-Z": "it prints times in place of rates",
+    "-V": "benchtui can only read the output of the default verbosity",
+    "-Z": "it prints times instead of rates",
     "-f": "one launch measures one number of tasks",
     "-l": "one launch measures one number of tasks",
     "-s": "one launch measures one number of tasks",
-    "-p": "a delay would be taken for a phase",
+    "-p": "benchtui would count the delay as a phase",
     "-I": "the number of files would not be known",
     "-b": "the number of files would not be known",
     "-z": "the number of files would not be known",
-    "-S": "files shared by all ranks are not one's own",
-    "-R": "random stat needs a seed on every rank",
+    "-S": "ranks would share files",
+    "-R": "random stat requires a seed on every rank",
 }
 TERMS = (
     JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
-    JobTerm("items", "count", "1000", "Files of each rank", "files"),
+    JobTerm("items", "count", "1000", "Files per rank", "files"),
     JobTerm("iterations", "count", "1", "Repetitions within one mdtest", "iterations"),
     JobTerm("options", "text", "-F -u",
-        "mdtest's own options: -F files only, -u a directory for each rank", "options"),
+        "mdtest's own options: -F files only, -u one directory per rank", "options"),
     JobTerm("stride", "text", "next-client",
-        "Whose files a rank works on: next-client, or a number (-N)", "stride"),
+        "Rank whose files a rank works on: next-client, or a number (-N)", "stride"),
     JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path",
         "program"),
     JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
@@ -57,7 +57,7 @@ def known_option(option: str) -> str:
     """Return an option of mdtest. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable():
-        raise ValueError(f"'{option}' is no option")
+        raise ValueError(f"'{option}' is not an option")
     name = text if text.startswith("--") else text[:2]
     if name in OWN_OPTIONS:
         raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
@@ -69,12 +69,12 @@ def known_option(option: str) -> str:
 class Mdtest(MpiBody):
     """The mdtest command of a profile; unknown keys are errors."""
 
-    items: Scalar = Field(description="Files of each rank (-n)")
+    items: Scalar = Field(description="Files per rank (-n)")
     iterations: Scalar = Field(1, description="Repetitions within one mdtest (-i)")
     stride: Scalar = Field(
         "next-client",
         description=(
-            "Which rank's files a rank works on: 'next-client', or mdtest's own number (-N)"
+            "Rank whose files a rank works on: 'next-client', or a number as for mdtest -N"
         ),
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(

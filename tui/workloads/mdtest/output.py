@@ -54,10 +54,10 @@ def iterations_meaning(version: str) -> str:
     """
     if at_least(version, HONEST_SUMMARY):
         return (
-            "max and min are of iterations by the clock of rank 0 alone: slower ranks would make"
-            " them lower"
+            "max and min are of iterations by the clock of rank 0 only: slower ranks would"
+            " lower them"
         )
-    return "max and min are of iterations as rank 0 saw them; the tool gave no summary"
+    return "max and min are of iterations by the clock of rank 0; the tool printed no summary"
 
 
 OPERATIONS = {

@@ -76,8 +76,8 @@ class Shift:
         if self.placement.dealt:
             by = self.ranks % self.placement.nodes
             return (
-                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on, to which ranks"
-                " are dealt in turn"
+                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on (ranks are"
+                " placed round-robin)"
             )
         whole = self.ranks % self.placement.per_node == 0
         clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
@@ -116,7 +116,7 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
-    text = shift_warning(shift).replace("-N 0 moves on by ", "ranks move on by ")
+    text = shift_warning(shift).replace("-N 0 shifts by ", "ranks shift by ")
     return Doubt("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
 
 
@@ -127,17 +127,16 @@ def shift_warning(shift: Shift) -> str:
     """
     if shift.placement.nodes < 2:
         return (
-            "all ranks are on one client: in stat, read and remove it meets files that it made"
-            " itself"
+            "all ranks are on one client: it stats, reads and removes files that it created itself"
         )
     own = shift.own_client()
     if not own:
         return ""
     phases = ", ".join(own)
-    text = f"-N {shift.stride} moves on by {shift.text()}"
+    text = f"-N {shift.stride} shifts by {shift.text()}"
     return (
-        f"{text}; in {phases} clients meet files that they made themselves, which their caches may"
-        " answer"
+        f"{text}; in {phases}, clients access files that they created themselves, which"
+        " their caches may serve"
     )
 
 
@@ -207,7 +206,7 @@ class MdtestProgram(StepProgram):
         if result.shift == expected.ranks:
             return []
         text = (
-            f"mdtest shifts ranks by {result.shift}, {expected.ranks} were expected for version"
+            f"mdtest shifts ranks by {result.shift}; expected {expected.ranks} for version"
             f" {result.version}"
         )
         return [("shift-unexpected", text)]

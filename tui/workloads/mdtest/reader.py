@@ -54,7 +54,7 @@ _FILE_SYSTEM = (
     rule(
         r"File exists",
         "error",
-        "leftovers of an older run are in the way: {line}",
+        "leftovers of an earlier run: {line}",
         "mdtest-leftovers",
     ),
 )
@@ -72,7 +72,7 @@ STDOUT = (
     rule(
         r"^(ior )?WARNING: (?P<what>.*)",
         "error",
-        "mdtest warns: {what}; operations that failed are counted in its rates, so they are void",
+        "mdtest warns: {what}; its rates include failed operations, so they are invalid",
         "mdtest-warnings",
     ),
     *MPI,
@@ -147,15 +147,15 @@ class MdtestReader(RanksReader):
         output = self.output
         missing = []
         if output.summary_iterations is None:
-            reached = f"it came to iteration {output.iteration} of {self.launch.iterations}"
-            missing.append(f"mdtest gave no summary; {reached}")
+            reached = f"it reached iteration {output.iteration} of {self.launch.iterations}"
+            missing.append(f"mdtest printed no summary; {reached}")
         elif output.summary_iterations != self.launch.iterations:
             missing.append(
                 f"the summary is of {output.summary_iterations} iterations, not"
                 f" {self.launch.iterations}"
             )
         elif not output.finished:
-            missing.append("mdtest's last line is missing")
+            missing.append("the last line of mdtest's output is missing")
         if output.items and output.items != self.ranks * self.launch.items:
             missing.append(
                 f"mdtest worked on {output.items} files, not {self.ranks * self.launch.items}"
@@ -339,7 +339,7 @@ def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
         found.append(
             (
                 "mdtest-incomplete",
-                f"mdtest gave no summary; it came to iteration {kept.output.iteration}",
+                f"mdtest printed no summary; it reached iteration {kept.output.iteration}",
             )
         )
     found += [("mdtest-contradiction", text) for text in _contradictions(kept)]

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
     "mdtest-missing": (
-        "it comes with IOR (github.com/hpc/ior); name it in the parameter program (--set"
-        " program=PATH)"
+        "it is part of IOR (github.com/hpc/ior); give its path in the parameter program"
+        " (--set program=PATH)"
     ),
     "checked": (
-        "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any"
-        " port); up to 3.2 -N shifts by ranks, from 3.3 on by clients"
+        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
+        " any port); -N shifts by ranks up to 3.2, and by clients since 3.3"
     ),
-    "mpi-address": "give it in the parameter addresses (--set addresses=...)",
+    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
