@@ -24,6 +24,7 @@ from tui.record.headline import length_text
 from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import AggregateRecord
     from tui.model.record import AttestationRecord, HeadlineRecord
     from tui.model.step_record import FillRecord, RoundsRecord
 
@@ -208,15 +209,20 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
     yield from bucket_texts(shown)
     if step.coverage_text:
         yield f"coverage: {step.coverage_text}"
-    for direction, result in step.results.aggregate.items():
+    yield from window_texts(step.results.aggregate)
+    yield from timing_texts(step)
+
+
+def window_texts(dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
+    """Yield the rate while all hosts measured, where it differs from that of the whole step."""
+    for direction, result in dirs.items():
         if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
-            span = result.interval.end_s - result.interval.start_s
+            span = units.seconds(result.interval.end_s - result.interval.start_s)
             window = (
                 f"{units.iops(result.iops_window)} IOPS"
                 f" ({(result.window_difference or 0.0) * 100:+.1f} %)"
             )
-            yield f"{direction}: {window} in the common window of {span:.0f} s"
-    yield from timing_texts(step)
+            yield f"{direction}: {window} while all hosts measured ({span})"
 
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:

@@ -217,7 +217,7 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
-    from tui.view.step_notes import bucket_texts, submission_text
+    from tui.view.step_notes import bucket_texts, submission_text, window_texts
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
@@ -226,16 +226,7 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in bucket_texts(shown)]
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
-    for direction, result in page.all_hosts.items():
-        if (
-            result.iops
-            and result.iops_window is not None
-            and abs(result.iops_window / result.iops - 1) > 0.01
-        ):
-            seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
-            rate = units.iops(result.iops_window)
-            text = f"{direction}: {rate} IOPS over the {seconds:.0f} s in which all hosts measured"
-            lines.append(Line.of(("! ", "warn"), (text, LABEL)))
+    lines += [Line.of(("! ", "warn"), (text, LABEL)) for text in window_texts(page.all_hosts)]
     if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
         lines.append(
             Line.of(
