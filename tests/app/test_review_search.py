@@ -27,7 +27,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
     async with opened(review(home), size=(120, 36)) as user:
         await change(user, "@repeat", "3")
         await change(user, "@search", "capacity")
-        await user.sees("cannot start: demo/quick: how much load is sustained depends on a limit")
+        await user.sees("cannot start: demo/quick: a capacity search requires a limit")
         assert "@repeat" not in fields(user) and "@sweep" not in fields(user)
         assert user.app.focused is not None and user.app.focused.name == "@search", (
             "typing goes elsewhere"
@@ -35,7 +35,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@limits", "p99 < 5ms")
         await change(user, "@over", "rate numjobs=1,2")
         await change(user, "@point", "20s")
-        await user.sees("the most IOPS within p99 < 5ms, over rate; numjobs 1 2")
+        await user.sees("maximum IOPS within p99 < 5ms, over rate; numjobs 1 2")
         search = planned(user).search
         assert search is not None and (search.point_s, search.points) == (20.0, 40)
         await change(user, "@over", "rate depth")
@@ -50,7 +50,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
             "limits are of every kind of search"
         )
         await change(user, "@search", "scaling")
-        await user.sees("one host was chosen; 1 chooses more")
+        await user.sees("only one was chosen")
         await change(user, "@search", "none")
         await user.sees("runs on local, 0:10")
         assert user.app.selection.search in (None, SearchChoice())
@@ -63,7 +63,7 @@ async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home:
         await user.sees("← → choose")
         await user.sees("Left, Right or Space")
         await user.press("left")
-        await user.sees("one host was chosen")  # scaling
+        await user.sees("only one was chosen")  # scaling
         await user.press("left")
         await user.sees(lambda: "@limits" in fields(user) and "@over" not in fields(user))
         assert user.app.screen.query_one(Form).values["@search"] == "curve"

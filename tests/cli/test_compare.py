@@ -142,7 +142,7 @@ def test_a_side_that_did_nothing_is_worse(home: Path, capsys: pytest.CaptureFixt
     assert "worse (B is 0)" in (out := capsys.readouterr().out) and "-100.0 %" in out
     assert main(["compare", OTHER, SAME]) == 0
     assert capsys.readouterr().out.startswith(
-        "B is better: A did no I/O (0 read IOPS), the other side 10.0k IOPS\n"
+        "B is better: A did no I/O (0 read IOPS), the other 10.0k IOPS\n"
     )
 
 
@@ -187,7 +187,7 @@ def test_a_change_of_runs_that_are_not_comparable_breaks_no_threshold(
     keep(runs, foreign)
     asked = ["compare", SAME, name, "--fail-if", "iops < -5%", "--junit", str(tmp_path / "out.xml")]
     assert main(asked) == 3
-    assert "fails if  iops < -5%: not comparable\n" in capsys.readouterr().out
+    assert "must not be  iops < -5%: not comparable\n" in capsys.readouterr().out
     (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert (suite.get("errors"), suite.get("failures")) == ("2", "0")
 

@@ -57,7 +57,7 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
         line for line in said.splitlines() if line.startswith("| read IOPS |") and "%" in line
     ]
     assert "| 4/4 | -20.0 % |" in headline and "worse" in headline
-    assert "Medians of repetitions. Repetitions: exact Mann-Whitney U" in said
+    assert "Medians of repetitions. Repetitions: Mann-Whitney U" in said
     assert "| iops < -5% |  | -20.0 % | broken |" in said and "| kept |" in said
     why = "**A and B cannot be compared: numjobs differs (1 / 8); measured: B does 20 % fewer"
     assert why in told(capsys, *sides, *redact)

@@ -200,7 +200,7 @@ def test_hosts_that_share_a_full_file_system(attempt: Attempt, small_disk: Path)
     attempt.settings.update(directory=str(small_disk), size="5m")
     said = attempt.refused()
     assert "21 MiB required" in said
-    assert "has 16 MiB" in said
+    assert "has only 16 MiB" in said
 
 
 def test_size_larger_than_the_disk(attempt: Attempt) -> None:

@@ -26,7 +26,7 @@ def of_p99(record: RunRecord) -> RunRecord:
 def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_do() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 1.25, count=0))])
     said = "B does 25 % more read IOPS than A, in one measurement each: too few to decide"
-    assert sentence(found) == f"{said}; run each side 4 times (benchtui ab)"
+    assert sentence(found) == f"{said}; run each 4 times (benchtui ab)"
     assert sentence(found, advice=False) == said
 
 
@@ -47,7 +47,7 @@ def test_of_single_runs_without_a_noise_floor_the_interval_is_said_to_be_within_
     assert said.startswith(
         "Inconclusive: B does 25 % more read IOPS than A (95 % within the runs: +2"
     )
-    assert said.endswith("run-to-run noise is unknown; run each side 4 times (benchtui ab)")
+    assert said.endswith("run-to-run noise is unknown; run each 4 times (benchtui ab)")
 
 
 def test_a_latency_is_slower_or_faster() -> None:
@@ -105,14 +105,14 @@ def test_the_sentence_of_a_sweep_counts_points() -> None:
 
     a, b = swept(1, 1, 1, run_id="a"), swept(0.5, 1.3, 1, run_id="b")
     said = sentence(compare([a], [b], quiet(a)))
-    most = "largest change at bs=4k: 50 % fewer read IOPS than A"
-    assert said == f"3 points: B is worse at 1, better at 1, not different at 1; {most}"
+    most = "most at bs=4k: 50 % fewer read IOPS than A"
+    assert said == f"Of 3 points B is worse at 1, better at 1, no different at 1; {most}"
 
 
 @pytest.mark.parametrize(("a", "b", "said"), [
-    (0.0, IOPS, "B is better: A did no I/O (0 read IOPS), the other side 10.0k IOPS"),
-    (IOPS, 0.0, "B is worse: B did no I/O (0 read IOPS), the other side 10.0k IOPS"),
-    (0.0, 0.0, "No difference detected: neither side did I/O (read IOPS)"),
+    (0.0, IOPS, "B is better: A did no I/O (0 read IOPS), the other 10.0k IOPS"),
+    (IOPS, 0.0, "B is worse: B did no I/O (0 read IOPS), the other 10.0k IOPS"),
+    (0.0, 0.0, "No difference detected: both did no I/O (read IOPS)"),
 ])  # fmt: skip
 def test_a_side_that_did_nothing_is_named(a: float, b: float, said: str) -> None:
     assert sentence(compare([run(step(a))], [run(step(b), run_id="b")])) == said

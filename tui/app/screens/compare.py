@@ -131,9 +131,9 @@ class CompareScreen(StepScreen):
                 *comparison_lines(each, width, every=self.every, drawn=about),
                 *judged_lines(judged),
             ]
-            if shown:
+            if shown and (charts := self.drawings(each, width, self.chart_height)):
                 self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
-                lines += self.drawings(each, width, self.chart_height)
+                lines += charts
         if self.chart_at:  # so that the charts can be scrolled to the top
             lines += [Line()] * (self.chart_at + self.pane.size.height - len(lines))
         return [*lines, *self.fitting(width, self.pane.size.height - len(lines))]
@@ -242,6 +242,8 @@ class CompareScreen(StepScreen):
         """
         await asyncio.to_thread(load_charts)
         self.paint()
+        if seen and not self.chart_at and not self.searched:
+            self.notify("no latencies that both runs have")
         if seen and self.chart_at:
             self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
 

@@ -35,15 +35,14 @@ def told_version(version: str, command_line: str) -> str:
 def summary_meaning(version: str) -> str:
     """Return the meaning of Max and Min in this version's summary, as text."""
     if at_least(version, HONEST_SUMMARY):
-        return "max and min are the fastest and the slowest iteration, timed by its slowest rank"
+        return "max and min are of iterations, each by its slowest rank"
     if at_least(version, (3, 0)):
         return (
             "max and min are of single ranks over all iterations: not comparable with other"
             " versions"
         )
     return (
-        "max and min are the fastest and the slowest iteration, timed by its fastest rank: not"
-        " comparable with newer"
+        "max and min are of iterations, each by its fastest rank: not comparable with newer"
         " versions"
     )
 
