@@ -5,14 +5,16 @@ More of it: make lies.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.long.lies.doctored.case import JudgedCase, judged
-from tests.long.lies.doctored.documents import imported, kept
+from tests.long.lies.doctored.documents import doctored_copy, imported, kept
 from tests.long.lies.doctored.drawn import cases, drawers
 from tui.judge.catalogue import BY_ID
+from tui.library.imported import records_of
 
 SOURCES = (
     "size/1job-json+-3.33", "size/100psync-gr-json-master", "stream/ramp-3.33",
@@ -48,3 +50,32 @@ def test_output_that_nobody_changed_is_not_named(tmp_path: Path) -> None:
     for source in kept(SOURCES):
         # three seconds, on files of a few MiB
         assert imported(tmp_path, source.hosts) <= {"runtime", "hot-set"}
+
+
+def test_each_host_is_judged_by_its_own_options(tmp_path: Path) -> None:
+    (document,) = kept(("size/1job-json+-3.33",))[0].hosts
+    other = doctored_copy(document)
+    other["jobs"][0]["job options"]["bs"] = "64k"
+    assert {"size-mismatch", "host-differences"} <= imported(tmp_path, [document, other])
+
+
+def test_sections_of_one_name_keep_all_their_ios_in_flight(tmp_path: Path) -> None:
+    (document,) = kept(("size/1job-json+-3.33",))[0].hosts
+    twice = doctored_copy(document)
+    twice["jobs"] += doctored_copy(document)["jobs"]
+    for job, depth in zip(twice["jobs"], ("1", "8"), strict=True):
+        job["job options"] |= {"ioengine": "libaio", "iodepth": depth, "numjobs": "1"}
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps(twice))
+    assert [step.in_flight for each in records_of([path]) for step in each.record.steps] == [9]
+
+
+def test_a_job_that_moved_all_its_bytes_had_no_short_ios(tmp_path: Path) -> None:
+    """fio 3.33 counts each sync_file_range as a short I/O."""
+    (document,) = kept(("size/1job-json+-3.33",))[0].hosts
+    told = doctored_copy(document)
+    part = told["jobs"][0]["read"]
+    part["short_ios"] = 7
+    assert "tool-errors" not in imported(tmp_path, [told])
+    part["io_bytes"] -= 512
+    assert "tool-errors" in imported(tmp_path, [told])

@@ -100,11 +100,11 @@ def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]
         if not result.final:
             continue
         failed = bool(result.errors or result.failed_ios)
-        yield from _of_dirs(host, "", result.dirs, step.jobs, failed=failed)
+        jobs = step.jobs_of(host)
+        yield from _of_dirs(host, "", result.dirs, jobs, failed=failed)
         for job, dirs in result.jobs.items():
-            yield from _of_dirs(
-                host, job, dirs, [each for each in step.jobs if each.name == job], failed=failed
-            )
+            own = [each for each in jobs if each.name == job]
+            yield from _of_dirs(host, job, dirs, own, failed=failed)
 
 
 def _of_dirs(
@@ -245,7 +245,7 @@ def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
 
     The reverse is legitimate, because writers may verify.
     """
-    jobs = at.step.jobs or []
+    jobs = at.step.jobs_of(each.host)
     return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {
         ("read", True)
     }
@@ -411,7 +411,8 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     if not groups:
         raise UnknownError("the latencies are unknown")
     for parts in groups.values():
-        jobs = [job for job in at.step.jobs if not parts[0].job or job.name == parts[0].job]
+        own = at.step.jobs_of(parts[0].host)
+        jobs = [job for job in own if not parts[0].job or job.name == parts[0].job]
         yield from _above_depth(at, parts, jobs)
 
 

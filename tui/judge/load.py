@@ -524,13 +524,17 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
             0,
             {"hosts": " ".join(wrong)},
         )
-    yield from _short_ios(record)
+    yield from _short_ios(at)
 
 
-def _short_ios(record: StepRecord) -> Iterator[CheckResult]:
-    for host, dirs in record.results.per_host.items():
+def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
+    for host, dirs in at.record.results.per_host.items():
         for name, result in dirs.items():
-            lost = (result.short_ios or 0) + (result.drop_ios or 0)
+            own = at.step.jobs_of(host)
+            blocks = {job.block_bytes for job in own if name in (*job.directions, BOTH, MIXED)}
+            # fio counts sync_file_range as a short I/O of the job
+            whole = result.bytes in {result.ios * block for block in blocks if block}
+            lost = (0 if whole else result.short_ios or 0) + (result.drop_ios or 0)
             if lost:
                 message = f"{host}: {lost} short or dropped {name} I/Os"
                 yield CheckResult("error", message, lost, 0, {"hosts": host, "direction": name})

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tui.model.host_record import HostRecord
+    from tui.model.plan import JobLoad
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which discards data
@@ -37,7 +38,9 @@ NAMED = 3
         "Compare the hosts (Facts on Result, or hosts check --facts) and align them, or quote"
         " the difference with the figure."
     ),
-    source="facts read in preflight; for imports, the versions printed in the outputs",
+    source=(
+        "facts read in preflight; for imports, the versions and options printed in the outputs"
+    ),
 )
 def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A total over hosts that differ describes none of them, and cannot be reproduced with
@@ -45,7 +48,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     """
     known = {host.name: host.facts for host in evidence.hosts if host.facts}
     if len(known) < 2:
-        versions = list(_printed_versions(evidence))
+        versions = [*_printed_versions(evidence), *_other_jobs(evidence)]
         if not versions:
             raise UnknownError("facts known for fewer than two hosts")
         yield from (CheckResult("warning", f"hosts differ: {each}", 1, 0) for each in versions)
@@ -55,6 +58,22 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
         said = "; ".join(each.text for each in differing[:NAMED])
         more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
         yield CheckResult("warning", f"hosts differ: {said}{more}", len(differing), 0)
+
+
+def _other_jobs(evidence: RunEvidence) -> Iterator[str]:
+    """Yield the hosts of a step that ran other jobs than its first host."""
+    for step in evidence.plan.steps:
+        usual = [_load(job) for job in step.jobs]
+        others = [
+            task.host for task in step.tasks if task.jobs and [*map(_load, task.jobs)] != usual
+        ]
+        if others:
+            yield f"{names_of(others)} ran other jobs than {step.tasks[0].host}"
+
+
+def _load(job: JobLoad) -> tuple[object, ...]:
+    rates = (*job.rate_iops.items(), *job.rate_bytes_per_s.items())
+    return job.directions, job.held, job.block_bytes, job.random, job.direct, job.queues, rates
 
 
 def _printed_versions(evidence: RunEvidence) -> Iterator[str]:

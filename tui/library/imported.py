@@ -215,7 +215,12 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
         name=name,
         tool=first.tool,
         params={},
-        tasks=[HostTask(host, 0, each.command, []) for host, each in found.items()],
+        tasks=[
+            HostTask(
+                host, 0, each.command, [], jobs=[] if each.loads == first.loads else [*each.loads]
+            )
+            for host, each in found.items()
+        ],
         runtime_s=first.runtime_s,
         directions=[name for name in first.result.dirs if direction(name).in_total],
         in_flight=held * len(found) or None,

@@ -276,6 +276,8 @@ class HostTask(Struct, omit_defaults=True):
     expects: Literal["", "absent", "present"] = ""
     # created by the measurement itself, parents first
     makes_directories: list[str] = field(default_factory=list)
+    # its own jobs, in imports whose hosts ran different ones; empty: those of the step
+    jobs: list[JobLoad] = field(default_factory=list)
 
     @property
     def written(self) -> list[FileSpec]:
@@ -354,6 +356,11 @@ class Step(Struct, omit_defaults=True):
     def is_round(self) -> bool:
         """Whether the step is a preconditioning round."""
         return self.precondition is not None and self.precondition.kind == "round"
+
+    def jobs_of(self, host: str) -> list[JobLoad]:
+        """Return the jobs that a host runs."""
+        own = (task.jobs for task in self.tasks if task.host == host and task.jobs)
+        return next(own, self.jobs)
 
     @property
     def hosts(self) -> list[str]:

@@ -209,18 +209,30 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
     for (host, port), (name, jobs) in _hosts(found).items():
         shared = found.shared_by(host, port)
         snapshot = Snapshot(found.stamp_ms, found.version, list(jobs))
-        options = {job.jobname: JobOptions(job.jobname, shared, job.options) for job in jobs}
-        loads, runtime_s = planned(list(options.values()))
+        options = _sections(jobs, shared)
+        loads, runtime_s = planned(options)
         result = kept_result(snapshot, place)
         result.contradictions = wrong.get((host, port))
-        if _moved_all(options.values(), result, runtime_s):
+        if _moved_all(options, result, runtime_s):
             runtime_s = None  # a limit that was not reached
         if not found.stamp_ms:
             result.end_ms = None
         stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
         yield ImportedOutput(
-            place, ", ".join(options), result, name, loads, runtime_s, stamp_error_s=stamp_error_s
+            place,
+            ", ".join(dict.fromkeys(job.jobname for job in jobs)),
+            result,
+            name,
+            loads,
+            runtime_s,
+            stamp_error_s=stamp_error_s,
         )
+
+
+def _sections(jobs: Sequence[KeptJob], shared: Mapping[str, str]) -> list[JobOptions]:
+    """Return the job sections: workers of one have the same name and options."""
+    found = {(job.jobname, *sorted(job.options.items())): job for job in jobs}
+    return [JobOptions(job.jobname, shared, job.options) for job in found.values()]
 
 
 def _moved_all(jobs: Collection[JobOptions], result: HostResult, runtime_s: float | None) -> bool:
