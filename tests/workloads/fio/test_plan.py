@@ -16,7 +16,7 @@ from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_model import whole
 from tui.workloads.fio.jobfile import render
-from tui.workloads.fio.options import job_options
+from tui.workloads.fio.options import job_loads, job_options
 from tui.workloads.fio.plan import (
     Timing,
     argv,
@@ -221,6 +221,22 @@ def test_time_is_counted_to_the_end_of_the_last_job(
     shared: dict[str, str], jobs: dict[str, dict[str, str]], expected: Timing
 ) -> None:
     assert timing(job_options(shared, jobs)) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "bound_s"),
+    [
+        ({}, 10.0),
+        ({"latency_target": "5ms"}, None),  # it ends with its search for a depth
+        ({"latency_target": "5ms", "latency_run": "1"}, 10.0),
+        ({"time_based": "0"}, None),
+    ],
+)
+def test_only_a_job_that_its_runtime_ends_has_a_bound(
+    more: dict[str, str], bound_s: float | None
+) -> None:
+    (load,) = job_loads(job_options(TIMED | more, {"a": {"rw": "read"}}))
+    assert load.bound_s == bound_s
 
 
 def test_jobs_that_run_in_turn_are_not_in_flight_together() -> None:

@@ -313,6 +313,15 @@ def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
     return found
 
 
+def _bound_s(job: JobOptions) -> float | None:
+    """Return the seconds after which a job ends; None if its data or a target ends it."""
+    # without latency_run, a job ends when it has found the depth for its latency_target
+    seeks = job.get("latency_target") not in (None, "0") and not job.flag("latency_run")
+    if seeks or not job.flag("time_based"):
+        return None
+    return job.seconds("runtime") or None
+
+
 def _load(job: JobOptions, wave: int) -> JobLoad:
     iops, bandwidth = _offered(job)
     paced = bool(iops or bandwidth) or any(job.get(name) not in (None, "0", "") for name in PACING)
@@ -322,9 +331,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         workers=job.numjobs,
         held=job.in_flight,
         wave=wave,
-        bound_s=job.seconds("runtime")
-        if job.flag("time_based") and job.seconds("runtime") > 0
-        else None,
+        bound_s=_bound_s(job),
         queues=job.queues,
         direct=job.flag("direct") or not job.flag("buffered", default=True),
         fileless=job.fileless,
