@@ -143,7 +143,7 @@ class Area(Struct, frozen=True):
 
 
 class _Mean(Struct, frozen=True):
-    """A curve's mean of ln(latency): of the smoothed curve, and of straight lines between points.
+    """Mean ln(latency) of a curve: smoothed, and linearly interpolated between points.
 
     `shares`: weight of each point; `inside`: effective number of points.
     """

@@ -38,7 +38,8 @@ EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
 class Launched(Struct, frozen=True):
-    """A run with a started engine, and the questions it asks until its hosts are logged in."""
+    """A run whose engine has started, and the questions it asks until it is logged in to all hosts.
+    """
 
     run_dir: Path
     questions: Questions

@@ -176,7 +176,9 @@ class HostClocks:
         return clock
 
     def take(self, event: HostClock) -> None:
-        """Apply the comparison of a host's clock."""
+        """Record a clock comparison and, unless the host is distrusted, apply it to the host's
+        offset.
+        """
         self.compared[event.host] = event
         if event.host not in self.distrusted:
             self.of(event.host).compare(event)

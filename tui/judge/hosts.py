@@ -137,7 +137,7 @@ def jain(rates: Mapping[str, float]) -> float:
 
 
 def unfairness(rates: Mapping[str, float], counted: str = "IOPS", chance: float = 0.0) -> str:
-    """Return how far hosts are apart; empty if their rates are similar or differ by chance."""
+    """Return the spread of the hosts' rates; empty if they are similar or differ only by chance."""
     mean = fmean(rates.values())
     spread = pstdev(rates.values()) / mean if mean else 0.0
     if spread <= max(SPREAD, chance) and (spread <= chance or jain(rates) >= FAIR):

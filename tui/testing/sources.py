@@ -1,4 +1,4 @@
-"""Check the contract of a source of hosts, for packages that provide one.
+"""Contract test for host sources, for use by packages that provide one.
 
 from tui.testing.sources import check_source
 

@@ -172,7 +172,7 @@ def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterato
 
 
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield a mistake if bad output gives a final result without a problem.
+    """Yield a mistake if bad output produces a final result but no reported problem.
 
     Output is bad if it is truncated, ends with a bad exit code, or has garbage in it.
     """

@@ -361,7 +361,7 @@ def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def scaling_columns() -> list[Column[ScalingPointRecord]]:
-    """Return the columns of the table of throughput over hosts."""
+    """Return the columns of the table of throughput by number of hosts."""
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
         Column("IOPS", lambda row: METRICS["iops"].text(row.iops.value), right=True, role=VALUE),

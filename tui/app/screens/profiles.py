@@ -300,7 +300,7 @@ class ProfilesScreen(FilteredScreen):
 
     @work(thread=True, group="compare-files")
     def compare_files(self) -> None:
-        """Compare names, sizes and times of files.
+        """Compare file names, sizes and mtimes.
 
         A thread does that, because a home directory may be slow.
         """

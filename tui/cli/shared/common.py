@@ -46,7 +46,7 @@ def has_settings() -> bool:
 def paths_without_settings() -> Paths:
     """Return the locations from the environment only.
 
-    It is for code that must work with broken settings.
+    For code that must work even if the settings file is broken.
     """
     return Paths.from_environ(os.environ)
 

@@ -357,7 +357,7 @@ def _together(
 
 
 def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
-    """Yield problems of `prepare`: files are laid out, objects are put by a fill."""
+    """Yield problems with `prepare`: files need a layout, objects need a fill."""
     if load.store is not None and profile.prepare.layout:
         message = "to write the objects first, set 'precondition: {fill: 1, rounds: 0}'"
         yield document.problem(("prepare", "layout"), message, key=True)
