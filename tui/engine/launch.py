@@ -38,8 +38,7 @@ EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
 class Launched(Struct, frozen=True):
-    """A run whose engine has started, and the questions it asks until it is logged in to all hosts.
-    """
+    """A run whose engine has started, and what it asks until it is logged in to all hosts."""
 
     run_dir: Path
     questions: Questions

@@ -432,9 +432,7 @@ def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
             name = f"{point.name}_{field_name}"
             about = "Telemetry of a host: docs/telemetry.md"
             if field_name.startswith(PRINTED):
-                about = (
-                    "Percentile of the second as the load generator printed it; cannot be merged"
-                )
+                about = "Per-second percentile as printed by the load generator; cannot be merged"
             family = found.setdefault(name, Family(name, "gauge", about))
             family.samples.append(("", point.tags, value, point.utc_ns))
     for family in found.values():  # samples of one series must be adjacent and in time order

@@ -440,7 +440,7 @@ def _above_depth(
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
         yield whole.error(
-            f"{flying:.1f} I/Os in flight (IOPS x latency), but the jobs keep only {held}",
+            f"{flying:.1f} I/Os in flight (IOPS x latency), but the jobs allow only {held}",
             flying,
             held,
         )

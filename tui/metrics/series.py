@@ -96,7 +96,7 @@ class RateSeries:
 
 # lowest share of a column's I/Os for each weight
 SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)
-SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
+SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % or more")
 MOST_COLUMNS = 400
 Items = Sequence[tuple[int, int]]
 """Bucket indices and counts: indices ascending, counts above 0."""

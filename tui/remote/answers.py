@@ -336,7 +336,7 @@ def silent(done: Completed, host: str) -> HostError:
     The connection was lost, or something other than /bin/sh received the script.
     """
     if done.exit_status is None:
-        return HostError("lost", host, "connection lost before an answer came")
+        return HostError("lost", host, "connection lost before the host replied")
     said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
     what = f"; it printed: {quoted(said[0])}" if said else ""
     message = (

@@ -392,7 +392,7 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
             (
                 head,
                 "host-lost",
-                f"connection lost until the end; how mpiexec ended is unknown ({outcome.reason})",
+                f"connection lost until the end; mpiexec exit status unknown ({outcome.reason})",
             )
         )
     elif outcome.reason != "exit" and not ended_here:

@@ -208,7 +208,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     elif facts.read_only:
         yield "device-read-only", f"{facts.path} is read-only"
     elif not facts.writable:
-        yield "device-not-writable", f"{facts.path} is not writable for the log-in user"
+        yield "device-not-writable", f"{facts.path} is not writable by the login user"
 
 
 def holds(facts: DeviceFacts) -> str:

@@ -363,7 +363,7 @@ def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[
         yield document.problem(("prepare", "layout"), message, key=True)
     if load.store is None and profile.prepare.precondition is not None:
         yield document.problem(
-            ("prepare", "precondition"), "elbencho has no preconditioning of files", key=True
+            ("prepare", "precondition"), "elbencho cannot precondition files", key=True
         )
 
 
