@@ -77,7 +77,8 @@ URL = re.compile(
 SHARE = re.compile(rf"(?<![\w:/])//([\w.-]+)({BELOW}*)")
 HOST = r"[A-Za-z][\w-]*(?:\.[\w-]+)*"
 EXPORT = re.compile(
-    rf"(?<![\w./-])(?:(?>{HOST})(?::\d+)?+,){{0,64}}+(?>{HOST})(?::\d+)?+(?=:/(?!/))"
+    # possessive quantifiers fail in groups before Python 3.11.5; atomic groups do not
+    rf"(?<![\w./-])(?>(?:{HOST}(?::\d+)?,){{0,64}})(?>{HOST})(?::\d+)?(?=:/(?!/))"
 )
 IN_EXPORT = re.compile(rf"(?<![\w.:-]){HOST}")
 DOMAIN = re.compile(r"(?<![\w./-])(?:[A-Za-z][\w-]*\.)+([A-Za-z]{2,})(?!\w)")
