@@ -231,4 +231,14 @@ def open_screens(options: Options, *, mouse: bool = True) -> int:
             )
         if app.farewell:
             print(app.farewell, flush=True)
+    discard_unwritable()
     return app.return_code or 0
+
+
+def discard_unwritable() -> None:
+    """Discard what a terminal that is gone cannot take: Python would exit with 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
