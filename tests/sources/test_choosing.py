@@ -167,6 +167,16 @@ def test_nothing_is_allocated_while_another_host_is_unknown(fleet: Fleet, spec: 
     assert "unknown host 'nodes'" in refusal(fleet, spec)
 
 
+def test_hosts_keep_the_order_in_which_they_are_named(fleet: Fleet) -> None:
+    fleet.context = fleet.context._replace(may_allocate=True)
+    assert list(fleet.chooser.hosts(["h2,command:echo h9,h1", "h2"])) == ["h2", "h9", "h1"]
+
+
+def test_too_many_names_are_refused_before_all_of_them_are_spelled_out(fleet: Fleet) -> None:
+    spec = ",".join(f"{name}[1-4096]" for name in "abcdef")
+    assert "more than 16384 hosts" in refusal(fleet, spec)
+
+
 def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:
     assert refusal(fleet, "command:printf 'h\\033[31m1\\n'").isprintable()
     assert refusal(fleet, "command:printf '\\033[31mno\\n' >&2; exit 1").isprintable()

@@ -63,7 +63,7 @@ class PublishedDifference(Struct, frozen=True):
 class PublishedComparison(Struct, frozen=True):
     """One published result next to our results at the same point.
 
-    Several steps of ours are repetitions.
+    Several steps of this run with the same figure are repetitions.
     """
 
     baseline: Baseline

@@ -21,6 +21,20 @@ def text_of(name: str) -> str:
     return (DATA / f"{name}.out").read_text()
 
 
+def test_two_numbers_of_tasks_contradict_unless_a_script_file_has_two_tests() -> None:
+    text = text_of("3.3.0-fpp")
+    other = text.replace("tasks               : 4", "tasks               : 8")
+    second = "TestID              : 1\ntasks               : 8\n"
+    assert other != text
+    for changed, codes in (
+        (text, []),
+        (other, ["ior-contradiction"]),
+        (text.replace("Results", f"{second}Results"), []),
+    ):
+        (found,) = import_output(changed, "x")
+        assert [code for code, _ in found.problems] == codes
+
+
 @pytest.mark.parametrize("name", ["main-json", "3.3.0-json"])
 def test_json_has_the_figures_that_it_prints(name: str) -> None:
     (found,) = import_output(text_of(name), "x")

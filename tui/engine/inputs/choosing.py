@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -66,13 +66,9 @@ class Chooser:
     def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
         """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
         parts = [part for spec in specs for part in hostspec.split(spec)]
-        found: dict[str, Chosen] = {}
         for part, before in zip(parts, ["", *parts], strict=False):
             self.check_form(part.removeprefix("!").strip(), before)
-        for chosen in self.named([part for part in parts if not part.startswith("!")], above):
-            _add(found, chosen)
-            if len(found) > hostspec.MOST_KNOWN:
-                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
+        found = self.named([part for part in parts if not part.startswith("!")], above)
         excluded = [part[1:].strip() for part in parts if part.startswith("!")]
         if excluded and len(excluded) == len(parts):
             raise UsageError(f"{parts[0]} excludes hosts from a list; name the hosts first")
@@ -84,17 +80,25 @@ class Chooser:
             )
         return found
 
-    def named(self, parts: Sequence[str], above: tuple[str, ...]) -> Iterator[Chosen]:
-        """Yield the hosts of these parts, in order.
+    def named(self, parts: Sequence[str], above: tuple[str, ...]) -> dict[str, Chosen]:
+        """Return the hosts of parts, in order. Raises UsageError.
 
         Parts that allocate hosts from a scheduler are resolved only after all others are known to
         be valid.
         """
-        at_once = {part: self.part(part, above) for part in parts if not self.allocates(part)}
-        if len(at_once) < len(set(parts)):
-            self.refuse_unknown(chosen for each in at_once.values() for chosen in each)
-        for part in parts:
-            yield from at_once[part] if part in at_once else self.part(part, above)
+        late = {part for part in parts if self.allocates(part)}
+        names: dict[str, list[str]] = {}
+        found: dict[str, Chosen] = {}
+        for part in sorted(parts, key=late.__contains__):
+            if part in late and not late.intersection(names):
+                self.refuse_unknown(found.values())
+            hosts = self.part(part, above)
+            names[part] = [chosen.address.name for chosen in hosts]
+            for chosen in hosts:
+                _add(found, chosen)
+            if len(found) > hostspec.MOST_KNOWN:
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
+        return {name: found[name] for part in parts for name in names[part]}
 
     def allocates(self, part: str, above: tuple[str, ...] = ()) -> bool:
         """Return whether a part, or a group it names, allocates hosts from a scheduler."""

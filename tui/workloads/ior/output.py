@@ -77,6 +77,7 @@ class IorOutput:
     phases: Sequence[str] = PHASES
     version: str = ""
     tasks: int = 0
+    tests: set[str] = field(default_factory=set)  # a script file may contain several
     told_tasks: set[int] = field(default_factory=set)  # wherever it prints their number
     nodes: int = 0
     per_node: int = 0
@@ -165,6 +166,8 @@ class IorOutput:
             if name in _NUMBERS and value.isdigit():
                 setattr(self, _NUMBERS[name], int(value))
                 self.told_tasks |= {self.tasks} if name == "tasks" else set()
+            elif name == "TestID":
+                self.tests.add(value)
             elif name == "Command line":
                 self.command = value
             elif name in ("xfersize", "blocksize"):
