@@ -16,6 +16,7 @@ from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import live_details, live_watching
+from tui.app.screens.live import LiveScreen
 from tui.app.screens.live_layout import HEADS, Shown, rooms_of
 from tui.app.widgets.graph import Graph, Pulse
 from tui.app.widgets.lines import Lines
@@ -55,6 +56,28 @@ def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(
     assert {"Esc", "?", "q"} <= named and not {"Enter", "s", "x", "f"} & named
     assert ("t" in named) == (shown.get("zoomed") == "heat")
     assert width_of(keys) <= 78
+
+
+@pytest.mark.parametrize(("hosts", "refreshes"), [(0, 1), (767, 1), (769, 2), (1024, 2), (4096, 8)])
+def test_many_hosts_are_read_in_every_nth_refresh(hosts: int, refreshes: int) -> None:
+    assert live_watching.Pace(live_watching.HOSTS_READ).every(hosts) == refreshes
+
+
+async def test_a_refresh_that_is_not_due_reads_nothing(tmp_path: Path) -> None:
+    maker = maker_of(tmp_path).begin().go().measure(2)
+    async with stage(maker) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, LiveScreen)
+        screen.pace = live_watching.Pace(1)  # four hosts: every fourth refresh
+        screen.pace.is_due(4, screen.rate_hz)
+        maker.measure(1)
+        read = screen.feed.tail.offset
+        screen.tick()
+        await pilot.pause()
+        assert screen.feed.tail.offset == read
+        screen.pace.skip()
+        await app.tick(pilot)
+        assert screen.feed.tail.offset > read and "every 4 s" in app.text_of("#live-header")
 
 
 def test_the_end_of_a_run_offers_findings_where_there_are_some() -> None:
@@ -250,12 +273,11 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
         assert app.live.look.axis.span_s == 25
 
 
-async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live_watching, "HOSTS_A_SECOND", 0.01)  # as if there were 100,000 hosts
+async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(tmp_path: Path) -> None:
     maker = maker_of(tmp_path, runtime_s=60.0).begin().go().measure(10)
     async with stage(maker) as (app, pilot):
+        app.live.host_pace = live_watching.Pace(0.01)  # as if there were 100,000 hosts
+        app.live.host_pace.is_due(4, 1)
         table = app.live.table
         seen_t = table.cells.now
         await app.tick(pilot, maker.measure(1))

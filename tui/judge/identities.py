@@ -96,11 +96,12 @@ def counted(at: StepEvidence) -> list[Counted]:
 
 
 def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]:
+    by_host = step.jobs_by_host
     for host, result in told.items():
         if not result.final:
             continue
         failed = bool(result.errors or result.failed_ios)
-        jobs = step.jobs_of(host)
+        jobs = by_host.get(host, step.jobs)
         yield from _of_dirs(host, "", result.dirs, jobs, failed=failed)
         for job, dirs in result.jobs.items():
             own = [each for each in jobs if each.name == job]
@@ -211,9 +212,9 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """The bandwidth does not match the block size reported with it: the two are from different
     loads.
     """
-    looked = False
+    looked, by_host = False, at.step.jobs_by_host
     for each in counted(at):
-        if _is_uncalled_for(at, each):
+        if _is_uncalled_for(each, by_host.get(each.host, at.step.jobs)):
             looked = True
             yield each.error(
                 f"{units.exact(each.figures.ios)} I/Os, but the jobs only read",
@@ -240,12 +241,11 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("block sizes are unknown, or no data is moved")
 
 
-def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
+def _is_uncalled_for(each: Counted, jobs: Sequence[JobLoad]) -> bool:
     """Return whether jobs that only read have written.
 
     The reverse is legitimate, because writers may verify.
     """
-    jobs = at.step.jobs_of(each.host)
     return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {
         ("read", True)
     }
@@ -410,8 +410,9 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
             groups.setdefault((each.host, each.job), []).append(each)
     if not groups:
         raise UnknownError("the latencies are unknown")
+    by_host = at.step.jobs_by_host
     for parts in groups.values():
-        own = at.step.jobs_of(parts[0].host)
+        own = by_host.get(parts[0].host, at.step.jobs)
         jobs = [job for job in own if not parts[0].job or job.name == parts[0].job]
         yield from _above_depth(at, parts, jobs)
 

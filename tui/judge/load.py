@@ -528,9 +528,10 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
+    by_host = at.step.jobs_by_host
     for host, dirs in at.record.results.per_host.items():
+        own = by_host.get(host, at.step.jobs)
         for name, result in dirs.items():
-            own = at.step.jobs_of(host)
             blocks = {job.block_bytes for job in own if name in (*job.directions, BOTH, MIXED)}
             # fio counts sync_file_range as a short I/O of the job
             whole = result.bytes in {result.ios * block for block in blocks if block}

@@ -357,10 +357,10 @@ class Step(Struct, omit_defaults=True):
         """Whether the step is a preconditioning round."""
         return self.precondition is not None and self.precondition.kind == "round"
 
-    def jobs_of(self, host: str) -> list[JobLoad]:
-        """Return the jobs that a host runs."""
-        own = (task.jobs for task in self.tasks if task.host == host and task.jobs)
-        return next(own, self.jobs)
+    @property
+    def jobs_by_host(self) -> dict[str, list[JobLoad]]:
+        """The jobs that each host runs."""
+        return {task.host: task.jobs or self.jobs for task in self.tasks}
 
     @property
     def hosts(self) -> list[str]:

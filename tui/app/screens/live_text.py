@@ -25,7 +25,6 @@ from tui.model.hostfacts import HOST_FACTS
 from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
-from tui.model.settings import RATES_HZ
 from tui.record.headline import ended_early, length_text
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
@@ -68,17 +67,19 @@ def is_over(feed: Feed) -> bool:
     return feed.state.ended or is_gone(feed)
 
 
-def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
-    """Return the unusual modes of the display: replay, paused, another refresh rate.
+def mode(feed: Feed, every_s: float, *, paused: bool) -> str:
+    """Return the unusual modes of the display: replay, paused, another refresh interval.
 
-    Empty if there is none.
+    `every_s`: seconds from one refresh to the next. Empty if nothing is unusual.
     """
     if isinstance(feed, ReplayFeed):
         speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
         return speed if feed.playing else "paused"
     if paused:
         return "DISPLAY PAUSED (p)"
-    return f"{rate_hz} Hz" if rate_hz != RATES_HZ[0] else ""
+    return (
+        f"every {every_s:g} s" if every_s > 1.0 else f"{1 / every_s:g} Hz" if every_s < 1.0 else ""
+    )
 
 
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 NOT_YET = "no checks have run yet: they start 10 s into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
-HOSTS_A_SECOND = 256  # compared and painted per second: 1024 hosts every 4 s
-EARLY_S = 0.5  # tolerance: up to 128 hosts are in every refresh
+HOSTS_READ, HOSTS_COMPARED = 512, 256  # per refresh: 1024 hosts in every second and every fourth
+EARLY = 0.5  # of a refresh: timers are not exact
 READ_SHARE = 3.0  # reading time per paint, as a multiple of the paint's duration
 MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # objects created per second by 1000 hosts, in two passes
 HOLDS_LOAD = ("running", "connecting")  # states in which a single host can be stopped
@@ -83,7 +83,7 @@ class WatchingScreen(FilteredScreen):
         self.began_over: bool | None = None  # the run had ended when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
-        self.host_pace = HostPace()
+        self.pace, self.host_pace = Pace(HOSTS_READ), Pace(HOSTS_COMPARED)
         self._rests: object = None  # the state already moved out of garbage collection
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # None for a replay
@@ -187,8 +187,19 @@ class WatchingScreen(FilteredScreen):
             return
         if self.engine is not None:
             self.engine.look()
+        if not self.is_due(self.pace):
+            return
         if not any(w.group == "catch-up" and w.is_running for w in self.workers):
             self.catch_up(anew=False)
+
+    @property
+    def every_s(self) -> float:
+        """Seconds from one refresh to the next."""
+        return self.pace.every(len(self.feed.state.hosts)) / self.rate_hz
+
+    def is_due(self, pace: Pace) -> bool:
+        """Return whether it is time for what a number of hosts makes less frequent."""
+        return pace.is_due(len(self.feed.state.hosts), self.rate_hz)
 
     @property
     def is_followed(self) -> bool:
@@ -318,20 +329,25 @@ class WatchingScreen(FilteredScreen):
         )
 
 
-class HostPace:
-    """How often hosts are compared and painted: less than once per second if there are many."""
+class Pace:
+    """How often something is due: in every refresh for up to `hosts`, less often for more."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: float) -> None:
+        self._hosts = hosts
         self._last_s = float("-inf")  # of time.monotonic()
 
     def skip(self) -> None:
         """Make hosts due at once."""
         self._last_s = float("-inf")
 
-    def is_due(self, hosts: int) -> bool:
-        """Return whether it is time to paint this many hosts again."""
-        now_s = time.monotonic()
-        if now_s - self._last_s < hosts / HOSTS_A_SECOND - EARLY_S:
+    def every(self, hosts: int) -> int:
+        """Return the number of refreshes from one time to the next, with this many hosts."""
+        return max(1, round(hosts / self._hosts))
+
+    def is_due(self, hosts: int, rate_hz: float) -> bool:
+        """Return whether it is time again, with this many hosts and this refresh rate."""
+        now_s, every = time.monotonic(), self.every(hosts)
+        if every > 1 and now_s - self._last_s < (every - EARLY) / rate_hz:
             return False
         self._last_s = now_s
         return True
