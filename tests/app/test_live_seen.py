@@ -58,18 +58,13 @@ def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(
     assert width_of(keys) <= 78
 
 
-@pytest.mark.parametrize(("hosts", "refreshes"), [(0, 1), (767, 1), (769, 2), (1024, 2), (4096, 8)])
-def test_many_hosts_are_read_in_every_nth_refresh(hosts: int, refreshes: int) -> None:
-    assert live_watching.Pace(live_watching.HOSTS_READ).every(hosts) == refreshes
-
-
 async def test_a_refresh_that_is_not_due_reads_nothing(tmp_path: Path) -> None:
     maker = maker_of(tmp_path).begin().go().measure(2)
     async with stage(maker) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, LiveScreen)
-        screen.pace = live_watching.Pace(1)  # four hosts: every fourth refresh
-        screen.pace.is_due(4, screen.rate_hz)
+        screen.pace = live_watching.Pace(app.live, 1)  # four hosts: every fourth refresh
+        screen.pace.is_due()
         maker.measure(1)
         read = screen.feed.tail.offset
         screen.tick()
@@ -276,8 +271,8 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
 async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(tmp_path: Path) -> None:
     maker = maker_of(tmp_path, runtime_s=60.0).begin().go().measure(10)
     async with stage(maker) as (app, pilot):
-        app.live.host_pace = live_watching.Pace(0.01)  # as if there were 100,000 hosts
-        app.live.host_pace.is_due(4, 1)
+        app.live.host_pace = live_watching.Pace(app.live, 0.01)  # as if there were 100,000 hosts
+        app.live.host_pace.is_due()
         table = app.live.table
         seen_t = table.cells.now
         await app.tick(pilot, maker.measure(1))

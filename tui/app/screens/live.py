@@ -330,7 +330,7 @@ class RunPanels:
             state, view, self.look.shown_job, live_text.about(state, self.screen.plan)
         )
         self.points.show_search()
-        mode = live_text.mode(feed, self.screen.every_s, paused=self.screen.paused)
+        mode = live_text.mode(feed, self.screen.pace.every_s, paused=self.screen.paused)
         head = live_text.head(feed, self.screen.plan, mode, self.points.search_panel.view)
         self.screen.query_one("#live-header", RunHeader).show(head)
         strip = live_text.banner(
@@ -338,7 +338,7 @@ class RunPanels:
         )
         self.screen.query_one("#live-banner", Banner).show(strip)
         yield
-        hosts_are_due = self.screen.is_due(self.screen.host_pace)
+        hosts_are_due = self.screen.host_pace.is_due()
         if hosts_are_due:
             self.paint_hosts(subject, axis)
         yield

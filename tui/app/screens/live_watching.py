@@ -83,7 +83,7 @@ class WatchingScreen(FilteredScreen):
         self.began_over: bool | None = None  # the run had ended when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
-        self.pace, self.host_pace = Pace(HOSTS_READ), Pace(HOSTS_COMPARED)
+        self.pace, self.host_pace = Pace(self, HOSTS_READ), Pace(self, HOSTS_COMPARED)
         self._rests: object = None  # the state already moved out of garbage collection
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # None for a replay
@@ -187,19 +187,10 @@ class WatchingScreen(FilteredScreen):
             return
         if self.engine is not None:
             self.engine.look()
-        if not self.is_due(self.pace):
+        if not self.pace.is_due():
             return
         if not any(w.group == "catch-up" and w.is_running for w in self.workers):
             self.catch_up(anew=False)
-
-    @property
-    def every_s(self) -> float:
-        """Seconds from one refresh to the next."""
-        return self.pace.every(len(self.feed.state.hosts)) / self.rate_hz
-
-    def is_due(self, pace: Pace) -> bool:
-        """Return whether it is time for what a number of hosts makes less frequent."""
-        return pace.is_due(len(self.feed.state.hosts), self.rate_hz)
 
     @property
     def is_followed(self) -> bool:
@@ -332,7 +323,8 @@ class WatchingScreen(FilteredScreen):
 class Pace:
     """How often something is due: in every refresh for up to `hosts`, less often for more."""
 
-    def __init__(self, hosts: float) -> None:
+    def __init__(self, screen: WatchingScreen, hosts: float) -> None:
+        self._screen = screen
         self._hosts = hosts
         self._last_s = float("-inf")  # of time.monotonic()
 
@@ -340,14 +332,21 @@ class Pace:
         """Make hosts due at once."""
         self._last_s = float("-inf")
 
-    def every(self, hosts: int) -> int:
-        """Return the number of refreshes from one time to the next, with this many hosts."""
-        return max(1, round(hosts / self._hosts))
+    @property
+    def refreshes(self) -> int:
+        """Number of refreshes from one time to the next."""
+        return max(1, round(len(self._screen.feed.state.hosts) / self._hosts))
 
-    def is_due(self, hosts: int, rate_hz: float) -> bool:
-        """Return whether it is time again, with this many hosts and this refresh rate."""
-        now_s, every = time.monotonic(), self.every(hosts)
-        if every > 1 and now_s - self._last_s < (every - EARLY) / rate_hz:
+    @property
+    def every_s(self) -> float:
+        """Seconds from one time to the next."""
+        return self.refreshes / self._screen.rate_hz
+
+    def is_due(self) -> bool:
+        """Return whether it is time again; if so, the next time is counted from now."""
+        now_s = time.monotonic()
+        due_s = (self.refreshes - EARLY) / self._screen.rate_hz
+        if self.refreshes > 1 and now_s - self._last_s < due_s:
             return False
         self._last_s = now_s
         return True
