@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.mdtest.beside import RankFigures
+from tui.workloads.mdtest.command import options
+from tui.workloads.mdtest.contradictions import Told, contradictions
 from tui.workloads.mdtest.output import MdtestOutput, item_phases
 from tui.workloads.messages import (
     HARMLESS,
@@ -181,9 +185,9 @@ OWN_COMMAND = "Command line used:"
 # what mpiexec puts before each line
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
-TREE = ("-b", "-z", "-I", "-L")  # options of a tree of directories, over which files are rounded
 STAMP_ERROR_S = 1.0
 AGAINST = "output contradicts itself: "
+MOST_CONTRADICTIONS = 3
 
 
 @dataclass
@@ -197,7 +201,8 @@ class KeptMdtest:
     output: MdtestOutput = field(default_factory=MdtestOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
     numbers: dict[str, int] = field(default_factory=dict)
-    per_task: int = 0  # items by its command line; 0: unknown, or of a tree
+    given: Mapping[str, str] = field(default_factory=dict)  # options of one letter
+    beside: RankFigures = field(default_factory=RankFigures)
     line: int = 1  # where it begins
     start_s: float | None = None
     end_s: float | None = None
@@ -207,8 +212,7 @@ class KeptMdtest:
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
-        plain = not any(word[:2] in TREE for word in words)
-        self.per_task = self.numbers.get("items", 0) if plain else 0
+        self.given = options(words)
         self.output.item_phases = item_phases([shlex.quote(word) for word in words])
         self.command = command
 
@@ -269,6 +273,7 @@ def _take(now: KeptMdtest, line: str, command: str) -> None:
     elif now.output.started:
         now.explainer.explain(line)
     now.output.line(line)
+    now.beside.line(line)
 
 
 def _words(command: str) -> list[str]:
@@ -342,20 +347,7 @@ def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
                 f"mdtest printed no summary; it reached iteration {kept.output.iteration}",
             )
         )
-    found += [("mdtest-contradiction", text) for text in _contradictions(kept)]
+    told = Told(kept.output, kept.beside, kept.given, kept.start_s, kept.end_s)
+    if wrong := list(islice(contradictions(told), MOST_CONTRADICTIONS)):
+        found.append(("mdtest-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
     return found
-
-
-def _contradictions(kept: KeptMdtest) -> Iterator[str]:
-    """Yield the numbers of tasks and files in the header that contradict each other."""
-    output = kept.output
-    if not output.items_tasks or not output.tasks:
-        return
-    if output.items_tasks != output.tasks:
-        yield f"{AGAINST}launched with {output.tasks} tasks, files of {output.items_tasks} tasks"
-    elif output.items % output.tasks:
-        yield f"{AGAINST}{output.items} files over {output.tasks} tasks"
-    # with a tree or -I, mdtest rounds
-    elif kept.per_task and kept.per_task * output.tasks != output.items:
-        due = kept.per_task * output.tasks
-        yield f"{AGAINST}{output.items} files, but -n {kept.per_task} makes {due}"

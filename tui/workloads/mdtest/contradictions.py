@@ -1,0 +1,407 @@
+"""Find figures in mdtest's output that contradict each other.
+
+Each relation follows from mdtest's source and holds for any run of the versions named; tolerances
+are those of printed digits, and of time stamps in whole seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import sqrt
+from statistics import fmean
+
+from tui.metrics import units
+from tui.model.event import ONE_RANK, OperationResult
+from tui.workloads.mdtest.beside import RankFigures
+from tui.workloads.mdtest.command import RANGE, TREE, number
+from tui.workloads.mdtest.output import (
+    HONEST_SUMMARY,
+    MULTIPLIES_STRIDE,
+    MdtestOutput,
+    at_least,
+)
+from tui.workloads.mdtest.output import number as version_number
+
+DIGIT = 0.0005  # half a unit of the last printed digit
+PRINTED = 1e-6  # of figures of ranks: seven digits or more
+STAMPS_S = 1.0  # stamps have whole seconds
+ZONE_S = 3600.0  # local clocks are set back by an hour, on a night of spring or autumn
+NIGHT, MONTHS = (23, 0, 1, 2, 3), (3, 4, 9, 10, 11)
+LAST_NOVEMBER = 7
+SECONDS_UP_TO = (4, 1)  # the table of "ms/op" has seconds of whole phases
+OLD = (3, 0)  # before, the summary is by the fastest rank of each iteration
+TIMED = "create-stonewall"  # part of "create"
+CHOICE = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
+PHASE_OF = {
+    "create": "create", "stat": "stat", "read": "read", "remove": "remove",
+    "dir-create": "create", "dir-stat": "stat", "dir-remove": "remove",
+    "tree-create": "create", "tree-remove": "remove",
+}  # fmt: skip
+
+
+@dataclass
+class Told:
+    """One mdtest output with its command line; `start_s` and `end_s` are local time."""
+
+    output: MdtestOutput
+    beside: RankFigures
+    given: Mapping[str, str] = field(default_factory=dict)
+    start_s: float | None = None
+    end_s: float | None = None
+
+    @property
+    def rows(self) -> dict[str, OperationResult]:
+        """Return the operations of the summary that ran."""
+        return {name: each for name, each in self.output.operations.items() if each.mean}
+
+    @property
+    def slowest(self) -> bool:
+        """Whether the summary has each iteration by its slowest rank."""
+        return at_least(self.output.version, HONEST_SUMMARY)
+
+    @property
+    def due(self) -> int:
+        """Items of each rank by the command line; 0: unknown, rounded, or ended by time."""
+        ends_otherwise = self.given.keys() & {*TREE, "W", "x"} or self.beside.hit_items
+        return 0 if ends_otherwise else number(self.given, "n") or 0
+
+
+def contradictions(told: Told) -> Iterator[str]:
+    """Yield pairs of figures that contradict each other, as text."""
+    if told.given.keys() & RANGE:
+        return  # runs with several numbers of tasks
+    for check in CHECKS:
+        yield from check(told)
+
+
+def _header(told: Told) -> Iterator[str]:
+    """Tasks and files are printed twice, and follow from -n."""
+    output, due = told.output, number(told.given, "n")
+    if not output.items_tasks or not output.tasks:
+        return
+    if output.items_tasks != output.tasks:
+        yield f"launched with {output.tasks} tasks, files of {output.items_tasks} tasks"
+    elif output.items % output.tasks:
+        yield f"{output.items} files over {output.tasks} tasks"
+    # with a tree or -I, mdtest rounds
+    elif due and not told.given.keys() & TREE and due * output.tasks != output.items:
+        yield f"{output.items} files, but -n {due} makes {due * output.tasks}"
+
+
+def _counted(told: Told) -> Iterator[str]:
+    """The summary is of -i iterations, and -v prints each of them."""
+    count, due = told.output.summary_iterations, number(told.given, "i")
+    if count is None:
+        return
+    if due and due != count:
+        yield f"summary of {count} iterations, but -i {due}"
+    numbers = told.beside.numbers
+    if numbers and numbers != list(range(1, count + 1)):
+        listed = ", ".join(map(str, numbers[:9]))
+        yield f"summary of {count} iterations, but the output has iteration {listed}"
+        return
+    for name, each in told.output.operations.items():
+        if each.iterations and len(each.iterations) != count and name != TIMED:
+            rates = units.plural(len(each.iterations), "rate")
+            yield f"{name}: {rates}, but {units.plural(count, 'iteration')}"
+
+
+def _summary(told: Told) -> Iterator[str]:
+    """Mean and deviation follow from the extremes of two or three rates, and are bounded by them
+    for more.
+    """
+    output = told.output
+    for name, each in told.rows.items():
+        count = output.summary_iterations or 0
+        if name not in ONE_RANK and at_least(output.version, OLD) and not told.slowest:
+            count *= output.tasks
+        if None in (each.max, each.min, each.stddev) or not count:
+            continue
+        high, low, mean = each.max or 0.0, each.min or 0.0, each.mean or 0.0
+        least, most = (low * (count - 1) + high) / count, (low + high * (count - 1)) / count
+        if not least - 2 * DIGIT <= mean <= most + 2 * DIGIT:
+            what = f"{units.plural(count, 'rate')} from {low:.3f} to {high:.3f}"
+            yield f"{name}: {what} cannot have a mean of {mean:.3f}"
+            continue
+        least, most = _deviations(count, high, low, mean, sample=told.slowest)
+        if not least <= (each.stddev or 0.0) <= most:
+            bound = least if (each.stddev or 0.0) < least else most
+            yield (
+                f"{name}: standard deviation {each.stddev:.3f}, but {count} rates from {low:.3f} to"
+                f" {high:.3f} with a mean of {mean:.3f} have {bound:.3f}"
+            )
+
+
+def _deviations(
+    count: int, high: float, low: float, mean: float, *, sample: bool
+) -> tuple[float, float]:
+    """Return the smallest and the largest possible deviation of rates with these extremes and
+    mean: the others are all equal, or all at an extreme (Bhatia and Davis).
+    """
+    if count == 1:
+        return 0.0, DIGIT
+    others = (count * mean - high - low) / (count - 2) - mean if count > 2 else 0.0
+    least = (high - mean) ** 2 + (mean - low) ** 2 + (count - 2) * others**2
+    digits = 2 * DIGIT
+    most = count * max(high - mean + digits, 0.0) * max(mean - low + digits, 0.0)
+    over = count - 1 if sample else count
+    slack = digits * (5 if count == 3 else 2)
+    low_s, high_s = sqrt(least / over), sqrt(most / over)
+    return low_s - slack, (low_s if count <= 3 else high_s) + slack
+
+
+def _listed(told: Told) -> Iterator[str]:
+    """A summary is of the iterations that -v prints: exactly of the tree, which is of one rank.
+
+    Others are printed by rank 0's clock, beside which the summary has the slowest or fastest rank.
+    """
+    for name, each in told.rows.items():
+        rates = each.iterations
+        if not rates or len(rates) != told.output.summary_iterations:
+            continue
+        one = name in ONE_RANK
+        digits = DIGIT * (1 if one or not told.slowest else told.output.tasks + 1) + DIGIT
+        old = not at_least(told.output.version, OLD)
+        for what, summed, of in (
+            ("maximum", each.max, max(rates)),
+            ("minimum", each.min, min(rates)),
+            ("mean", each.mean, fmean(rates)),
+        ):
+            if summed is None or abs(summed - of) <= digits:
+                continue
+            least = one or old or (what == "maximum" and not told.slowest)
+            beyond = (one or told.slowest) if summed > of else least
+            if beyond:
+                side = "above" if summed > of else "below"
+                yield f"{name}: {what} {summed:.3f} is {side} {of:.3f} of the iterations"
+
+
+def _items(told: Told) -> Iterator[str]:
+    """Rate x time is the number of items, in each iteration."""
+    output = told.output
+    hit = max(told.beside.hit_items, default=0)
+    if not told.due and not hit:
+        return
+    least, most = told.due * output.tasks, (hit or told.due) * output.tasks
+    for name, each in output.operations.items():
+        if name in ONE_RANK or name == TIMED:
+            continue
+        for at, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), 1):
+            digit = DIGIT * (output.tasks if told.slowest else 1) + DIGIT
+            low, high = _product(rate, digit, seconds, DIGIT)
+            if rate and not (low <= most and (hit or high >= least)):
+                yield (
+                    f"{name}: iteration {at} has {rate:.0f} ops/s in {seconds:.3f} s, which are"
+                    f" {rate * seconds:.0f} items of {most}"
+                )
+                break
+
+
+def _product(one: float, slack: float, other: float, other_slack: float) -> tuple[float, float]:
+    """Return the least and the largest product of two rounded figures."""
+    least = max(one - slack, 0.0) * max(other - other_slack, 0.0)
+    return least * (1 - PRINTED), (one + slack) * (other + other_slack) * (1 + PRINTED)
+
+
+def _tables(told: Told) -> Iterator[str]:
+    """With -P, rate x time of the tables is the number of items of all ranks."""
+    output = told.output
+    if not told.slowest or version_number(output.version)[:2] > SECONDS_UP_TO:
+        return
+    for name, each in told.rows.items():
+        times = output.times.get(name)
+        if times is None or not each.max or not each.min:
+            continue
+        spans = [
+            _product(rate, DIGIT, seconds or 0.0, DIGIT)
+            for rate, seconds in ((each.max, times.min), (each.min, times.max))
+        ]
+        low, high = max(span[0] for span in spans), min(span[1] for span in spans)
+        due = told.due * output.tasks if name not in ONE_RANK else 0
+        if not due and name not in ONE_RANK:
+            continue  # iterations may have different numbers
+        if low > high or (due and not low <= due <= high):
+            what = f"{each.max:.3f} to {each.min:.3f} ops/s in {times.min:.3f} to {times.max:.3f} s"
+            yield f"{name}: {what} are not {due or 'the same number of'} items"
+
+
+def _ranks(told: Told) -> Iterator[str]:
+    """Rows of ranks: all ranks in all iterations, rate x time is the number of items."""
+    output, beside = told.output, told.beside
+    count = output.summary_iterations or 0
+    ranks = [rank for rank, _ in beside.rows]
+    if beside.rows and count and output.tasks and ranks != [*range(output.tasks)] * count:
+        due = f"{output.tasks} ranks in {units.plural(count, 'iteration')}"
+        yield f"{len(ranks)} rows of ranks for {due}"
+        return
+    for rank, figures in beside.rows:
+        for name, (rate, seconds) in figures.items():
+            items = rate * seconds
+            whole = told.due or round(items)
+            if abs(items - whole) > PRINTED * whole:
+                what = f"{rate:.6g} ops/s x {seconds:.6g} s = {items:.6g} items"
+                yield f"{name}: rank {rank} did {what}"
+                return
+    yield from _all_ranks(told)
+    yield from _beside_ranks(told)
+
+
+def _all_ranks(told: Told) -> Iterator[str]:
+    """The row of all ranks is the first iteration: all items over the time of the slowest."""
+    output, beside = told.output, told.beside
+    for name, (rate, seconds) in beside.all_ranks.items():
+        items, due = rate * seconds, told.due * output.tasks
+        if due and abs(items - due) > PRINTED * due:
+            yield f"{name}: all ranks did {rate:.6g} ops/s x {seconds:.6g} s = {items:.6g} items"
+        own = [times[name][1] for _, times in beside.rows[: output.tasks] if name in times]
+        if own and max(own) > seconds * (1 + PRINTED):
+            yield f"{name}: all ranks took {seconds:.6g} s, but one took {max(own):.6g} s"
+        each = told.rows.get(name)
+        if each is not None and each.max and each.min is not None and due:
+            slack = DIGIT + PRINTED * rate
+            if not each.min - slack <= rate <= each.max + slack:
+                span = f"{each.min:.3f} to {each.max:.3f}"
+                yield f"{name}: all ranks did {rate:.3f} ops/s, but iterations {span}"
+
+
+def _beside_ranks(told: Told) -> Iterator[str]:
+    """No iteration is faster than its slowest rank was before the barrier."""
+    output = told.output
+    for name, iterations in _rates_of_ranks(told).items():
+        if any(len(rates) != output.tasks for rates in iterations):
+            yield f"{name}: {len(iterations[0])} rates of {output.tasks} ranks"
+            continue
+        if len(iterations) != output.summary_iterations:
+            yield f"{name}: rates of ranks of {len(iterations)} iterations"
+            continue
+        if name in ONE_RANK:
+            continue
+        slowest = [min(rates) * output.tasks for rates in iterations]
+        flat = [rate for rates in iterations for rate in rates]
+        each = told.rows.get(name)
+        pairs = [] if each is None or not told.slowest else [
+            ("maximum", each.max, max(slowest)), ("minimum", each.min, min(slowest)),
+            ("mean", each.mean, fmean(slowest)),
+        ]  # fmt: skip
+        for what, summed, of in pairs:
+            if summed is not None and summed > of * (1 + PRINTED) + DIGIT:
+                yield f"{name}: {what} {summed:.3f} is above {of:.3f} by the slowest ranks"
+        for what, summed, of in zip(
+            ("largest", "smallest", "mean"),
+            told.beside.summary.get(name, ()),
+            (max(flat), min(flat), fmean(flat)),
+            strict=False,
+        ):
+            if abs(summed - of) > of * PRINTED + DIGIT:
+                yield f"{name}: {what} rate of a rank is {summed:.3f}, but {of:.3f} by all of them"
+
+
+def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
+    """Return the rates of all ranks by iteration, of operations that all of them have."""
+    found = {name: list(each) for name, each in told.beside.processes.items()}
+    tasks, rows = told.output.tasks, told.beside.rows
+    known = [set(figures) for _, figures in rows]
+    for name in set.intersection(*known) - found.keys() if known and tasks else ():
+        rates = [figures[name][0] for _, figures in rows]
+        found[name] = [rates[at : at + tasks] for at in range(0, len(rates), tasks)]
+    return {name: each for name, each in found.items() if any(map(any, each))}
+
+
+def _nodes(told: Told) -> Iterator[str]:
+    """The map of nodes has a digit per task, all 1 on a single node; the shift follows from -N."""
+    output = told.output
+    nodemap = output.nodemap
+    if not nodemap.isdigit() or not output.tasks or "a" in told.given:
+        return
+    if len(nodemap) != output.tasks and len(nodemap) < MOST_TASKS:
+        yield f"{output.tasks} tasks, but a map of {len(nodemap)}"
+    elif output.nodes == 1 and "0" in nodemap:
+        yield f"1 node, but {nodemap.count('0')} of {output.tasks} tasks ran on others"
+    stride = number(told.given, "N")
+    if output.shift < 0 or not stride or not at_least(output.version, MULTIPLIES_STRIDE):
+        return
+    several = output.nodes > 1 and nodemap[1:2] == "1"
+    if several and "0" not in nodemap:
+        return  # nodes with the same name
+    due = stride * nodemap.count("1") if several else stride
+    if len(nodemap) < MOST_TASKS and due != output.shift:
+        yield f"ranks shifted by {output.shift}, but -N {stride} makes {due}"
+
+
+MOST_TASKS = 10_000  # a longer map is cut off
+
+
+def _phases(told: Told) -> Iterator[str]:
+    """-C, -T, -E and -r choose the phases that run; others have no rate."""
+    if not told.given:
+        return
+    chosen = [CHOICE[name] for name in told.given if name in CHOICE] or list(CHOICE.values())
+    for name, each in told.output.operations.items():
+        phase = PHASE_OF.get(name)
+        if phase is not None and phase not in chosen and (each.mean or any(each.iterations)):
+            rate = each.mean or max(each.iterations)
+            yield f"{name}: {rate:.3f} ops/s, but the command line has only {', '.join(chosen)}"
+    if told.output.summary_iterations is None or not told.output.finished or not told.rows:
+        return
+    for name in _rows_due(told.given):
+        row = told.output.operations.get(name)
+        if row is None or (row.mean == 0 and told.due and PHASE_OF[name] in chosen):
+            yield f"no rate of {name} in the summary"
+
+
+def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
+    """Return the operations that every summary has, with -F or -D only those of files or
+    directories.
+    """
+    files, dirs = "F" in given or "D" not in given, "D" in given or "F" not in given
+    return [
+        name
+        for name in PHASE_OF
+        if (dirs if name.startswith("dir-") else files) and name not in ONE_RANK
+    ]
+
+
+def _clock(told: Told) -> Iterator[str]:
+    """All phases of all iterations fit between the stamps of start and end."""
+    if told.start_s is None or told.end_s is None:
+        return
+    went_s, took_s = told.end_s - told.start_s, _took_s(told)
+    if took_s > went_s + STAMPS_S and not _set_back(told.end_s, took_s - went_s):
+        if went_s < -STAMPS_S:
+            yield f"finished {units.seconds(-went_s)} before it started"
+        else:
+            yield (
+                f"phases took {units.seconds(took_s)}, but started and finished"
+                f" {units.seconds(went_s)} apart"
+            )
+
+
+def _set_back(end_s: float, missing_s: float) -> bool:
+    """Return whether the local clock may have been set back before it read this time."""
+    at = datetime.fromtimestamp(end_s, UTC)
+    in_season = at.month in MONTHS and (at.month != MONTHS[-1] or at.day <= LAST_NOVEMBER)
+    return missing_s <= ZONE_S + STAMPS_S and at.hour in NIGHT and in_season
+
+
+def _took_s(told: Told) -> float:
+    """Return the least time that the phases took: as printed, or from items and mean rates, which
+    are at least those of the slowest rank.
+    """
+    output, took_s = told.output, 0.0
+    count = output.summary_iterations or 1
+    for name, each in output.operations.items():
+        if name == TIMED:
+            continue
+        timed = [s for rate, s in zip(each.iterations, each.seconds, strict=False) if rate]
+        if timed:
+            took_s += sum(max(seconds - DIGIT, 0.0) for seconds in timed)
+        elif each.mean and told.due and name not in ONE_RANK:
+            took_s += count * told.due * output.tasks / each.mean
+    return took_s
+
+
+CHECKS: Sequence[Callable[[Told], Iterator[str]]] = (
+    _header, _counted, _summary, _listed, _items, _tables, _ranks, _nodes, _phases, _clock,
+)  # fmt: skip
