@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -200,6 +201,7 @@ def test_ranks_version_and_shift_are_recorded(two_hosts: tuple[Launch, dict[str,
     metadata = two_hosts[1]["steps"][0]["metadata"]
     assert (metadata["tasks"], metadata["nodes"], metadata["files"]) == (4, 2, 1600)
     assert metadata["version"] and metadata["shift_ranks"] == 2
+    assert re.fullmatch(r"(MPICH|Open MPI) \d+(\.\d+)+\S*", metadata["mpi"])
     assert [
         finding["id"] for finding in two_hosts[1]["findings"] if finding["scope"].get("phases")
     ] == ["rank-shift"]

@@ -58,3 +58,4 @@ def test_a_result_of_io500_tells_what_a_submission_asks(home: Path, tmp_path: Pa
     text = next((tmp_path / "io500-answers").iterdir()).read_text()
     assert "TOTAL 12.233828 [INVALID]" in text and "* MPI processes: 2\n" in text
     assert "* client kernel: unknown to benchtui" in text
+    assert "* MPI library: unknown to benchtui" in text

@@ -431,6 +431,7 @@ class MetadataResult(Event, tag="metadata_result"):
     # its overall result, as printed
     printed: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)  # why the tool itself calls the result invalid
+    mpi: str = ""  # name and version of the MPI that launched it
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):

@@ -222,6 +222,9 @@ class MetadataRecord(RecordPart):
     invalid: list[str] = Field(
         default_factory=list, description="reason why the tool itself calls the result invalid"
     )
+    mpi: str = Field(
+        "", description="name and version of the MPI that launched the ranks; empty: unknown"
+    )
     operations: dict[str, OperationRecord] = Field(
         default_factory=dict,
         description="by operation: create, stat, read, remove, tree-create, tree-remove, ...",

@@ -103,6 +103,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         scores=dict(result.scores) if result is not None else {},
         printed=list(result.printed) if result is not None else [],
         invalid=list(result.invalid) if result is not None else [],
+        mpi=result.mpi if result is not None else "",
         operations=parts,
     )
 
@@ -244,7 +245,8 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     )
     nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
     ranks = units.plural(metadata.tasks, "rank") if metadata.tasks else "an unknown number of ranks"
-    remarks = [f"{version}: {ranks}{nodes}, {_items(metadata)}"]
+    mpi = f", {metadata.mpi}" if metadata.mpi else ""
+    remarks = [f"{version}: {ranks}{nodes}, {_items(metadata)}{mpi}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
         by_rank_0 = rank_0_text(metadata) and not made

@@ -14,7 +14,6 @@ from tui.engine.executors.executor import AdoptedStep
 from tui.engine.executors.mpi_job import HeadRun, MpiJob
 from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
-    PACKAGE,
     Cluster,
     cluster_of,
     doubts,
@@ -168,11 +167,7 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
         for text in doubts(cluster).get(session.name, []):
             session.say("warning", text)
     await ctx.unless_stopped(trial(ctx, step, cluster))
-    launcher = cluster.launcher
-    ctx.say(
-        "info",
-        f"launched by {PACKAGE[cluster.family]} {launcher.version if launcher else ''}".rstrip(),
-    )
+    ctx.say("info", f"launched by {cluster.mpi}")
     for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
         ctx.say(severity, text)
 
@@ -321,7 +316,7 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
     ended = outcome.reason == "exit" and outcome.collected and not job.cause.code
     clean = ended and reader.succeeded(outcome.exit_code)
     if result is not None:
-        result.final = clean
+        result.final, result.mpi = clean, cluster.mpi
         for code, message in job.program.complete(result, len(cluster.hosts), cluster.tried):
             head.problem("measure", code, message, fatal=False)
         ctx.journal.append(result)

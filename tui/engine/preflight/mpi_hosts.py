@@ -77,6 +77,12 @@ class Cluster:
         return self.facts[self.head].launcher(self.family)
 
     @property
+    def mpi(self) -> str:
+        """Name of the MPI, with the version that the head's mpiexec prints."""
+        version = self.launcher.version if self.launcher else ""
+        return f"{PACKAGE[self.family]} {version}".rstrip()
+
+    @property
     def path(self) -> str:
         """The program's path, equal on all hosts."""
         return self.facts[self.head].program

@@ -24,7 +24,6 @@ QUESTIONS = (
     "storage media: number, type, model, capacity of each",
     "data protection and redundancy (replicas, erasure code, RAID), also of metadata",
     "interconnect: type, speed, topology",
-    "MPI library and its version",
     "client software and its version, if not part of the kernel",
     "tuning for this run, on clients and servers",
     "whether the system is in production, and its users",
@@ -55,6 +54,7 @@ def _result(metadata: MetadataRecord) -> Answers:
         ("IO500", metadata.version or ""),
         ("result", "; ".join(metadata.printed)),
         ("invalid by IO500", "; ".join(metadata.invalid) or "no"),
+        ("MPI library", metadata.mpi),
         ("MPI processes", str(metadata.tasks or "")),
         ("processes per client", str(metadata.ranks_per_host or "")),
     ]
