@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -183,3 +184,16 @@ def numbered(text: str, file: str) -> Iterator[tuple[int, str]]:
             number += 1
             yield number, line
         start = end
+
+
+ZONE_S, STAMP_S = 3600.0, 1.0  # local clocks are set back by an hour; stamps have whole seconds
+SET_BACK_AT, SET_BACK_IN, LAST_NOVEMBER = (23, 0, 1, 2, 3), (3, 4, 9, 10, 11), 7
+
+
+def may_be_set_back(local_s: float, missing_s: float) -> bool:
+    """Return whether a local clock may have been set back by `missing_s` before it read this time:
+    by an hour, on a night of spring or autumn.
+    """
+    at = datetime.fromtimestamp(local_s, UTC)
+    in_season = at.month in SET_BACK_IN and (at.month != 11 or at.day <= LAST_NOVEMBER)
+    return missing_s <= ZONE_S + STAMP_S and at.hour in SET_BACK_AT and in_season

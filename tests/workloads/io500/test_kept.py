@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.cli.main import main
-from tui.workloads.io500.output import import_output
+from tui.workloads.io500.kept import import_output
 
 DATA = Path(__file__).parents[2] / "data" / "io500"
 SUMMARY = (DATA / "result_summary.txt").read_text()

@@ -1,7 +1,4 @@
-"""Parse IO500's output: phases, reasons why they are invalid, score.
-
-Used for runs, and for imports of output, result_summary.txt, or a complete result directory.
-"""
+"""Parse IO500's output: phases, reasons why they are invalid, score."""
 
 from __future__ import annotations
 
@@ -9,20 +6,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import PurePosixPath
 from statistics import geometric_mean
 
 from tui.model.event import (
     ALL_OVER,
-    HostResult,
     MetadataIteration,
     MetadataPhase,
     MetadataResult,
     OperationResult,
 )
 from tui.model.quantities import parse_size
-from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
-from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 TITLE = re.compile(r"^IO500 version (?P<version>\S+)")
@@ -49,15 +42,10 @@ GIB = 1 << 30
 EASY_BYTES = 2 << 20  # of an I/O of ior-easy, unless its ini file says otherwise
 BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
 MOST_REASONS = 3
-OFF = 1e-3  # of a mean, besides what rounding does
+OFF = 1e-7  # of a mean, besides what rounding does
 ROUNDED = 0.5e-6  # IO500 prints six decimals: of 0.000051 GiB/s that is 1 %
 
 Event = MetadataPhase | MetadataIteration
-ALL_HOSTS = "all-hosts"
-SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
-SECTION = re.compile(r"^\[(?P<name>[\w-]+)\]")
-DIGITS = 9
-PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -278,83 +266,3 @@ def easy_bytes_of(settings: Mapping[str, str]) -> int:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):
         return EASY_BYTES
-
-
-def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IO500 run in a text that ended at least one phase."""
-    return _outputs(text, file, Told())
-
-
-def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-    """Return one run per IO500 result directory."""
-    runs = []
-    for summary in (each for each in files if PurePosixPath(each.name).name == SUMMARY):
-        folder = PurePosixPath(summary.name).parent
-        beside = {
-            PurePosixPath(each.name).name: each
-            for each in files
-            if PurePosixPath(each.name).parent == folder
-        }
-        read = [
-            each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
-        ]
-        if outputs := _outputs(summary.text, summary.place, _told(read[1:])):
-            runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
-    return runs
-
-
-def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
-    found: list[Io500Output] = []
-    procs = told.settings.get("run.procs", "")
-    ranks = int(procs) if procs.isdigit() and len(procs) < DIGITS else 0
-    for _, raw in numbered(text, file):
-        line = clean(raw.encode(), 1 << 12)
-        if TITLE.match(line):
-            of_run = list(told.reasons.get("run", ()))
-            easy = easy_bytes_of(told.settings)
-            found.append(
-                Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons)
-            )
-        if found:
-            found[-1].line(line)
-    return [
-        _imported(place, each)
-        for place, each in enumerate(each for each in found if each.operations())
-    ]
-
-
-@dataclass
-class Told:
-    """Settings from config.ini, and reasons by section from result.txt, in addition to the
-    summary.
-    """
-
-    settings: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, list[str]] = field(default_factory=dict)
-
-
-def _told(files: Sequence[KeptFile]) -> Told:
-    found = Told()
-    for file in files:
-        section = ""
-        for _, raw in numbered(file.text, file.place):
-            line = clean(raw.encode(), 1 << 12)
-            if match := SECTION.match(line):
-                section = match["name"]
-            elif match := PAIR.match(line):
-                found.settings[f"{section}.{match['key']}".lower()] = match["value"]
-            elif match := REASON.match(line.removeprefix("; ")):
-                found.reasons.setdefault(section, []).append(match["why"].strip())
-    return found
-
-
-def _imported(place: int, output: Io500Output) -> ImportedOutput:
-    problems = list(output.wrong_means())
-    if not output.said:
-        problems.append(("io500-incomplete", "IO500 printed no score"))
-    output.step = place
-    metadata = output.result(final=not problems)
-    result = HostResult(
-        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
-    )
-    return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)

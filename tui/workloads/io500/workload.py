@@ -79,12 +79,12 @@ class Io500Workload(MpiWorkload):
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the results of IO500 in a text."""
-        from tui.workloads.io500.output import import_output
+        from tui.workloads.io500.kept import import_output
 
         return import_output(text, file)
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         """Return the runs in IO500 result directories."""
-        from tui.workloads.io500.output import import_tree
+        from tui.workloads.io500.kept import import_tree
 
         return import_tree(files)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import sqrt
 from statistics import fmean
 
@@ -23,13 +22,10 @@ from tui.workloads.mdtest.output import (
     at_least,
 )
 from tui.workloads.mdtest.output import number as version_number
+from tui.workloads.reading import STAMP_S, may_be_set_back
 
 DIGIT = 0.0005  # half a unit of the last printed digit
 PRINTED = 1e-6  # of figures of ranks: seven digits or more
-STAMPS_S = 1.0  # stamps have whole seconds
-ZONE_S = 3600.0  # local clocks are set back by an hour, on a night of spring or autumn
-NIGHT, MONTHS = (23, 0, 1, 2, 3), (3, 4, 9, 10, 11)
-LAST_NOVEMBER = 7
 SECONDS_UP_TO = (4, 1)  # the table of "ms/op" has seconds of whole phases
 OLD = (3, 0)  # before, the summary is by the fastest rank of each iteration
 TIMED = "create-stonewall"  # part of "create"
@@ -368,21 +364,14 @@ def _clock(told: Told) -> Iterator[str]:
     if told.start_s is None or told.end_s is None:
         return
     went_s, took_s = told.end_s - told.start_s, _took_s(told)
-    if took_s > went_s + STAMPS_S and not _set_back(told.end_s, took_s - went_s):
-        if went_s < -STAMPS_S:
+    if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
+        if went_s < -STAMP_S:
             yield f"finished {units.seconds(-went_s)} before it started"
         else:
             yield (
                 f"phases took {units.seconds(took_s)}, but started and finished"
                 f" {units.seconds(went_s)} apart"
             )
-
-
-def _set_back(end_s: float, missing_s: float) -> bool:
-    """Return whether the local clock may have been set back before it read this time."""
-    at = datetime.fromtimestamp(end_s, UTC)
-    in_season = at.month in MONTHS and (at.month != MONTHS[-1] or at.day <= LAST_NOVEMBER)
-    return missing_s <= ZONE_S + STAMPS_S and at.hour in NIGHT and in_season
 
 
 def _took_s(told: Told) -> float:

@@ -1,0 +1,74 @@
+"""Result directories of IO500 whose figures contradict each other, or IO500's rules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tui.workloads.base import KeptFile
+from tui.workloads.io500.kept import import_output, import_tree
+
+DATA = Path(__file__).parents[2] / "data" / "io500"
+SUMMARY, RESULT = "result_summary.txt", "result.txt"
+TEXTS = {name: (DATA / name).read_text() for name in (SUMMARY, RESULT)}
+
+
+def contradictions(**changes: tuple[str, str]) -> str:
+    """What is contradictory in a result directory with a change in each of the named files."""
+    files = []
+    for name, text in TEXTS.items():
+        pattern, new = changes.get(name.partition(".")[0], ("", ""))
+        text, count = re.subn(pattern, new, text, flags=re.M) if pattern else (text, 1)
+        assert count
+        files.append(KeptFile(name, name, text))
+    ((run,),) = [import_tree(files)]
+    ((output,),) = [list(run.measurements[0].values())]
+    return " ".join(text for code, text in output.problems if code == "io500-contradiction")
+
+
+def test_a_recorded_result_contradicts_nothing() -> None:
+    assert contradictions() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "new"),
+    [
+        ("result_summary", r"TOTAL 12\.233828", "TOTAL 12.333828"),
+        ("result_summary", r"^.*mdtest-hard-delete.*\n", ""),
+        ("result_summary", r" \[INVALID\]", ""),
+        ("result_summary", r"4\.662078", "4.762078"),
+        ("result_summary", r"time 1\.120 seconds", "time 1.220 seconds"),
+        ("result", r"(\[ior-hard-read\]\nt_start         = 2026-11-23 22:4)8", r"\g<1>0"),
+        ("result", r"procs           = 2", "procs           = 64"),
+        ("result", r"-n 1500 ", "-n 150000 "),
+        ("result", r"-b 32m", "-b 32g"),
+        ("result", r"total-files     = 4003", "total-files     = 9003"),
+        ("result", r"nproc           = 2", "nproc           = 3"),
+        ("result", r"(MD .*= )126\.859310", r"\g<1>127.859310"),
+        ("result", r"hash            = AE921238", "hash            = AE921239"),
+    ],
+)
+def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
+    assert contradictions(**{name: (pattern, new)})
+
+
+def test_a_score_without_its_mark_has_another_hash() -> None:
+    assert "AE921238" in contradictions(result=(r"12\.233828 \[INVALID\]", "12.233828"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "contradictory"),
+    [(("301.1", "302.4", "200.6", "303.0"), True), (("31.1", "32.4", "30.6", "33.0"), False)],
+)
+def test_a_write_phase_is_as_long_as_the_rules_require(
+    seconds: tuple[str, ...], contradictory: bool
+) -> None:
+    text = (DATA / "valid.out").read_text()
+    for name, value in zip(
+        ("ior-easy", "mdtest-easy", "ior-hard", "mdtest-hard"), seconds, strict=True
+    ):
+        text = re.sub(rf"({name}-write .* time )[\d.]+", rf"\g<1>{value}", text)
+    (found,) = import_output(text, "x")
+    assert bool(found.problems) == contradictory

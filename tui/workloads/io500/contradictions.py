@@ -1,0 +1,248 @@
+"""Find figures in IO500's output that contradict each other, or the rules that IO500 applies.
+
+Each relation follows from IO500's source. Figures have six decimals, times three or four.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
+from math import sqrt
+
+from tui.metrics import units
+from tui.model.quantities import parse_size
+from tui.workloads.io500.output import GIB, PHASES, ROUNDED, Io500Output
+from tui.workloads.reading import STAMP_S, may_be_set_back
+
+Sections = Mapping[str, Mapping[str, str]]  # of result.txt: section, key, value
+SCORED = PHASES[:12]
+WRITES = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
+LIMIT_S, STUDENT_LIMIT_S = 300, 30  # each write phase; of a student cluster competition
+NEAR = 1.1  # several write phases end so soon after the limit
+MILLISECOND = 0.0005  # half a unit of the last digit
+OWN_S, OWN = 1.0, 0.1  # of find besides its search: reads its options, writes its files
+HASHED = ("MD", "BW", "SCORE")
+STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+
+
+def contradictions(output: Io500Output, result: Sections) -> Iterator[str]:
+    """Yield pairs of figures that contradict each other, as text.
+
+    `result`: sections of result.txt; empty if unknown.
+    """
+    yield from _total(output)
+    yield from _missing(output)
+    yield from _short(output, result)
+    if result:
+        yield from _same(output, result)
+        yield from _hash(result)
+        yield from _times(result)
+        yield from _work(output, result)
+        yield from _found(output, result)
+
+
+def _total(output: Io500Output) -> Iterator[str]:
+    """The score is the root of bandwidth x IOPS."""
+    names = ("total", "bandwidth", "metadata")
+    total, bandwidth, metadata = (output.scores.get(name, 0.0) for name in names)
+    if len(output.scores) < len(names):
+        return
+    least = sqrt(max(bandwidth - ROUNDED, 0.0) * max(metadata - ROUNDED, 0.0))
+    most = sqrt((bandwidth + ROUNDED) * (metadata + ROUNDED))
+    if not least - 2 * ROUNDED <= total <= most + 2 * ROUNDED:
+        own = sqrt(bandwidth * metadata)
+        yield f"TOTAL {total:.6f}, but the root of bandwidth x IOPS is {own:.6f}"
+
+
+def _missing(output: Io500Output) -> Iterator[str]:
+    """Every run prints all phases, with 0 if one was left out."""
+    missing = [name for name in SCORED if name not in output.phases]
+    if output.said and missing and len(missing) < len(SCORED):
+        yield f"a score of {len(SCORED) - len(missing)} phases without {', '.join(missing)}"
+
+
+def _short(output: Io500Output, result: Sections) -> Iterator[str]:
+    """A write phase below the limit is marked as invalid, and so is the score."""
+    limit_s = _limit_s(output, result)
+    for name in WRITES:
+        each = output.phases.get(name)
+        if each is None or not each.value or each.invalid:
+            continue
+        if each.seconds + MILLISECOND < limit_s:
+            yield f"{name} took {each.seconds:.3f} s of {limit_s} s, but is not marked INVALID"
+    scored = [each for name, each in output.phases.items() if name in SCORED]
+    if output.said and not output.invalid and any(each.invalid for each in scored):
+        yield "a phase is marked INVALID, but the score is not"
+
+
+def _limit_s(output: Io500Output, result: Sections) -> int:
+    """Return the shortest valid write phase in seconds.
+
+    Unless settings tell, it is that of students, if not several phases end just after the other.
+    """
+    stonewalls = {_number(_options(result, name).get(flag)) for name, flag in STONEWALLS.items()}
+    told = {value for value in stonewalls if value is not None}
+    if told:
+        return STUDENT_LIMIT_S if told == {STUDENT_LIMIT_S} else LIMIT_S
+    seconds = [each.seconds for name, each in output.phases.items() if name in WRITES]
+    ended = [each for each in seconds if LIMIT_S <= each < LIMIT_S * NEAR]
+    return LIMIT_S if len(ended) > 1 else STUDENT_LIMIT_S
+
+
+STONEWALLS = {
+    "ior-easy-write": "D", "ior-hard-write": "D", "mdtest-easy-write": "W", "mdtest-hard-write": "W"
+}  # fmt: skip
+
+
+# -- with result.txt
+
+
+def _same(output: Io500Output, result: Sections) -> Iterator[str]:
+    """Both files have the same scores and times."""
+    for name, each in output.phases.items():
+        own = result.get(name, {})
+        score, delta = own.get("score"), _float(own.get("t_delta"))
+        if score is not None and f"{each.value:.6f}" != score:
+            yield f"{name}: {each.value:.6f} in the summary, {score} in result.txt"
+        if delta is not None and abs(delta - each.seconds) > 2 * MILLISECOND:
+            yield f"{name}: {each.seconds:.3f} s in the summary, {delta:.4f} s in result.txt"
+    for name, key in (("bandwidth", "BW"), ("metadata", "MD"), ("total", "SCORE")):
+        summed = output.scores.get(name)
+        said = result.get("SCORE", {}).get(key, "").partition(" ")[0]
+        if summed is not None and said and f"{summed:.6f}" != said:
+            yield f"{key} {summed:.6f} in the summary, {said} in result.txt"
+
+
+def _hash(result: Sections) -> Iterator[str]:
+    """IO500 writes a hash of version, scores and validity."""
+    score, version = result.get("SCORE", {}), result.get("run", {}).get("version", "")
+    told = score.get("hash", "").upper()
+    phases = {name: own["score"] for name in SCORED if "score" in (own := result.get(name, {}))}
+    if not told or not version or not all(key in score for key in HASHED):
+        return
+    pairs = {"version": version, **phases, **{key: score[key] for key in HASHED}}
+    pairs["SCORE"], _, mark = pairs["SCORE"].partition(" ")
+    if "INVALID" in mark:
+        pairs["valid"] = "NO"
+    own_hash = 0
+    for key, value in pairs.items():
+        own_hash ^= _rotated(f"{key}{value}")
+    if f"{own_hash:X}" != told:
+        yield f"hash {told}, but version, scores and validity have {own_hash:X}"
+
+
+def _rotated(text: str) -> int:
+    """Return IO500's hash of a text: rotate by two bits and add, per byte."""
+    value = 0
+    for byte in text.encode():
+        value = (((value << 2) | (value >> 30)) + byte) & 0xFFFFFFFF
+    return value
+
+
+def _times(result: Sections) -> Iterator[str]:
+    """Phases follow each other in the order of the benchmark."""
+    names = [name for name in result if name in PHASES]
+    if names != sorted(names, key=PHASES.index):
+        yield f"phases in the order {', '.join(names)}"
+        return
+    clock = [("the run", _stamp(result.get("run", {}).get("START")), 0.0)]
+    clock += [
+        (name, _stamp(result[name].get("t_start")), _float(result[name].get("t_delta")) or 0.0)
+        for name in names
+    ]
+    clock.append(("the end", _stamp(result.get("SCORE", {}).get("END")), 0.0))
+    known = [(name, at_s, delta_s) for name, at_s, delta_s in clock if at_s is not None]
+    for (name, at_s, delta_s), (other, next_s, _) in pairwise(known):
+        late_s = at_s + delta_s - next_s
+        if late_s > STAMP_S and not may_be_set_back(next_s, late_s):
+            after = f"{next_s - at_s:.0f} s after the start of {name}"
+            yield f"{other} began {after}, which took {units.seconds(delta_s)}"
+    for name, at_s, delta_s in known:
+        end_s = _stamp(result.get(name, {}).get("t_end"))
+        apart_s = 0.0 if end_s is None else abs(end_s - at_s - delta_s)
+        late = apart_s > 2 * STAMP_S + MILLISECOND
+        if end_s is not None and late and not may_be_set_back(end_s, apart_s):
+            yield f"{name} took {units.seconds(delta_s)}, its stamps {end_s - at_s:.0f} s"
+
+
+def _work(output: Io500Output, result: Sections) -> Iterator[str]:
+    """A phase does all of its work, or goes on until the stonewall: score x time is at least the
+    lesser of the two.
+    """
+    procs = _number(result.get("run", {}).get("procs"))
+    if not procs:
+        return
+    for name, flag in STONEWALLS.items():
+        each, given = output.phases.get(name), _options(result, name)
+        until_s = _number(given.get(flag))
+        if each is None or not each.value or not until_s:
+            continue
+        unit, what = (GIB, "bytes") if flag == "D" else (1000, "files")
+        due = procs * (_ior_bytes(given) if flag == "D" else _number(given.get("n")) or 0)
+        rate = (each.value + ROUNDED) * unit
+        did = rate * (each.seconds + MILLISECOND)
+        if flag == "W" and (total := _number(result.get("find", {}).get("total-files"))):
+            did = min(did, total)
+        if did < min(due, rate * until_s) * (1 - ROUNDED):
+            unfinished = f"{procs} processes were given {due:.0f} {what} or {until_s} s"
+            yield f"{name}: at most {did:.0f} {what} were written, but {unfinished}"
+
+
+def _ior_bytes(given: Mapping[str, str]) -> int:
+    try:
+        return parse_size(given.get("b", "0")) * (_number(given.get("s")) or 1)
+    except ValueError:
+        return 0
+
+
+def _found(output: Io500Output, result: Sections) -> Iterator[str]:
+    """The rate of find is all files over the time of the search, which is most of the phase."""
+    own, each = result.get("find", {}), output.phases.get("find")
+    total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))
+    if (nproc := _number(own.get("nproc"))) and procs and nproc > procs:
+        yield f"find ran on {nproc} of {procs} processes"
+    if each is None or not total or not each.value:
+        return
+    searched_s = total / each.value / 1000
+    slack_s = MILLISECOND + ROUNDED / each.value * searched_s
+    if not searched_s - slack_s <= each.seconds <= searched_s * (1 + OWN) + OWN_S:
+        yield (
+            f"find: {total} files at {each.value:.6f} kIOPS take {units.seconds(searched_s)}, not"
+            f" {units.seconds(each.seconds)}"
+        )
+
+
+def _options(result: Sections, name: str) -> dict[str, str]:
+    """Return the one-letter options in a phase's command line, with their values."""
+    words = result.get(name, {}).get("exe", "").split()
+    found: dict[str, str] = {}
+    for at, word in enumerate(words):
+        match = re.fullmatch(r"-(?P<name>[A-Za-z])(?:=(?P<value>.+))?", word)
+        if match:
+            follows = words[at + 1] if at + 1 < len(words) else ""
+            found[match["name"]] = match["value"] or ("" if follows.startswith("-") else follows)
+    return found
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() and len(text) < DIGITS else None
+
+
+DIGITS = 16
+
+
+def _float(text: str | None) -> float | None:
+    found = re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", text or "")
+    return float(found[0]) if found else None
+
+
+def _stamp(text: str | None) -> float | None:
+    """Return a local time in epoch seconds, read as UTC; None if it is not one."""
+    if text is None or not STAMP.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

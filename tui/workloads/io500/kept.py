@@ -1,0 +1,108 @@
+"""Import saved IO500 output: what it printed, result_summary.txt, or a result directory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import PurePosixPath
+
+from tui.model.event import HostResult
+from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.io500.contradictions import contradictions
+from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of
+from tui.workloads.reading import clean, numbered
+
+SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
+ALL_HOSTS = "all-hosts"
+DIGITS = 9
+AGAINST, MOST_CONTRADICTIONS = "output contradicts itself: ", 3
+SECTION = re.compile(r"^\[(?P<name>[\w-]+)\]")
+PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
+CLOCK = re.compile(r"^; (?P<key>START|END) (?P<value>\d.*)$")
+
+
+def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
+    """Return every IO500 run in a text that ended at least one phase."""
+    return _outputs(text, file, Told())
+
+
+def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
+    """Return one run per IO500 result directory."""
+    runs = []
+    for summary in (each for each in files if PurePosixPath(each.name).name == SUMMARY):
+        folder = PurePosixPath(summary.name).parent
+        beside = {
+            PurePosixPath(each.name).name: each
+            for each in files
+            if PurePosixPath(each.name).parent == folder
+        }
+        read = [
+            each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
+        ]
+        if outputs := _outputs(summary.text, summary.place, _told(read[1:])):
+            runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
+    return runs
+
+
+def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
+    found: list[Io500Output] = []
+    procs = told.settings.get("run.procs", "")
+    ranks = int(procs) if procs.isdigit() and len(procs) < DIGITS else 0
+    for _, raw in numbered(text, file):
+        line = clean(raw.encode(), 1 << 12)
+        if TITLE.match(line):
+            of_run = list(told.reasons.get("run", ()))
+            easy = easy_bytes_of(told.settings)
+            found.append(
+                Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons)
+            )
+        if found:
+            found[-1].line(line)
+    return [
+        _imported(place, each, told)
+        for place, each in enumerate(each for each in found if each.operations())
+    ]
+
+
+@dataclass
+class Told:
+    """Settings from config.ini, and reasons by section from result.txt, in addition to the
+    summary.
+    """
+
+    settings: dict[str, str] = field(default_factory=dict)
+    result: dict[str, dict[str, str]] = field(default_factory=dict)  # sections of result.txt
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _told(files: Sequence[KeptFile]) -> Told:
+    found = Told()
+    for file in files:
+        section = ""
+        for _, raw in numbered(file.text, file.place):
+            line = clean(raw.encode(), 1 << 12)
+            if match := SECTION.match(line):
+                section = match["name"]
+            elif match := PAIR.match(line) or CLOCK.match(line):
+                found.settings[f"{section}.{match['key']}".lower()] = match["value"]
+                if PurePosixPath(file.name).name == RESULT:
+                    found.result.setdefault(section, {})[match["key"]] = match["value"]
+            elif match := REASON.match(line.removeprefix("; ")):
+                found.reasons.setdefault(section, []).append(match["why"].strip())
+    return found
+
+
+def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
+    problems = list(output.wrong_means())
+    if not output.said:
+        problems.append(("io500-incomplete", "IO500 printed no score"))
+    if wrong := list(islice(contradictions(output, told.result), MOST_CONTRADICTIONS)):
+        problems.append(("io500-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
+    output.step = place
+    metadata = output.result(final=not problems)
+    result = HostResult(
+        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
+    )
+    return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)
