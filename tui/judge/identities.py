@@ -8,7 +8,7 @@ the edges of a load; they are derived where they are computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import isnan, sqrt
 from operator import is_not
 from typing import TYPE_CHECKING
 
@@ -514,10 +514,36 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     elif waited and whole > parts * (1 + CLOCK) + 5000:  # sg reads the clock once more
         what = f"lat {units.latency(whole)} is above slat + clat, {units.latency(parts)}"
         yield each.error(what, whole, parts)
-    most, part = lat.max_ns, clat.max_ns
-    if most is not None and part is not None and most < part * (1 - CLOCK) - 1000:
-        what = f"maximum lat, {units.latency(most)}, is below maximum clat"
-        yield each.error(f"{what}, {units.latency(part)}", most, part)
+    for name, part in (("clat", clat), ("slat", slat)):
+        if part is not None and part.n == lat.n:
+            yield from _part_above_whole(each, name, part, lat)
+    if slat is not None and waited and slat.n == lat.n:
+        yield from _spread_apart(each, slat, clat, lat)
+
+
+def _part_above_whole(
+    each: Counted, name: str, part: Latency, lat: Latency
+) -> Iterator[CheckResult]:
+    """Yield a longest part that is longer than the longest whole latency."""
+    most, longest = lat.max_ns, part.max_ns
+    if most is not None and longest is not None and most < longest * (1 - CLOCK) - 1000:
+        what = f"maximum lat, {units.latency(most)}, is below maximum {name}"
+        yield each.error(f"{what}, {units.latency(longest)}", most, longest)
+
+
+def _spread_apart(
+    each: Counted, slat: Latency, clat: Latency, lat: Latency
+) -> Iterator[CheckResult]:
+    """Yield a deviation of sums that those of its parts do not allow (triangle inequality)."""
+    parts = [part.stddev_ns for part in (slat, clat)]
+    told, known = lat.stddev_ns, [part for part in parts if part is not None and not isnan(part)]
+    if told is None or isnan(told) or len(known) < len(parts):
+        return
+    low, high = abs(known[0] - known[1]), sum(known)
+    if not low * (1 - CLOCK) - 1000 <= told <= high * (1 + CLOCK) + 5000:
+        where = f"{units.latency(low)} to {units.latency(high)}"
+        what = f"standard deviation of lat {units.latency(told)}; slat and clat allow {where}"
+        yield each.error(what, told, low if told < low else high)
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 TEXTS: dict[ContradictionKind, str] = {
     "units": "KiB are {times:.3g} x the bytes",
     "sample-order": "mean of the samples, {told:.6g}, is beyond their extreme, {other:.6g}",
+    "sample-spread": (
+        "standard deviation of the samples {told:.4g}; their minimum, mean and maximum allow"
+        " {other:.4g}"
+    ),
+    "sample-pause": (
+        "a sample of {told:.0f} IOPS, but no I/O took a tenth of a second (mean {other:.6g} IOPS)"
+    ),
     "samples": "samples add up to {times:.3g} x the total",
+    "samples-rest": (
+        "{told:.0f} I/Os, but samples and the time without a sample allow at most {other:.0f}"
+    ),
     "share-sum": "latency shares add up to {told:.4g} %",
     "share": (
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
@@ -29,7 +39,25 @@ TEXTS: dict[ContradictionKind, str] = {
         "{told:.0f} bytes, but the job ends after {other:.0f}: it was stopped, or a figure"
         " was changed"
     ),
+    "more-bytes": "{told:.0f} bytes, but the job ends after {other:.0f}",
+    "verify": "{other:.0f} writes, which the job verifies, but {told:.0f} reads",
+    "pauses": "{told:.0f} I/Os, but the job's thinktime allows at most {other:.0f}",
+    "depth": "queue depth {told:.0f} according to fio's counters, but the job has {other:.0f}",
+    "workers": "run time of {told:.3g} workers, but the job has {other:.0f}",
+    "limit": "fio used the limit {told:.6g}, but the job has {other:.6g}",
+    "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
     "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
+    "unified": "{told:.0f} in all directions together, but {other:.0f} in their sum",
+    "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
+    "elapsed": "measured for {told:.4g} s, but fio was {other:.0f} s old",
+    "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
+    "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
+    "off-cpu": (
+        "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
+        " switches for the rest"
+    ),
+    "version": "version {version}, but fields of the output exist since version {since}",
+    "too-early": "the date is {days:.0f} days before this version of fio was released",
     "entries": "{told:.0f} entries for {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
@@ -40,17 +68,22 @@ TEXTS: dict[ContradictionKind, str] = {
     ),
 }
 # other devices may be the ones, and other reasons may end a job
-DOUBTFUL: tuple[ContradictionKind, ...] = ("devices", "bytes")
+DAY_S = 86_400
+DOUBTFUL: tuple[ContradictionKind, ...] = (
+    "devices", "bytes", "off-cpu", "sample-pause", "too-early",
+)  # fmt: skip
 
 
 @step_check(
     "own-figures",
     "Consistent output",
     rule=(
-        "other figures in the load generator's output agree with its result: KiB and bytes,"
-        " samples, latency shares, syncs, directions and their mix, entries and workers, sum"
-        " over clients, date and time stamp (error); direct I/Os reached the devices, and a"
-        " size-bound job moved all its data (warning)"
+        "other figures in the load generator's output agree with its result and with the job: KiB"
+        " and bytes, samples, latency shares and counts, syncs, directions, their mix and their"
+        " sum, bytes, queue depth, workers, thinktime, verification, limits, steady state, CPU"
+        " time, age, earlier states, entries, sum over clients, version, date and time stamp"
+        " (error); direct I/Os reached the devices, a size-bound job moved all its data, and"
+        " samples, context switches and date are plausible (warning)"
     ),
     advice=(
         "Error: ask for the original output; figures were changed, or entries copied or"
@@ -85,6 +118,9 @@ def _result(host: str, each: Contradiction) -> CheckResult:
         told=each.told,
         other=each.expected,
         times=each.told / max(each.expected, 1.0),
+        version=_version(each.told),
+        since=_version(each.expected),
+        days=abs(each.told - each.expected) / DAY_S,
         apart=units.seconds(abs(each.told - each.expected)),
     )
     message = f"{', '.join(filter(None, where))}: {text}"
@@ -95,3 +131,9 @@ def _result(host: str, each: Contradiction) -> CheckResult:
     if each.job:
         scope["job"] = each.job
     return CheckResult(severity, message, each.told, each.expected, scope)
+
+
+def _version(number: float) -> str:
+    """Return a version that is one number: 1000 times the major one, plus the minor one."""
+    major, minor = divmod(int(number), 1000)
+    return f"{major}.{minor}"

@@ -305,23 +305,12 @@ class DirectionResult(Struct, omit_defaults=True):
 
 
 ContradictionKind = Literal[
-    "units",
-    "sample-order",
-    "samples",
-    "share-sum",
-    "share",
-    "syncs",
-    "syncs-due",
-    "no-ios",
-    "direction",
-    "bytes",
-    "mix",
-    "entries",
-    "copies",
-    "clients",
-    "date",
-    "devices",
-]
+    "units", "sample-order", "sample-spread", "sample-pause", "samples", "samples-rest",
+    "share-sum", "share", "syncs", "syncs-due", "no-ios", "direction", "bytes", "more-bytes",
+    "verify", "pauses", "depth", "workers", "limit", "steady", "mix", "unified", "multiples",
+    "elapsed", "fell", "cpu", "off-cpu", "version", "too-early", "entries", "copies", "clients",
+    "date", "devices",
+]  # fmt: skip
 
 
 class Contradiction(Struct, omit_defaults=True):

@@ -58,7 +58,7 @@ def kinds(found: Document, shared: Mapping[str, str] | None = None) -> list[str]
 def mixed(found: Document, reads: int) -> None:
     """Make the first worker one that reads and writes 10,000 times."""
     job = found["jobs"][0]
-    job["job options"] |= {"rw": "randrw", "rwmixread": "70"}
+    job["job options"] |= {"rw": "randrw", "rwmixread": "70", "fsync": "0"}
     read, job["write"] = job["read"], copy.deepcopy(job["read"])
     for part, ios in ((read, reads), (job["write"], 10_000 - reads)):
         part |= {"total_ios": ios, "io_bytes": ios * 4096, "io_kbytes": ios * 4}
@@ -90,11 +90,86 @@ def test_what_fits_together_is_no_contradiction() -> None:
     assert kinds(document()) == []
 
 
+def steady(found: Document, **other: object) -> None:
+    """Make the first worker attain a steady state: seconds of 690 and 710 IOPS within 2 %."""
+    found["jobs"][0]["job options"]["steadystate"] = "iops:2%"
+    found["jobs"][0]["steadystate"] = {
+        "ss": "iops:2.000000%", "duration": 2, "attained": 1, "criterion": "1.428571%",
+        "max_deviation": 10.0, "data": {"iops_mean": 700, "iops": [690, 710]},
+    } | other  # fmt: skip
+
+
+def grouped(found: Document, workers: str, size: str = "32m") -> None:
+    """Make one entry a group of two that ran for 10 s each, and moved 27 MiB."""
+    del found["jobs"][1]
+    found["jobs"][0]["job_runtime"] = 20_000
+    found["jobs"][0]["job options"] |= {"numjobs": workers, "runtime": "10", "size": size}
+
+
+def queued(found: Document, level: str) -> None:
+    """Make reads of a queue of 16 that submit at this depth."""
+    for job in found["jobs"]:
+        job["job options"] |= {"ioengine": "libaio", "iodepth": "16"}
+        del job["job options"]["fsync"]
+        job["iodepth_level"] = {"1": 0.1, level: 99.9}
+
+
+def unified(found: Document, ios: int) -> None:
+    """Print reads and writes together as well."""
+    for job in found["jobs"]:
+        job["mixed"] = copy.deepcopy(job["read"]) | {"total_ios": ios}
+
+
+def with_bins(found: Document, *counts: int, worker: int = 0) -> None:
+    part = found["jobs"][worker]["read"]
+    bins = {str(110_000 + 9_000 * at): count for at, count in enumerate(counts)}
+    part["clat_ns"] |= {"bins": bins}
+
+
 LIES: dict[str, Callable[[Document], object]] = {
     "units": changed("jobs", 0, "read", "io_kbytes", to=36_000),
     "units of rates": changed("jobs", 0, "read", "bw", to=3600),
     "samples": changed("jobs", 0, "read", "iops_mean", to=1400.0) ,
     "sample-order": changed("jobs", 0, "read", "iops_min", to=705),
+    "samples-rest": lambda found: [
+        job["read"].update(iops_min=190, iops_mean=200.0, iops_max=210) for job in found["jobs"]
+    ],
+    "sample-spread": changed("jobs", 0, "read", "iops_stddev", to=0.5),
+    "sample-pause": lambda found: [
+        (job["read"].update(iops_min=0, iops_samples=15), job["read"]["clat_ns"].update(max=9e7))
+        for job in found["jobs"]
+    ],
+    "multiples": lambda found: with_bins(found, *range(3, 120, 3)),
+    "depth": lambda found: queued(found, "32"),
+    "depth in vain": lambda found: queued(found, "4"),
+    "depth in the output": changed("jobs", 0, "iodepth_level", to={"2": 100.0}),
+    "workers": lambda found: grouped(found, "16"),
+    "limit": lambda found: [
+        job.update(latency_target=5_000_000) or job["job options"].update(latency_target="500")
+        for job in found["jobs"]
+    ],
+    "steady": lambda found: steady(found, ss="iops:1.000000%"),
+    "steady mean": lambda found: steady(found, data={"iops_mean": 720, "iops": [690, 710]}),
+    "limit of a steady state": lambda found: steady(found, ss="iops:3.000000%"),
+    "unified": lambda found: unified(found, 7100),
+    "elapsed": changed("jobs", 0, "elapsed", to=9),
+    "pauses": lambda found: [
+        job["job options"].update(thinktime="5000", thinktime_blocks="3") for job in found["jobs"]
+    ],
+    "more-bytes": lambda found: (
+        found["jobs"].pop(), found["jobs"][0]["job options"].update(numjobs="1", size="8m"),
+    ),
+    "verify": lambda found: (
+        writing(found, 7000), found["jobs"].pop(),
+        found["jobs"][0]["job options"].update(numjobs="1", verify="crc32c"),
+    ),
+    "cpu": lambda found: [
+        job["job options"].update(direct="0") or job.update(usr_cpu=0.0, sys_cpu=0.0)
+        or job["read"].update(io_bytes=1 << 40) for job in found["jobs"]
+    ],
+    "off-cpu": lambda found: [job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=5) for job in found["jobs"]],
+    "version": changed("fio version", to="fio-2.2.10"),
+    "too-early": lambda found: found.update(timestamp=1_577_880_000, time=""),
     "share-sum": changed("jobs", 0, "latency_us", "250", to=20.0),
     "share": changed("jobs", 0, "read", "clat_ns", "percentile", "99.000000", to=200_000),
     "share of fast ones": changed("jobs", 0, "read", "clat_ns", "percentile", "50.000000", to=300_000),
@@ -110,6 +185,10 @@ LIES: dict[str, Callable[[Document], object]] = {
     ),
     "mix": lambda found: mixed(found, 6000),
     "entries": lambda found: found["jobs"].append(worker(2)),
+    "copies of a histogram": lambda found: [
+        with_bins(found, *range(1, 8), *range(1, 8), *range(1, 8), 6000 + 9 * at, worker=at)
+        for at in range(2)
+    ],
     "copies": lambda found: found.update(jobs=[worker(0), worker(0)]),
     "date": changed("time", to="Fri Nov 27 10:35:45 2026"),
     "devices": changed("disk_util", 0, "read_ios", to=4000),
@@ -136,6 +215,26 @@ HONEST: dict[str, Callable[[Document], object]] = {
         job["job options"].update(size="56m", runtime="10") for job in found["jobs"]
     ],
     "the mix within chance": lambda found: mixed(found, 6900),
+    "a group of all its workers": lambda found: grouped(found, "2"),
+    "workers that ended with their data": lambda found: grouped(found, "4", size="10m"),
+    "a full queue": lambda found: queued(found, "16"),
+    "a steady state": steady,
+    "reads alone, as the sum": lambda found: unified(found, 7000),
+    "pauses that leave enough time": lambda found: [
+        job["job options"].update(thinktime="4000", thinktime_blocks="3") for job in found["jobs"]
+    ],
+    "a rate that fills no queue": lambda found: (
+        queued(found, "4"),
+        [job["job options"].update(rate_iops="700") for job in found["jobs"]],
+    ),
+    "a worker that often waits": lambda found: [
+        job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=7000) for job in found["jobs"]
+    ],
+    "a limit of latency in microseconds": lambda found: [
+        job.update(latency_target=500_000) or job["job options"].update(latency_target="500")
+        for job in found["jobs"]
+    ],
+    "a histogram": lambda found: with_bins(found, *range(3, 120, 3), 1),
     "a group of both": lambda found: (
         found["jobs"].pop(),
         found["jobs"][0].update(job_runtime=20_000),
@@ -196,6 +295,24 @@ def test_what_looks_like_it_is_none(case: str) -> None:
     found = document()
     HONEST[case](found)
     assert kinds(found) == []
+
+
+def states(*ios: int, **options: str) -> set[str]:
+    """Return the contradictions of states that one fio printed one after the other."""
+    each = [document() for _ in ios]
+    for found, count in zip(each, ios, strict=True):
+        for job in found["jobs"]:
+            job["job options"] |= options
+            job["read"] |= {"total_ios": count}
+    text = "\n".join(json.dumps(found, indent=2) for found in each)
+    (output,) = json_outputs(text, "f.json")
+    return {found.about for found in output.result.contradictions or ()}
+
+
+def test_what_fio_counts_never_falls() -> None:
+    assert "fell" in states(7100, 7000)
+    assert "fell" not in states(6000, 7000)
+    assert "fell" not in states(7100, 7000, ramp_time="5")  # counts anew after it
 
 
 @pytest.mark.parametrize("sections", [1, 2])

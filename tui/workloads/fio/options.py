@@ -438,7 +438,8 @@ def _range_bytes(job: JobOptions) -> int | None:
     if job.get("zonemode") not in (None, "none"):
         return None
     whole = job.size("size")
-    return whole // _file_count(job) if whole else job.size("filesize")
+    each = whole // _file_count(job) if whole else None
+    return min((size for size in (each, job.size("filesize")) if size), default=None)
 
 
 # With these a load ends before its size is done, or what counts is not all that it does.

@@ -12,14 +12,15 @@ import msgspec
 from msgspec import field
 
 from tui.model.bounded import NO_JSON
-from tui.model.event import HostResult
+from tui.model.event import Contradiction, HostResult
 from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.fio.contradictions import ALL_CLIENTS, ENDED, contradictions
+from tui.workloads.fio.contradictions import ALL_CLIENTS, contradictions
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
+from tui.workloads.fio.printed import ENDED
 from tui.workloads.fio.results import kept_result
 from tui.workloads.fio.snapshot import (
     NOT_A_NUMBER,
@@ -31,6 +32,7 @@ from tui.workloads.fio.snapshot import (
     StatusJob,
     StatusLatency,
 )
+from tui.workloads.fio.states import fallen
 from tui.workloads.fio.text_output import Printed, printed_outputs
 from tui.workloads.reading import BLOCK, budget, numbered
 
@@ -104,12 +106,17 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
     Raises UsageError.
     """
     kept: list[tuple[FioDocument, bytes]] = []
+    fell: dict[int, list[Contradiction]] = {}
     for line, data in _objects(text, file):
         document = _decoded(data, file, line)
         if kept and document.is_of_same(kept[-1][0]):
-            kept.pop()
+            before, shared = kept.pop()[0], document.shared_by("", 0)
+            fell.setdefault(len(kept), []).extend(fallen(before.jobs, document.jobs, shared))
         kept.append((document, data))
     found = [output for place, each in enumerate(kept) for output in _outputs(*each, place)]
+    for output in found:
+        if output.result.contradictions is not None:
+            output.result.contradictions += fell.get(output.place, [])
     if found and _is_cut(text):
         found[-1].result.final = False
     return found

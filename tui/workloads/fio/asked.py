@@ -1,0 +1,217 @@
+"""Compare what a job asked for with what it did: syncs, directions, bytes, mix, verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from math import sqrt
+
+from tui.model.event import Contradiction
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_size
+from tui.workloads.fio.options import FILE_OPERATIONS, SYNC_OPTIONS, JobOptions, moved_bytes
+from tui.workloads.fio.printed import (
+    ENDED,
+    LEAST_IOS,
+    PRINTED,
+    RAMPS,
+    SIGMAS,
+    Entry,
+    Found,
+    PrintedDirection,
+    has,
+    microseconds,
+    numjobs_of,
+)
+
+LEAST_SYNCS = 16  # one more at the end of each file, and those in flight
+SYNCING = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio")
+LARGEST_OF_MEAN = 16.0  # the largest of mixed sizes, as a multiple of their mean
+
+
+def syncs_of(entry: Entry) -> Iterator[Found]:
+    """Yield a number of syncs that differs from the number of sync latencies, or from the number
+    due.
+
+    fio leaves fdatasync out of the count.
+    """
+    syncs = entry.job.sync
+    if syncs is None or syncs.total_ios is None or syncs.lat is None or entry.job.failed:
+        return  # fio before 3.18; or counted when it was queued, without a latency
+    counted = syncs.lat.n
+    if entry.alone and (due := _syncs_due(entry)) is not None:
+        least, most = due
+        if not least <= counted <= most:
+            yield "syncs-due", counted, least if counted < least else most
+    if not counted:
+        return  # disable_clat, offloaded I/O
+    flying = entry.options.in_flight if has(entry.options, RAMPS) else 0
+    others = has(entry.options, ("fdatasync", "sync_file_range"))
+    more, fewer = syncs.total_ios - counted, counted - syncs.total_ios
+    if more > 0 or (not others and fewer > flying):
+        yield "syncs", syncs.total_ios, counted
+
+
+def _syncs_due(entry: Entry) -> tuple[float, float] | None:
+    """Return the least and the largest number of syncs that fit a job's writes; None if other
+    options also affect them.
+
+    fio syncs when the number of writes is a multiple of an option's (get_rw_ddir), once if it is
+    one of several, and counts writes anew in each of its `loops`. With reads between writes, or
+    syncs that are queued, it may sync several times for one write; at the end of files once more.
+    """
+    options, job = entry.options, entry.job
+    writes = job.write.total_ios if job.write is not None else 0
+    others = ("verify", *RAMPS, "read_iolog", "io_submit_mode", "write_barrier")
+    if not writes or options.engine not in SYNCING or has(options, others):
+        return None
+    if job.write is None or job.write.clat is None or not job.write.clat.n:
+        return None  # without latencies of writes there are none of syncs
+    try:
+        every = [each for each in map(partial(_every, options), SYNC_OPTIONS) if each]
+        passes = max(options.count("loops"), 1) + 1
+        files = max(options.count("nrfiles"), 1) * passes
+    except (UsageError, ValueError):
+        return None
+    if not every:
+        return None
+    each = [writes / number for number in every]
+    ends = any(options.get(name) is not None for name in ("end_fsync", "fsync_on_close"))
+    more = LEAST_SYNCS + passes * len(every) + (files if ends else 0)
+    once = set(job.dirs) == {"write"} and options.engine not in ("io_uring", "posixaio")
+    most = sum(each) if once else float("inf")
+    return max(each) * (1 - PRINTED) - more, most * (1 + PRINTED) + more
+
+
+def _every(options: JobOptions, name: str) -> int:
+    """Return after how many writes fio syncs; 0 for never."""
+    told = options.get(name)
+    number = (told or "0").rpartition(":")[2]
+    return parse_size(number) if number else 0
+
+
+def directions_of(entry: Entry) -> Iterator[Contradiction]:
+    """Yield I/Os in directions that the job does not use, and directions without figures.
+
+    Writers may read to verify; engines of file operations have directions of their own.
+    """
+    job, options = entry.job, entry.options
+    for name in ("read", "write", "trim"):
+        part: PrintedDirection | None = getattr(job, name)
+        if part is not None and not part.total_ios:
+            kept = part.whole.n if part.whole is not None else 0
+            if has(options, RAMPS) and kept <= options.in_flight:
+                continue  # sent in the ramp, complete after it
+            if kept or part.io_bytes:
+                yield Contradiction("no-ios", kept or part.io_bytes, 0.0, job.jobname, name)
+    others = ("verify", "verify_only", "do_verify", "read_iolog", "replay_redirect")
+    if not entry.alone or options.fileless or options.engine in FILE_OPERATIONS:
+        return
+    try:
+        access = options.access if options.get("rw") else ()
+    except UsageError:
+        return
+    if access and not has(options, others):
+        for name, part in job.dirs.items():
+            if name != "mixed" and name not in access:
+                yield Contradiction("direction", part.total_ios, 0.0, job.jobname, name)
+
+
+def bytes_of(entry: Entry) -> Iterator[Found]:
+    """Yield the bytes of a job that ended before its runtime and before all of its data."""
+    job, options = entry.job, entry.options
+    others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
+    if not entry.alone or job.failed or has(options, others):
+        return
+    try:
+        due, limit_s = moved_bytes(options), options.seconds("runtime")
+    except UsageError:
+        return
+    ran_s = max((part.runtime for part in job.dirs.values()), default=0) / 1000
+    if not due:
+        return
+    moved, each = sum(part.io_bytes for part in job.dirs.values()), due / numjobs_of(options)
+    if not limit_s and moved > each + _last_blocks(entry):
+        yield "more-bytes", moved, each
+    if moved and moved < ENDED * each and not (limit_s and ran_s > ENDED * limit_s):
+        yield "bytes", moved, each
+
+
+def mix_of(entry: Entry) -> Iterator[Found]:
+    """Yield a share of reads that differs from the job's by more than chance.
+
+    fio draws the direction of each I/O. With `loops`, or with more data than its files contain,
+    each pass repeats the same draws, which are then too few.
+    """
+    dirs, options, job = entry.job.dirs, entry.options, entry.job
+    if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
+        return
+    rw = (options.get("rw") or "").partition(":")[0].lower()
+    others = ("rate", "rate_iops", "verify", "loops", "io_size", "flow", "read_iolog")
+    drawn_otherwise = (*others, "rwmixcycle", "bssplit", "bsrange")
+    if rw not in ("rw", "readwrite", "randrw") or has(options, drawn_otherwise):
+        return
+    if "," in (options.get("bs") or ""):
+        return  # other sizes of reads and writes end a pass over the file at another I/O
+    shares = ("rwmixread", "rwmixwrite")
+    if all(options.get(name) is not None for name in shares):
+        return  # the last one counts, and their order is not printed
+    try:
+        share = options.count("rwmixread", 50)
+        if options.get("rwmixwrite") is not None and options.get("rwmixread") is None:
+            share = 100 - options.count("rwmixwrite", 50)
+    except UsageError:
+        return
+    reads, total = dirs["read"].total_ios, dirs["read"].total_ios + dirs["write"].total_ios
+    wanted = share / 100
+    off = SIGMAS * sqrt(wanted * (1 - wanted) / total) + PRINTED + options.in_flight / total
+    if total >= LEAST_IOS and abs(reads / total - wanted) > off:
+        yield "mix", 100 * reads / total, share
+
+
+def _last_blocks(entry: Entry) -> float:
+    """Return the bytes that a job may move beyond its data: the blocks in flight at its end."""
+    blocks = max(part.io_bytes / part.total_ios for part in entry.job.dirs.values())
+    return LARGEST_OF_MEAN * blocks * entry.options.in_flight
+
+
+def verified(entry: Entry) -> Iterator[Found]:
+    """Yield a job that verifies its writes and has no reads, although it ended with its data.
+
+    A limit of time ends a job before it verifies.
+    """
+    options, job = entry.options, entry.job
+    given = (options.get("verify") or "0").lower()
+    others = ("runtime", "verify_state_load", "verify_only", "io_submit_mode", "fill_device")
+    if not entry.alone or job.failed or given in ("0", "none") or has(options, others):
+        return
+    try:
+        writes_only = options.access == ("write",)
+    except UsageError:
+        return
+    if not writes_only or options.fileless or not options.flag("do_verify", default=True):
+        return
+    if set(job.dirs) == {"write"} and job.dirs["write"].total_ios >= LEAST_IOS:
+        yield "verify", 0.0, job.dirs["write"].total_ios
+
+
+def paused(entry: Entry) -> Iterator[Found]:
+    """Yield more I/Os than the pauses between them allow (thinktime).
+
+    A worker pauses after so many I/Os, and may complete those in flight on top (handle_thinktime).
+    """
+    options, job = entry.options, entry.job
+    others = ("thinktime_iotime", "verify", "io_submit_mode", *RAMPS)
+    pause_s = (microseconds(options, "thinktime") or 0.0) / 1e6
+    longest_s = max((part.runtime for part in job.dirs.values()), default=0) / 1000
+    if not entry.alone or not pause_s or has(options, others):
+        return
+    try:
+        blocks = max(options.count("thinktime_blocks"), 1)
+        flying = options.in_flight // options.numjobs if options.queues else 0
+    except UsageError:
+        return
+    most = (longest_s / pause_s + 2) * (blocks + flying)
+    done = sum(part.total_ios for part in job.dirs.values())
+    if done > most * (1 + PRINTED):
+        yield "pauses", done, most

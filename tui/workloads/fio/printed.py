@@ -1,0 +1,213 @@
+"""What fio prints for a job beside its result, and the options that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+
+from tui.model.event import Contradiction, ContradictionKind
+from tui.model.problem import UsageError
+from tui.model.quantities import parse_duration
+from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.snapshot import (
+    Amount,
+    Count,
+    ErrorNumber,
+    StatusDirection,
+    StatusLatency,
+)
+
+KIB = 1024
+SIGMAS = 6.0
+PRINTED = 1e-3
+LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance below
+LEAST_MS = 400
+MOST_LEVEL = 64  # the last level of depths has no upper end
+RAMPS = ("ramp_time", "ramp_size")
+ENDED = 0.95  # of its runtime or its bytes: the last blocks of files may be cut
+
+
+class PrintedDirection(StatusDirection):
+    """One direction with every figure that fio prints for it."""
+
+    bw: Amount | None = None
+    io_kbytes: Count | None = None
+    iops_min: Amount = 0.0
+    iops_max: Amount = 0.0
+    iops_mean: Amount = 0.0
+    iops_stddev: Amount | None = None
+    iops_samples: Count = 0
+    bw_min: Amount = 0.0
+    bw_max: Amount = 0.0
+    bw_mean: Amount = 0.0
+    bw_dev: Amount | None = None
+    bw_samples: Count = 0
+
+    @property
+    def whole(self) -> StatusLatency | None:
+        """Latency from submission to completion (lat); clat if fio did not count it."""
+        return self.lat if self.lat is not None and self.lat.n else self.clat
+
+
+class PrintedSyncs(Struct):
+    """The ``sync`` object with every figure that fio prints for it."""
+
+    total_ios: Count | None = None
+    lat: StatusLatency | None = field(name="lat_ns", default=None)
+
+
+class PrintedSeconds(Struct):
+    """The ``data`` object of ``steadystate``: the last seconds, and their means."""
+
+    iops_mean: Amount = 0.0
+    bw_mean: Amount = 0.0
+    iops: list[Amount] = field(default_factory=list)
+    bw: list[Amount] = field(default_factory=list)
+
+
+class PrintedSteadyState(Struct):
+    """The ``steadystate`` object. `rule` is its criterion with the limit: ``iops_slope:5.0%``."""
+
+    rule: str = field(name="ss", default="")
+    duration: Count = 0
+    attained: Count = 0
+    criterion: str = ""
+    max_deviation: float = 0.0
+    slope: float = 0.0
+    data: PrintedSeconds = field(default_factory=PrintedSeconds)
+
+
+class PrintedJob(Struct):
+    """One entry of ``jobs`` or ``client_stats``, with every figure that is checked."""
+
+    jobname: str = ""
+    hostname: str = ""
+    port: Count = 0
+    job_runtime: Count = 0
+    job_start: Count | None = None
+    usr_cpu: Amount | None = None
+    sys_cpu: Amount = 0.0
+    ctx: Count = 0
+    elapsed: Count = 0
+    error: ErrorNumber = 0
+    total_err: Count | None = None
+    options: dict[str, str] = field(name="job options", default_factory=dict)
+    read: PrintedDirection | None = None
+    write: PrintedDirection | None = None
+    trim: PrintedDirection | None = None
+    mixed: PrintedDirection | None = None
+    sync: PrintedSyncs | None = None
+    latency_ns: dict[str, Amount] = field(default_factory=dict)
+    latency_us: dict[str, Amount] = field(default_factory=dict)
+    latency_ms: dict[str, Amount] = field(default_factory=dict)
+    levels: dict[str, Amount] = field(name="iodepth_level", default_factory=dict)
+    latency_depth: Count | None = None
+    latency_target: Count | None = None
+    latency_window: Count | None = None
+    latency_percentile: Amount | None = None
+    steady: PrintedSteadyState | None = field(name="steadystate", default=None)
+
+    @property
+    def dirs(self) -> dict[str, PrintedDirection]:
+        """Return the directions that did I/O, each once."""
+        split = {"read": self.read, "write": self.write, "trim": self.trim}
+        found = {name: part for name, part in split.items() if part is not None and part.total_ios}
+        if not found and self.mixed is not None and self.mixed.total_ios:
+            return {"mixed": self.mixed}
+        return found
+
+    @property
+    def failed(self) -> bool:
+        """Whether I/Os failed, in which case counts may differ legitimately."""
+        return bool(self.error or self.total_err)
+
+
+class PrintedDevice(Struct):
+    """One entry of ``disk_util``, with the request counters that are checked."""
+
+    read_ios: Count = 0
+    write_ios: Count = 0
+    read_merges: Count = 0
+    write_merges: Count = 0
+
+
+class PrintedDocument(Struct):
+    """A JSON object of fio with every figure that is checked."""
+
+    version: str = field(name="fio version", default="")
+    timestamp: Count = 0
+    time: str = ""
+    jobs: list[PrintedJob] = field(default_factory=list)
+    clients: list[PrintedJob] = field(name="client_stats", default_factory=list)
+    devices: list[PrintedDevice] = field(name="disk_util", default_factory=list)
+
+
+class Entry(Struct, frozen=True):
+    """A job in fio's output, with its options."""
+
+    job: PrintedJob
+    options: JobOptions
+
+    @property
+    def alone(self) -> bool:
+        """Whether the entry is a single worker: the runtime of a group is the sum over its members.
+
+        A member that ran for less than LEAST_MS has no sample of half a second. fio does not print
+        group_reporting if it is given without a value.
+        """
+        workers = numjobs_of(self.options)
+        if self.options.get("group_reporting") is not None and workers != 1:
+            return False
+        longest = max((part.runtime for part in self.job.dirs.values()), default=0)
+        more = LEAST_MS if workers == 1 else min(LEAST_MS, longest / 4)
+        return 0 < self.job.job_runtime <= longest + more
+
+    @property
+    def slots(self) -> int:
+        """The largest number of a worker's I/Os in flight, by its options and by fio's own count."""
+        most = max((level for level, share in self.levels if share), default=MOST_LEVEL)
+        try:
+            asked = self.options.in_flight // self.options.numjobs
+        except UsageError:
+            asked = most * 2
+        return asked if most >= MOST_LEVEL else min(asked, max(2 * most - 1, 1))
+
+    @property
+    def levels(self) -> list[tuple[int, float]]:
+        """The share of submissions at each depth, by the least depth of a level."""
+        named = ((name.removeprefix(">="), share) for name, share in self.job.levels.items())
+        return [(int(least), share) for least, share in named if least.isdecimal()]
+
+
+Found = tuple[ContradictionKind, float, float]
+
+
+def named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Contradiction]:
+    """Yield contradictions of a job, in one direction."""
+    for kind, told, expected in found:
+        yield Contradiction(kind, told, expected, entry.job.jobname, direction)
+
+
+def has(options: JobOptions, names: Iterable[str]) -> bool:
+    """Return whether any of these options is given, with or without a value."""
+    return any(options.get(name) is not None for name in names)
+
+
+def numjobs_of(options: JobOptions) -> int:
+    """Return the number of workers of a job; 0 if it cannot be read."""
+    try:
+        return options.numjobs
+    except UsageError:
+        return 0
+
+
+def microseconds(options: JobOptions, name: str) -> float | None:
+    """Return a time whose unit is µs unless it has one; None if it is not set."""
+    told = options.get(name)
+    if not told:
+        return None
+    try:
+        return float(told) if told.isdecimal() else parse_duration(told) * 1e6
+    except ValueError:
+        return None
