@@ -69,12 +69,13 @@ def mixed(found: Document, reads: int) -> None:
     del found["disk_util"]
 
 
-def writing(found: Document, every: int) -> None:
+def writing(found: Document, every: int) -> Document:
     """Make reads writes that are synced after so many of them."""
     for job in found["jobs"]:
         job["read"], job["write"] = job["write"], job["read"]
         job["job options"].update(rw="randwrite", fsync=str(every))
     del found["disk_util"]
+    return found
 
 
 def changed(*path: str | int, to: object) -> Callable[[Document], None]:
@@ -106,12 +107,13 @@ def grouped(found: Document, workers: str, size: str = "32m") -> None:
     found["jobs"][0]["job options"] |= {"numjobs": workers, "runtime": "10", "size": size}
 
 
-def queued(found: Document, level: str) -> None:
+def queued(found: Document, level: str) -> Document:
     """Make reads of a queue of 16 that submit at this depth."""
     for job in found["jobs"]:
         job["job options"] |= {"ioengine": "libaio", "iodepth": "16"}
         del job["job options"]["fsync"]
         job["iodepth_level"] = {"1": 0.1, level: 99.9}
+    return found
 
 
 def unified(found: Document, ios: int) -> None:
@@ -120,10 +122,11 @@ def unified(found: Document, ios: int) -> None:
         job["mixed"] = copy.deepcopy(job["read"]) | {"total_ios": ios}
 
 
-def with_bins(found: Document, *counts: int, worker: int = 0) -> None:
+def with_bins(found: Document, *counts: int, worker: int = 0) -> Document:
     part = found["jobs"][worker]["read"]
     bins = {str(110_000 + 9_000 * at): count for at, count in enumerate(counts)}
     part["clat_ns"] |= {"bins": bins}
+    return found
 
 
 LIES: dict[str, Callable[[Document], object]] = {

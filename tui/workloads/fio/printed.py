@@ -165,7 +165,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def slots(self) -> int:
-        """The largest number of a worker's I/Os in flight, by its options and by fio's own count."""
+        """The most I/Os that a worker has in flight, by its options and by fio's own count."""
         most = max((level for level, share in self.levels if share), default=MOST_LEVEL)
         try:
             asked = self.options.in_flight // self.options.numjobs
