@@ -284,7 +284,7 @@ BLOCKING: dict[Callable[[RunRecord], None], str] = {
     invalid: "B b is invalid (tool-errors)",
     other_param: "numjobs: A 1, B 4",
     other_profile: "profile: A test/p, B test/other",
-    other_version: "version of the profile: A 1, B 2",
+    other_version: "profile version: A 1, B 2",
     partial: "B b is partial",
     more_hosts: "number of clients: A 1, B 2",
     other_tool: "version of fio: A 3.33, B 4.1",

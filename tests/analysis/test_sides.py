@@ -52,6 +52,6 @@ def test_what_keeps_runs_from_being_compared_can_be_meant_to_differ() -> None:
     found = compare([one], [other])
     assert differing([found]) == ("hosts", "numjobs")
     across = compare([one], [other], across=differing([found]))
-    assert [each.what for each in across.obstacles] == ["version of the profile"] and differing(
+    assert [each.what for each in across.obstacles] == ["profile version"] and differing(
         [across]
     ) == ()

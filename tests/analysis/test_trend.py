@@ -144,12 +144,12 @@ def test_runs_without_a_headline_are_counted_as_left_out() -> None:
     (lambda record: record.steps[0].params.update(bs=65536), "bs 65536, here none"),
     (lambda record: record.hosts.append(HostRecord(name="h2")), "hosts h1, h2, here h1"),
     (lambda record: record.provenance.tool_versions.update(h1="fio-2.99"), "tool fio 2, here fio"),
-    (lambda record: setattr(record.profile, "version", 2), "version of the profile 2, here 1"),
+    (lambda record: setattr(record.profile, "version", 2), "profile version 2, here 1"),
     (lambda record: setattr(record.profile, "text", "fio: {global: {bs: 64k}}"),
-        "different text of the profile"),
+        "different profile text"),
     (lambda record: setattr(record, "latency_kind", "lat"), "latency counted lat, here clat"),
     (lambda record: setattr(record, "precondition", PreconditionRecord(left_out=True)),
-     "preconditioning left out yes, here none"),
+     "preconditioning skipped yes, here none"),
 ])  # fmt: skip
 def test_a_record_tells_how_it_was_measured(change: Callable[[RunRecord], None], said: str) -> None:
     one, other = run(), run()
@@ -201,4 +201,4 @@ def test_kept_records_tell_how_they_were_measured() -> None:
     for name in ("plain", "sweep", "mdtest"):
         for each in measured_at(Path(__file__).parent.parent / "data" / "runs" / name):
             parts = dict(each.setup.parts)
-            assert parts["hosts"] and parts["version of the profile"] and len(parts) > 4
+            assert parts["hosts"] and parts["profile version"] and len(parts) > 4

@@ -56,7 +56,7 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
         await user.press(*opening)
         await user.sees("COMPLETE" if opening else "complete")
         await user.press("e")
-        await user.sees("description and readers")
+        await user.sees("description and tools")
         await user.sees(lambda: path_of(user) == f"{tmp_path}/here/{RUN_ID}.csv/")
         await user.press("enter")
         await user.sees(lambda: "written: " in user.told)

@@ -131,9 +131,7 @@ async def test_a_broad_terminal_tells_what_the_ticked_hosts_have_in_common(home:
                     name, True, facts={"governor": governor, "cpu_model": "EPYC 9354"}
                 )
             await user.press("j", "k")
-            assert (
-                "Ticked hosts together" in user.text and "2 of 3 checked" in user.text
-            ) == together
+            assert ("Ticked hosts" in user.text and "2 of 3 checked" in user.text) == together
             assert (
                 "cpu      EPYC 9354" in user.text and "weka-02: governor powersave" in user.text
             ) == together
@@ -410,7 +408,7 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
         await user.press("o")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1", "local"], ["osd-2"])
         assert (
-            "client  generates load, although the inventory has it as a server; o makes it monitored only"
+            "client  generates load, although the inventory lists it as a server; o makes it monitored only"
             in user.text
         )
         await user.press("g", "o")  # the heading of the group of clients

@@ -154,7 +154,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
             shown.count("in use by run") == 1
             and "unless that run renews it) (host-locked)" in shown
         )
-        assert "T: take the hosts over" in shown and "--" not in shown, "a key helps, no option"
+        assert "T: take over the hosts" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
         assert "see above" in shown and "IOPS" not in app.text_of("#live-hosts"), (
             "nothing was measured"
@@ -182,7 +182,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert app.live.is_current
         app.open_result(maker.run_dir)
         await app.settle(pilot)
-        assert "T take the hosts over" in app.text_of("#result-page")
+        assert "T take over the hosts" in app.text_of("#result-page")
         await pilot.press("T")
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body
@@ -367,7 +367,7 @@ async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_th
     shutil.copytree(Path(__file__).parents[1] / "data" / "runs" / "plain", run_dir)
     async with opened(options(home), size=WIDE) as user:
         user.app.open_live(run_dir)
-        await user.sees("all of it")
+        await user.sees("everything")
         panel = user.app.screen.query_one(HeatPanel)
         await user.sees(lambda: "read clat" in panel.title)
         whole = user.app.screen.feed.state.cluster["read"].so_far_percentiles  # type: ignore[attr-defined]

@@ -88,7 +88,7 @@ async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Pat
         shown = app.text_of("#live-search")
         assert "2 of 4 points" in shown and "96.2 % of linear at 2 hosts" in shown
         assert "now    full load, hosts=4" in shown and "4 hosts at full load" in shown
-        assert "IOPS over hosts" in shown and shown.count("◆") == 2
+        assert "IOPS by number of hosts" in shown and shown.count("◆") == 2
         assert "latency over" not in shown, "points at full load are no curve of latency"
         maker.grow(2, Offer(None, 10.0, {"hosts": 4}, "maximum"), contention=0.04)
         await app.tick(pilot, maker)

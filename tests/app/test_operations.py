@@ -127,7 +127,7 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
         shown = app.text_of("#live-operations").splitlines()
         assert shown[0].startswith("Operations  iteration 2 of 3  stat for 0:05 of ~0:10")
         bars = next(
-            place for place, line in enumerate(shown) if line.startswith("Rate of each iteration")
+            place for place, line in enumerate(shown) if line.startswith("Rate by iteration")
         )
         lanes = {line.split()[1]: line for line in shown[:bars] if line.startswith("  it.")}
         assert (
@@ -249,9 +249,7 @@ async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_
 ) -> None:
     async with stage(iterations(maker, 10.0, 8.0)) as (app, _):
         shown = app.text_of("#live-operations").splitlines()
-        bars = shown.index(
-            next(line for line in shown if line.startswith("Rate of each iteration"))
-        )
+        bars = shown.index(next(line for line in shown if line.startswith("Rate by iteration")))
         assert shown[bars + 1].split() == ["create", "stat", "read", "remove"]
         assert shown[bars + 2].count("-20 %") == 4 and shown[bars + 3].count("best") == 4
         over = shown.index(next(line for line in shown if line.startswith("Hosts over time")))

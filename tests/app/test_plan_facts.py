@@ -113,7 +113,7 @@ def test_what_review_warns_of_is_printed_too(kind: str) -> None:
 def test_both_say_how_many_repetitions_compare_needs() -> None:
     assert (
         too_few_to_compare(plan(repeat=4, **SWEEP))
-        == "compare will be inconclusive: each of 2 points is measured 4 times, and 5 are required"
+        == "compare will be inconclusive: each of 2 points is measured 4 times; 5 repetitions are required"
     )
     assert "2 points need 5 repetitions on each side; planned: 4" in review_text(
         plan(repeat=4, **SWEEP)

@@ -478,7 +478,7 @@ async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> 
     async with opened(options(home), size=WIDE) as user:
         await go_to(user, "weka/read-iops")
         await user.press("e")
-        await user.sees("Your own profile from weka/read-iops")
+        await user.sees("New profile based on weka/read-iops")
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         path = home / "profiles" / "my" / "read-iops.yaml"
@@ -494,7 +494,7 @@ async def test_a_preset_can_be_copied_instead(home: Path) -> None:
     async with opened(options(home), size=WIDE) as user:
         await go_to(user, "weka/read-iops")
         await user.press("N")
-        await user.sees("Your own profile from weka/read-iops")
+        await user.sees("New profile based on weka/read-iops")
         await user.press("tab", "tab", "enter")
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         text = (home / "profiles" / "my" / "read-iops.yaml").read_text()

@@ -264,7 +264,7 @@ async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(hom
         await user.types("wkreadio")
         await user.sees(lambda: user.cursor == "weka/read-iops")
         await user.press("enter", "N")
-        await user.sees("Your own profile")
+        await user.sees("New profile based on")
         await user.press("enter")
         await user.sees(lambda: user.scope == "editor")
         await user.press("escape")

@@ -114,7 +114,7 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
         await user.press("space", "space", "c")
         await user.sees("p compares them despite different numjobs")
         await user.press("s")
-        await user.is_told("none of these runs are repetitions")
+        await user.is_told("repetitions")
         await user.press("p")
         await user.sees("Inconclusive: ")
 

@@ -95,7 +95,7 @@ def test_charts_of_latencies_are_next_to_the_percentiles_where_there_is_room(
     )
     write_record(maker.run_dir)
     lines = plain_lines(latency_lines(Page(load_record(maker.run_dir), maker.run_dir), width, 10))
-    (head,) = (line for line in lines if "I/Os behind" in line)
+    (head,) = (line for line in lines if "slower I/Os" in line)
     (chart,) = (line for line in lines if "I/Os by latency" in line)
     assert (head == chart) == broad and max(map(len, lines)) <= width
     assert not broad or len(lines) == 20  # the page of a terminal of 24 lines
@@ -167,7 +167,7 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
         page = await tab(app, pilot, "load")
         assert "weka-01           91/91    99/99" in page and "ens1 1.00 GiB/s" in page
         assert "osd-1             50/50    60/60" in page
-        assert "CPU of OSD: 3.0 cores, 4 processes on 1 host" in page
+        assert "OSD CPU: 3.0 cores, 4 processes on 1 host" in page
 
 
 async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(

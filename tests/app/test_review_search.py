@@ -61,7 +61,7 @@ async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home:
     async with opened(review(home), size=(80, 24)) as user:
         user.app.screen.query_one(Form).focus_on("@search")
         await user.sees("← → choose")
-        await user.sees("Left, Right or Space")
+        await user.sees("Left, Right")
         await user.press("left")
         await user.sees("only one was chosen")  # scaling
         await user.press("left")

@@ -1,4 +1,4 @@
-"""Throughput over hosts by the universal scalability law."""
+"""Throughput by number of hosts by the universal scalability law."""
 
 from __future__ import annotations
 

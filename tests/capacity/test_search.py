@@ -77,7 +77,7 @@ def test_limit_that_no_load_keeps_is_never_met_in_few_points() -> None:
     assert found.binding == LIMIT.text
     assert len(points) <= 4
     assert (points[-1].offer.rate_iops or 0) == pytest.approx(0.02 * TOP)
-    assert found.not_tried == ["less load than 2 % of the maximum"]
+    assert found.not_tried == ["loads below 2 % of the maximum"]
 
 
 def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
@@ -212,7 +212,7 @@ def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() ->
     found = answer(search, points)
     assert (found.state, found.knobs, found.capacity.value) == ("found", {"numjobs": 4}, 3_600.0)
     assert found.capacity.high == 7_200.0, "between 4 and 8 jobs nothing is known"
-    assert found.not_tried == ["numjobs 1, 2: implied by lighter or heavier ones"]
+    assert found.not_tried == ["numjobs 1, 2: implied by lighter or heavier settings"]
     assert len(points) <= 3
 
 
@@ -238,7 +238,7 @@ def test_setting_beside_those_on_the_way_is_measured_too() -> None:
     search = two_knobs((1, 8))
     found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
     assert (found.state, found.knobs) == ("found", {"iodepth": 8, "numjobs": 1})
-    assert found.not_tried == ["iodepth=1 numjobs=1: implied by lighter or heavier ones"]
+    assert found.not_tried == ["iodepth=1 numjobs=1: implied by lighter or heavier settings"]
     assert (found.capacity.value, found.capacity.high) == (801.0, 6408.0)
 
 
@@ -258,7 +258,7 @@ def test_best_of_all_settings_that_keep_the_limits_is_found(most: tuple[int, int
     found = answer(search, points)
     assert (found.state, found.capacity.value) == ("found", best)
     assert len(points) <= 12
-    assert all(each.endswith("implied by lighter or heavier ones") for each in found.not_tried)
+    assert all(each.endswith("implied by lighter or heavier settings") for each in found.not_tried)
 
 
 def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> None:

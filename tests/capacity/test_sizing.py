@@ -255,7 +255,7 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(
         assert headline is not None
         texts.append(headline.short)
     assert all(text and len(text) <= 17 for text in texts), texts
-    assert texts[0] == "no load meets it"
+    assert texts[0] == "limits not met"
     assert texts[1].startswith("≥ ")
     assert texts[-1] == "78.1 % of linear"
 
@@ -280,7 +280,7 @@ def test_a_report_draws_the_curve_and_has_every_point_as_evidence(
     assert len(table.rows) == 7
     scaled = report_of([ReportedRun(build_record(scaling_in(tmp_path).run_dir))]).runs[0]
     drawn = [block for each in scaled.sections for block in each.blocks if isinstance(block, Chart)]
-    law = next(chart for chart in drawn if chart.title == "IOPS over hosts")
+    law = next(chart for chart in drawn if chart.title == "IOPS by number of hosts")
     assert "16 hosts" in law.alt
     assert "(extrapolated)" in law.alt
     assert svg_of(law.spec, law.alt)

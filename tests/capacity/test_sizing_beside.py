@@ -98,7 +98,7 @@ def test_two_runs_over_hosts_are_compared_with_the_most_hosts_that_both_have(
     }
     (chart,) = charts(found, 100)
     drawn = "\n".join(plain_lines(chart))
-    assert all(name in drawn for name in ("IOPS over hosts", "linear from A", "• A", "+ B"))
+    assert all(name in drawn for name in ("IOPS by number of hosts", "linear from A", "• A", "+ B"))
     assert drawn.count("◆") >= 5  # both begin with the same
 
 

@@ -140,7 +140,7 @@ def test_a_server_that_is_not_reached_is_a_warning(shown: tuple[dict[str, Any], 
 def test_the_summary_has_the_load_of_hosts_and_servers(shown: tuple[dict[str, Any], str]) -> None:
     text = shown[1]
     assert "load on hosts" in text and "\nservers " in text
-    assert "CPU of OSD: " in text and " 2 processes on 1 host" in text
+    assert "OSD CPU: " in text and " 2 processes on 1 host" in text
     assert "per client process (4)" in text
 
 

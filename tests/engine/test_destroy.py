@@ -79,7 +79,7 @@ def test_a_free_disk_must_be_named() -> None:
         (
             "destroy-not-confirmed",
             (
-                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) will lose its data; to confirm,"
+                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) will be overwritten; to confirm,"
                 " type its name on Review or use --destroy /dev/sdb (--yes is not enough)"
             ),
         )

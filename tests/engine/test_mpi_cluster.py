@@ -337,7 +337,7 @@ def test_open_mpi_names_a_host_by_its_address_and_stays_in_the_foreground() -> N
     ],
 )
 def test_nothing_but_a_proxy_on_a_host_of_the_run_is_started(line: str) -> None:
-    with pytest.raises(ValueError, match="mpiexec asks for"):
+    with pytest.raises(ValueError, match="mpiexec requests"):
         proxy_of(cluster(facts(1), facts(2)), line)
 
 

@@ -91,12 +91,12 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice(within_s=10.0),
-        "--within 10s: one point takes 11s, 1s of it before the measurement; --point",
+        "--within 10s: one point takes 11s, including 1s before the measurement; --point",
     ),
     (
         "weka/read-iops",
         SearchChoice("curve", within_s=15.0),
-        "--within 15s: one point takes 16s, 6s of it before",
+        "--within 15s: one point takes 16s, including 6s before",
     ),
     (
         "my/wide",

@@ -98,7 +98,7 @@ def test_when_none_can_be_made_each_says_why() -> None:
     with pytest.raises(UsageError) as refused:
         proof(kept(hosts=HOSTS[:1]), BLOCK, FEWER)
     assert "half the block size: job read_iops: blocks of 4k cannot be halved" in str(refused.value)
-    assert "half of the hosts: there is only one host" in str(refused.value)
+    assert "half the hosts: there is only one host" in str(refused.value)
 
 
 def test_what_was_agreed_to_be_destroyed_is_not_agreed_to_again() -> None:

@@ -163,7 +163,7 @@ def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_th
     None
 ):
     old = record(findings=[], checks=None, checks_not_made=None)
-    assert "The record lists no checks" in text_of(old) and 'no data for "' in text_of(old)
+    assert "without a list of checks" in text_of(old) and 'no data for "' in text_of(old)
     nothing = record()
     nothing.steps = []
     assert text_of(nothing) == "nothing was measured: no objections"

@@ -322,7 +322,7 @@ def test_a_parameter_has_a_plain_name() -> None:
         ),
         (
             "status-interval: 1",
-            "p.yaml:11:9: 'status-interval' is not allowed in a profile: benchtui asks for a status every second",
+            "p.yaml:11:9: 'status-interval' is not allowed in a profile: benchtui requests a status every second",
         ),
         (
             "group_reporting: 0",

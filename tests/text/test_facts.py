@@ -89,7 +89,7 @@ def test_names_of_one_machine_are_reported_together() -> None:
         "lo2": ONE_BOOT,
         "lo3": ONE_BOOT,
     }
-    shared = "they share CPUs and links; do not count them 3 times"
+    shared = "they share CPUs and links; count them once"
     assert told(list(machine_lines(hosts))) == [f"machine: lo1, lo2, lo3 are one machine: {shared}"]
     assert machines_text(hosts) == "4 names, 2 machines"
     assert told(list(same_machine(hosts, "lo2"))) == ["machine: the same machine as lo1, lo3"]

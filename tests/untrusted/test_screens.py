@@ -164,7 +164,7 @@ def comparison(screen: PtyScreen) -> None:
     for _ in range(2):
         changed(screen, " ")
     changed(screen, "c", "makes the next run A")
-    changed(screen, "l", "no latencies that both runs have|by latency")
+    changed(screen, "l", "the runs have no latencies in common|by latency")
     changed(screen, "y", "Copy of")
     screen.keys("\r")
     screen.wait_until(lambda: screen.copied, "what is copied")

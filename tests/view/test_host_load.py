@@ -73,13 +73,13 @@ def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
     assert disks_in_use(osds[0]) == ["nvme0n1", "nvme1n1"]
     assert (
         lines(*osds)[-1]
-        == "CPU of OSD: 6.0 cores, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
+        == "OSD CPU: 6.0 cores, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
     )
 
 
 def test_cpu_of_the_load_is_given_per_client_process() -> None:
     seen = [host(name, gen__cpu=(400, 400), gen__procs=(5, 5)) for name in ("h1", "h2")]
-    assert lines(*seen)[-1] == "CPU of the load: 8.0 cores, 100.0 % per client process (8)"
+    assert lines(*seen)[-1] == "load CPU: 8.0 cores, 100.0 % per client process (8)"
 
 
 def test_one_process_with_threads_is_one_client() -> None:
@@ -93,7 +93,7 @@ def test_cpu_of_the_load_that_nobody_saw_is_not_called_none() -> None:
     assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)), unseen)[-1].endswith(
         "85.0 % per client process (1)"
     )
-    assert not any("CPU of the load" in line for line in lines(unseen))
+    assert not any("load CPU" in line for line in lines(unseen))
 
 
 def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> None:

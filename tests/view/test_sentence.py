@@ -25,7 +25,7 @@ def of_p99(record: RunRecord) -> RunRecord:
 
 def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_do() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 1.25, count=0))])
-    said = "B does 25 % more read IOPS than A, in one measurement each: too few to decide"
+    said = "B does 25 % more read IOPS than A, in one measurement each: too few runs to decide"
     assert sentence(found) == f"{said}; run each 4 times (benchtui ab)"
     assert sentence(found, advice=False) == said
 
@@ -105,13 +105,13 @@ def test_the_sentence_of_a_sweep_counts_points() -> None:
 
     a, b = swept(1, 1, 1, run_id="a"), swept(0.5, 1.3, 1, run_id="b")
     said = sentence(compare([a], [b], quiet(a)))
-    most = "most at bs=4k: 50 % fewer read IOPS than A"
-    assert said == f"Of 3 points B is worse at 1, better at 1, no different at 1; {most}"
+    most = "largest difference at bs=4k: 50 % fewer read IOPS than A"
+    assert said == f"Of 3 points B is worse at 1, better at 1, unchanged at 1; {most}"
 
 
 @pytest.mark.parametrize(("a", "b", "said"), [
-    (0.0, IOPS, "B is better: A did no I/O (0 read IOPS), the other 10.0k IOPS"),
-    (IOPS, 0.0, "B is worse: B did no I/O (0 read IOPS), the other 10.0k IOPS"),
+    (0.0, IOPS, "B is better: A did no I/O (0 read IOPS), B 10.0k IOPS"),
+    (IOPS, 0.0, "B is worse: B did no I/O (0 read IOPS), A 10.0k IOPS"),
     (0.0, 0.0, "No difference detected: both did no I/O (read IOPS)"),
 ])  # fmt: skip
 def test_a_side_that_did_nothing_is_named(a: float, b: float, said: str) -> None:

@@ -37,8 +37,8 @@ PRICE = 95.0
 class InterimLook:
     """The result after `runs` runs of both sides: B / A with its repeated 95 % interval.
 
-    `answer`: whether this decides the test. `detectable`: the smallest change, as a share, that so
-    many runs detect with a power of 90 %. `most`: maximum number of runs, as estimated so far.
+    `answer`: whether this decides the test. `detectable`: the smallest change, as a share, that
+    this many runs detect with 90 % power. `most`: maximum number of runs, as estimated so far.
     `alpha`: error probability of this look; `spent`: that of all looks so far.
     """
 
@@ -105,7 +105,7 @@ def after_looks(
     floor: Floor | None = None,
     made: PastLooks = NOTHING_MADE,
 ) -> tuple[InterimLook | None, list[InterimLook]]:
-    """Return the current result, None below four runs, and the looks made just now.
+    """Return the current result (None below four runs), and the new looks.
 
     Looks are made at 4, 6, 8 ... runs. Earlier looks stay as they were, even if the request
     changes. Once the error budget is spent, a look only estimates the number of runs.

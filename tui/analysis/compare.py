@@ -288,7 +288,7 @@ def effect_of(
 ) -> stats.Effect:
     """Return the effect between repetitions, or between single runs.
 
-    Between single runs it is from their own seconds or iterations.
+    For single runs it is estimated from their own seconds or iterations.
     """
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
@@ -327,10 +327,10 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return a function that returns the uncertainty of a step's percentile or mean.
+    """Return a function that estimates the uncertainty of a step's percentile, or mean if None.
 
-    Its percentile None stands for the mean. It returns the standard error of the logarithm and
-    degrees of freedom, from the step's seconds and histogram.
+    The function takes step index, direction and percentile. It returns the standard error of the
+    logarithm and the degrees of freedom, from the step's seconds and histogram.
     """
     steps = {step.index: step for step in record.steps}
 
@@ -346,9 +346,9 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 
 
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return the uncertainty of a percentile for a run of few seconds.
+    """Return the uncertainty of a percentile for a short run, estimated from ranks.
 
-    It is from ranks, with the error doubled because seconds are correlated.
+    The error is doubled, because seconds are correlated.
     """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:
@@ -359,9 +359,8 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
-    """Return the uncertainty of the share of I/Os beyond a percentile.
-
-    It is estimated from the variation of that share over time.
+    """Return the uncertainty of the share of I/Os beyond a percentile, from its variation over
+    time.
     """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
@@ -411,7 +410,7 @@ def _untested(change: Change) -> Change:
 
 
 def _worded(change: Change, family: int, alpha: float) -> Change:
-    """Return a change with its verdict and, if there is one to give, the reason."""
+    """Return a change with its verdict, and the reason if there is one."""
     effect = change.effect
     if effect is None:
         return change

@@ -248,7 +248,7 @@ def configuration(record: RunRecord) -> Configuration:
 def measure(records: Sequence[RunRecord]) -> Configuration:
     """Return the noise floors from equal runs.
 
-    There must be two or more, or one with repetitions.
+    Requires two or more runs, or one with repetitions.
     """
     found = configuration(records[0])
     found.runs = [record.run_id for record in records]

@@ -33,7 +33,8 @@ OUR_RUN = "this run is"
 class Compared(Struct, frozen=True):
     """A published figure and ours.
 
-    `ratio_low`, `ratio_high`: ours / theirs; they differ if theirs is a range. None if unknown.
+    `ratio_low`, `ratio_high`: ours / theirs, equal unless the published figure is a range; None if
+    unknown.
     """
 
     figure: PublishedFigure
@@ -86,7 +87,7 @@ def tags_of(record: RunRecord) -> set[str]:
 
 
 def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
-    """Return the profile tags that a step is a measurement of, the most specific first."""
+    """Return the tags of the profiles that a step measures, the most specific first."""
     extended = record.profile.extends
     return [step.profile] if step.profile else [record.profile.tag, *extended]
 
@@ -167,9 +168,9 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 
 
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return a statistic of an MPI program's operation: max, min, mean or deviation.
+    """Return a statistic of an MPI program's operation, per second or as a bandwidth.
 
-    It is per second, or a bandwidth.
+    `figure` names max, min, mean or deviation.
     """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
@@ -250,9 +251,8 @@ def param_differences(
 def profile_differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield differences of the profile.
-
-    It is a variant, the user's own, or declares deviations from its source.
+    """Yield differences of the profile: a variant, a user's own profile, or declared deviations
+    from the source.
     """
     tag = step_tags(record, step)[0]
     if tag not in (baseline.profile, *baseline.variants):

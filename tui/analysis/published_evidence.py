@@ -48,8 +48,8 @@ def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
 def evidence_of(baseline: Baseline, parts: Sequence[Baseline], plan: Plan) -> RunEvidence:
     """Return a published result as evidence.
 
-    `parts`: the source's figures for single clients, if any. `plan`: that of the result's profile
-    at the published parameters; its first step at the point is the measured one.
+    `parts`: the source's figures for single clients, if any. `plan`: the plan of the result's
+    profile with the published parameters; its first step at the point is evaluated.
     """
     hosts = [host.name for host in plan.hosts]
     known = [step for step in plan.steps if _is_at(baseline, step)]
@@ -127,9 +127,8 @@ def _record(
 
 
 def _each_known(baseline: Baseline, parts: Sequence[Baseline]) -> bool:
-    """Return whether each client's result is known.
-
-    There was one client, or the source lists each.
+    """Return whether each client's result is known: for a single client, or if the source lists
+    each.
     """
     return baseline.hosts == 1 or any(each.host is not None for each in parts)
 

@@ -1,4 +1,4 @@
-"""Compare searches: capacities with intervals, load curves, throughput over hosts."""
+"""Compare searches: capacities with intervals, load curves, throughput by number of hosts."""
 
 from __future__ import annotations
 
@@ -187,10 +187,10 @@ SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full loa
 class SearchChange:
     """B compared with A.
 
-    `ratio`: of capacities; without limits, of rates at full load, or of rates with the most hosts.
-    `latency`: B's curve over A's, the mean at the rates `low` to `high`; `at`: a rate, and the
-    latencies of A and B there in ns. With several searches on a side, their capacities are
-    repetitions, and `a` and `b` are medians; everything else is from the first search.
+    `ratio`: B's capacity over A's; without limits, the rates at full load, or with the most hosts.
+    `latency`: mean ratio of the curves, B over A, at the rates `low` to `high`; `at`: one rate, and
+    the latencies of A and B there in ns. With several searches on a side, capacities are
+    repetitions, and `a` and `b` are medians; everything else comes from the first search.
     """
 
     figure: str
@@ -320,9 +320,8 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
 def _figures(
     a: SearchRecord, b: SearchRecord, hosts: int | None
 ) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
-    """Return the name and both values of the figure to compare first.
-
-    It is capacity, throughput with the most hosts, or full load.
+    """Return the name and both values of the figure to compare first: capacity, throughput with the
+    most hosts, or full load.
     """
     if a.answer is not None and b.answer is not None:
         ours, theirs = (

@@ -43,8 +43,8 @@ NOT_OF_THE_LOAD = frozenset(
      "allow_device", "hosts",
      "deviations")
 )  # fmt: skip
-"""Keys of a profile that do not affect the load, or that the record has anyway."""
-PROFILE_TEXT, HOSTS, MEASUREMENT = "text of the profile", "hosts", "measurement"
+"""Keys of a profile that do not affect the load, or that the record contains separately."""
+PROFILE_TEXT, HOSTS, MEASUREMENT = "profile text", "hosts", "measurement"
 EVEN = 0.05  # how far a mean size may be off the size of each I/O
 LONG = 40
 
@@ -60,7 +60,7 @@ class PointSetup(Struct, frozen=True):
         ``bs 64k, here 4k. Hosts h2, here h1``
         """
         if not self.parts or not shown.parts:
-            return "setup unknown" if not self.parts else "setup known, here unknown"
+            return "setup unknown" if not self.parts else "setup known there, unknown here"
         ours, theirs = dict(self.parts), dict(shown.parts)
         names = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         return "; ".join(
@@ -70,7 +70,7 @@ class PointSetup(Struct, frozen=True):
 
 def _other(name: str, ours: str, shown: str) -> str:
     if name == PROFILE_TEXT:
-        return "different text of the profile"
+        return "different profile text"
     if max(len(ours), len(shown)) <= LONG:
         return f"{name} {ours}, here {shown}"
     counts = [len(each.split(", ")) for each in (ours, shown)]
@@ -83,7 +83,7 @@ UNKNOWN = PointSetup()
 
 
 class PointHeadline(Struct, frozen=True):
-    """The headline of a point, as `run.json` has it."""
+    """The headline of a point, as stored in run.json."""
 
     value: float | None = None
     unit: str = ""
@@ -93,7 +93,7 @@ class PointHeadline(Struct, frozen=True):
 class PointMeasurement(Struct, frozen=True):
     """A point of a run, its setup and its headline.
 
-    `headline` None: that of the run.
+    `headline` is None if the run's headline applies.
     """
 
     point: str = ""
@@ -220,7 +220,7 @@ def measured_at(run_dir: Path) -> list[PointMeasurement]:
 
 
 def measured(head: Head) -> list[PointMeasurement]:
-    """Return the points of a run: of a sweep or a suite each one, otherwise the whole run.
+    """Return the points of a run: each point of a sweep or suite, otherwise the whole run.
 
     Empty for a counter-experiment, which is not part of a history.
     """
@@ -258,7 +258,7 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
     """
     texts: list[_Text] = [member for member in head.profile.members if member.tag == step.profile]
     profile = texts[0] if texts else head.profile
-    yield "version of the profile", str(profile.version or "")
+    yield "profile version", str(profile.version or "")
     data = [_read(text) for text in filter(None, (*reversed(head.profile.bases), profile.text))]
     kinds = {name: kind for _, each in data for name, kind in each.items()}
     params = step.params if head.search is None else head.profile.params
@@ -271,7 +271,7 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
     yield "tool", _tool(head, step)
     yield "latency counted", step.latency_kind or head.latency_kind
     yield (
-        "preconditioning left out",
+        "preconditioning skipped",
         "yes" if head.precondition is not None and head.precondition.left_out else "",
     )
     yield PROFILE_TEXT, " ".join(digest for digest, _ in data)
@@ -299,7 +299,7 @@ def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
 def _size_class(mean: float) -> str:
     """Return a mean size rounded so that equal loads compare equal.
 
-    It is a power of two, or the two between which the size lies.
+    The result is a power of two, or the two powers of two around the size.
     """
     near = 1 << round(log2(mean))
     if abs(mean / near - 1) <= EVEN:

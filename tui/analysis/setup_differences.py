@@ -56,7 +56,7 @@ def differences(
     """Return the differences in setup between two sides.
 
     Parameters in `across`, and the points of `searches`, may differ. Every run counts: a run that
-    differs from others of its side is no repetition of them.
+    differs from the others of its side does not repeat them.
     """
     found = [
         *_of_profiles(a, b),
@@ -119,14 +119,12 @@ def _differs(
 def _of_profiles(a: Side, b: Side) -> Iterator[SetupDifference]:
     yield from _differs("profile", a, b, lambda run: run.profile.tag, blocks=True)
     if {run.profile.tag for run in a} == {run.profile.tag for run in b}:
+        yield from _differs("profile version", a, b, lambda run: run.profile.version, blocks=True)
         yield from _differs(
-            "version of the profile", a, b, lambda run: run.profile.version, blocks=True
-        )
-        yield from _differs(
-            "text of the profile", a, b, lambda run: (run.profile.sha256 or "")[:12], matters=False
+            "profile text", a, b, lambda run: (run.profile.sha256 or "")[:12], matters=False
         )
     yield from _differs("latency counted", a, b, lambda run: run.latency_kind, blocks=True)
-    yield from _differs("preconditioning left out", a, b, _precondition_left_out, blocks=True)
+    yield from _differs("preconditioning skipped", a, b, _precondition_left_out, blocks=True)
     yield from _differs(
         "attested", a, b, lambda run: ", ".join(f"{each.id}={each.answer}" for each in run.attested)
     )
@@ -286,7 +284,7 @@ def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
         "hosts", a, b, lambda run: ", ".join(sorted(host.name for host in run.hosts)), matters=False
     )
     yield from _differs(
-        "version of benchtui", a, b, lambda run: run.provenance.benchtui_version, matters=False
+        "benchtui version", a, b, lambda run: run.provenance.benchtui_version, matters=False
     )
 
 

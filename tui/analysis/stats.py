@@ -42,7 +42,7 @@ NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and sl
 class Effect:
     """The ratio B / A, its 95 % interval, and the two-sided p of no difference.
 
-    `method`: the data that interval and p are from.
+    `method`: the data behind interval and p.
     """
 
     ratio: float
@@ -103,9 +103,9 @@ def _not_rejected(
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the exact two-sided p of the Mann-Whitney test, also with ties.
 
-    Ties occur because latencies are in buckets. Then p is from the permutations of mean ranks or,
-    if these are too many, from the normal approximation, corrected for ties and continuity (Mann
-    and Whitney 1947).
+    Ties occur because latencies are in buckets. Then p comes from the permutations of mean ranks
+    or, if these are too many, from the normal approximation, corrected for ties and continuity
+    (Mann and Whitney 1947).
     """
     ranks, ties = _double_ranks([*a, *b])
     seen = sum(ranks[: len(a)])

@@ -95,7 +95,7 @@ class BenchtuiApp(AppShell):
         )
 
     def apply_options(self) -> None:
-        """Select what the command line names, and open the screen that it asks for."""
+        """Apply the selection given on the command line, and open the requested screen."""
         options = self.options
         self.selection.ticked, self.selection.servers = list(options.hosts), list(options.servers)
         if options.profile:
@@ -358,7 +358,7 @@ def screen_class(name: str) -> type[StepScreen]:
 
 
 class RunsFound(Message):
-    """Sent when the search for runs has a result; `is_all`: it was the last one."""
+    """Sent when the search for runs has a result; `is_all`: no further results follow."""
 
     def __init__(
         self,

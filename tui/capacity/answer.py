@@ -81,7 +81,7 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
     """Return the rate at full load with its interval.
 
-    It is the mean of several points, or a single point with the interval from its own seconds.
+    Several points are averaged; for a single point, the interval comes from its own seconds.
     """
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
@@ -90,7 +90,7 @@ def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
     """Return the mean achieved rate with its interval.
 
-    The interval is from the points or, for a single point, from its seconds.
+    The interval comes from the points or, for a single point, from its seconds.
     """
     if not points:
         return Estimate()
@@ -196,8 +196,8 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
     """Return the limit exceeded first, at the lowest load that exceeded any.
 
-    OFFERED if that load was merely not achieved. If no load exceeded a limit, it is the one closest
-    to being exceeded at the answer.
+    OFFERED if that load was merely not achieved. If no load exceeded a limit, return the limit
+    closest to being exceeded at the answer.
     """
     broken = [each for each in whole if each.verdict == "breaks"]
     lowest = min(broken, key=lambda each: each.iops, default=None)
@@ -321,7 +321,7 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
     ):
         found.append(_why_unfinished(search, points))
     if state == "never-met":
-        found.append("less load than 2 % of the maximum" if has_rate(search) else "any lower load")
+        found.append("loads below 2 % of the maximum" if has_rate(search) else "any lower load")
     if state == "met-at-full-load":
         found.append(f"a higher load than this load generator produced: {_heavier(search)}")
     return found
@@ -350,7 +350,7 @@ def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
         return [_named(left)] if left else []
     unknown = standing(search, whole).left
     implied = [step for step in left if step not in unknown]
-    follow = [f"{_named(implied)}: implied by lighter or heavier ones"] if implied else []
+    follow = [f"{_named(implied)}: implied by lighter or heavier settings"] if implied else []
     return [*([_named(unknown)] if unknown else []), *follow]
 
 

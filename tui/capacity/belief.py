@@ -203,7 +203,7 @@ class Belief(Struct, frozen=True):
     cliff: float  # probability of a cliff
 
     def quantile(self, share: float) -> float:
-        """Return the rate that the capacity is below with this probability."""
+        """Return the rate below which the capacity lies with this probability."""
         import numpy as np
 
         return float(np.exp(np.interp(share, self.shares, np.log(self.rates))))

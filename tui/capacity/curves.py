@@ -34,7 +34,7 @@ FULL = 0.999  # of m: the curve has no end within the data
 class CurveKnee(Struct, frozen=True):
     """The point above which latency grows faster than load.
 
-    `remark`: why there is none, or a caveat.
+    `remark`: why no knee was found, or a caveat.
     """
 
     rate: Estimate
@@ -283,7 +283,9 @@ def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tu
 
 
 def _reach(parts: Sequence[tuple[float, float]]) -> float:
-    """Return half of the 95 % interval, degrees of freedom by Welch and Satterthwaite."""
+    """Return the half-width of the 95 % interval, with degrees of freedom by Welch and
+    Satterthwaite.
+    """
     variance = sum(part for part, _ in parts)
     if not variance:
         return 0.0
@@ -419,9 +421,8 @@ def _law(fits: Array, hosts: Array) -> Array:
 
 
 def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
-    """Return the relative standard error of each point.
-
-    It is that of the fit's residuals, but at least the one from the point's own seconds.
+    """Return the relative standard error of each point: from the fit's residuals, or the point's
+    own if larger.
     """
     import numpy as np
 
@@ -446,7 +447,7 @@ def _estimate(values: Array) -> Estimate:
 def _best(fits: Array) -> Estimate:
     """Return the number of hosts at the law's maximum: sqrt((1 - contention) / coherence).
 
-    `fits`: the fit first, then resampled ones. Numbers above MOST_HOSTS are None: no maximum.
+    `fits`: the fit first, then resampled ones. Above MOST_HOSTS there is no maximum (None).
     """
     import numpy as np
 

@@ -174,9 +174,9 @@ def unlike(search: Search, point: SearchPoint) -> bool:
 
 
 def excess(search: Search, point: SearchPoint) -> float:
-    """Return by how much a point exceeds its limits.
+    """Return by how much a point exceeds its limits: I/Os above a limit / allowed I/Os.
 
-    It is the I/Os above a limit as a multiple of those allowed; for a mean, mean / limit.
+    For a limit on the mean: mean / limit.
     """
     limits = {each.text: each.most for each in search.limits if each.metric == "latency"}
     found = [each.over if each.over is not None else (each.value or 0.0) / limits[each.limit]
@@ -312,8 +312,8 @@ def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
         return text
     if found.kind == "changed":
         return (
-            f"{text}: met them until {duration(found.at_s)}, then not (burst credits, a cache "
-            f"tier, or throttling)"
+            f"{text}: met them for {duration(found.at_s)}, then exceeded them "
+            f"(burst credits, a cache tier, or throttling)"
         )
     if found.kind == "stalls":
         return f"{text}: stalls about every {duration(found.every_s)}"

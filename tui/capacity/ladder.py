@@ -111,7 +111,7 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 def _middle(left: Sequence[Rung]) -> Rung:
     """Return the setting in the middle by load.
 
-    If several have that load, it is the one whose verdict would imply most others.
+    Among several with that load, return the one whose verdict implies most others.
     """
     load = _load(left[len(left) // 2])
 

@@ -385,7 +385,9 @@ def _hold_rate(
 
 
 def _hold_setting(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the hold of the best setting at full load; None if held already or no setting is."""
+    """Return the hold of the best setting at full load; None if it is already held, or no setting
+    met the limits.
+    """
     if not search.hold_s or len(holds_of(points)) >= HOLDS:
         return None
     known = standing(search, points)

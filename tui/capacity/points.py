@@ -45,7 +45,7 @@ Late = tuple[float, float]
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
     """Return how many I/Os were due but not done at the end of each second.
 
-    What the randomness of Poisson arrivals explains is subtracted.
+    The variation expected from Poisson arrivals is subtracted.
     """
     found, behind = [], 0.0
     for done, length in zip(ios, lengths, strict=True):
@@ -481,9 +481,8 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
 
 
 def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
-    """Return how many I/Os of a direction the whole point may have.
-
-    It is the number at the current rate or at the offered one, whichever is more.
+    """Return how many I/Os of a direction the whole point may have, at the current or the offered
+    rate, whichever is higher.
     """
     done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
     lasted = sum(each.seconds for each in so_far)

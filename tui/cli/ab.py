@@ -98,7 +98,7 @@ class AbTest:
 
     @property
     def most(self) -> int:
-        """Maximum number of runs, both sides together, as estimated so far."""
+        """Maximum number of runs of both sides together, as estimated so far."""
         return self.room if self.look is None else self.look.most
 
     @property
@@ -108,7 +108,7 @@ class AbTest:
 
     @property
     def fits(self) -> int:
-        """Number of runs that still fit into the time, both sides together."""
+        """Number of runs of both sides together that still fit into the time budget."""
         return int(self.within_s / (self.load_s + OVERHEAD_S)) // 2 * 2
 
     @property
@@ -246,7 +246,7 @@ def time_text(experiment: AbTest) -> str:
 
 
 def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
-    """Raise UsageError if a run is no repetition of its side, naming the differences."""
+    """Raise UsageError, with the differences, if a run is not a repetition of its side."""
     plan, was = experiment.plans[side], record.profile
     then_on, now_on = (
         ", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts)
@@ -452,7 +452,7 @@ def concluded(experiment: AbTest, found: InterimLook | None) -> int:
 
 
 def word_of(experiment: AbTest, found: InterimLook | None) -> str:
-    """Return the answer: better, worse, no difference as large, not known."""
+    """Return the answer: ``better``, ``worse``, ``no difference as large``, ``not known``."""
     from tui.metrics.registry import METRICS
 
     headline = experiment.plans["A"].headline

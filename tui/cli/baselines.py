@@ -30,12 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph"
     )
-    show.add_argument("--json", action="store_true", help="as JSON on stdout")
+    show.add_argument("--json", action="store_true", help="print JSON on stdout")
     compare = verbs.add_parser(
         "compare", help="compare a run with the published results of its profile"
     )
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
-    compare.add_argument("--json", action="store_true", help="as JSON on stdout")
+    compare.add_argument("--json", action="store_true", help="print JSON on stdout")
     check = verbs.add_parser(
         "check",
         help="run the checks on published results",
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="profile, collection or FILE (default: all published results)",
     )
-    check.add_argument("--json", action="store_true", help="as JSON on stdout")
+    check.add_argument("--json", action="store_true", help="print JSON on stdout")
 
 
 def main(args: argparse.Namespace) -> int:

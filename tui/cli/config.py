@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     one = verbs.add_parser("get", help="print the value of one key")
     one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
-    one.add_argument("--json", action="store_true", help="as JSON, with its source")
+    one.add_argument("--json", action="store_true", help="print the value and its source as JSON")
     put = verbs.add_parser("set", help="set one key; comments in the file are kept")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)

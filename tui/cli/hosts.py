@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `hosts`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="list all hosts known by name")
-    listed.add_argument("--json", action="store_true", help="as JSON on stdout")
+    listed.add_argument("--json", action="store_true", help="print JSON on stdout")
     check = verbs.add_parser(
         "check",
         help="check reachability, load generators, cores, kernel and free space",
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print all facts, and list those that could not be read",
     )
     check.add_argument("--with", dest="programs", metavar="DIR", help=WITH_HELP)
-    check.add_argument("--json", action="store_true", help="as JSON on stdout")
+    check.add_argument("--json", action="store_true", help="print JSON on stdout")
     trust = verbs.add_parser("trust", help="show host keys, ask, and pin them", epilog=TRUST_CODES)
     trust.add_argument(
         "--yes", action="store_true", help="do not ask: fingerprints are already verified"

@@ -236,7 +236,7 @@ def open_screens(options: Options, *, mouse: bool = True) -> int:
 
 
 def discard_unwritable() -> None:
-    """Discard what a terminal that is gone cannot take: Python would exit with 120."""
+    """Discard output that a closed terminal cannot accept; otherwise Python would exit with 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -38,12 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
     listed = verbs.add_parser("list", help="list all profiles: presets by subject, and your own")
-    listed.add_argument("--json", action="store_true", help="as JSON on stdout")
+    listed.add_argument("--json", action="store_true", help="print JSON on stdout")
     show = verbs.add_parser("show", help="print one profile: its YAML, or its job file")
     show.add_argument("name", metavar="NAME")
     show.later = add_job
     show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
-    show.add_argument("--json", action="store_true", help="as JSON on stdout")
+    show.add_argument("--json", action="store_true", help="print JSON on stdout")
     check = verbs.add_parser("check", help="report every problem in profile files")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
     add_json(check)

@@ -53,7 +53,7 @@ WITH_HELP = (
     " this run"
 )
 ROLE_HELP = (
-    "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
+    "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges, @groups"
 )
 NEVER_S = 10 * 365 * 86400.0
 
@@ -143,7 +143,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="confirm that this device or file may be overwritten",
+        help="allow this device or file to be overwritten",
     )
     add(
         "--prove-bottleneck",
@@ -395,7 +395,7 @@ def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
 
 
 def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
-    """Return the plan with the load generators to copy to hosts: of --with or the settings.
+    """Return the plan with the load generators to copy to hosts, from --with or the settings.
 
     Raises UsageError.
     """

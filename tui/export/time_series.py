@@ -350,17 +350,17 @@ LINES = Exporter(
 HELP = {
     "iops": "I/Os per second",
     "bytes_per_second": "Bytes per second",
-    "latency_mean_seconds": "Mean latency of the second",
-    "latency_p99_seconds": "99th percentile of the latency of the second",
+    "latency_mean_seconds": "Mean latency in that second",
+    "latency_p99_seconds": "99th percentile latency in that second",
 }
 SEARCHED = {
     "capacity": "Capacity: the highest load within all limits, in the unit of its label",
     "full_load_iops": "I/Os per second at full load",
     "knee_iops": "Rate above which latency grows faster than load",
-    "scaling_one_host_iops": "Rate of a single host, by the scaling law",
-    "scaling_contention": "Contention of the scaling law",
-    "scaling_coherence": "Coherence of the scaling law",
-    "scaling_best_hosts": "Number of hosts at the maximum of the scaling law",
+    "scaling_one_host_iops": "Single-host rate by the scaling law",
+    "scaling_contention": "Scaling law: contention",
+    "scaling_coherence": "Scaling law: coherence",
+    "scaling_best_hosts": "Scaling law: number of hosts at the maximum",
     "scaling_iops": "I/Os per second at full load, by number of hosts",
     "scaling_efficiency_ratio": ("Throughput as a share of linear scaling, by number of hosts"),
 }
@@ -451,7 +451,7 @@ def result_families(record: RunRecord) -> list[Family]:
         "summary",
         "Latency over the run, of kind slat, clat or lat",
     )
-    most = Family(f"{NAME}_result_latency_max_seconds", "gauge", "Longest latency of the run")
+    most = Family(f"{NAME}_result_latency_max_seconds", "gauge", "Maximum latency in the run")
     for step in record.steps:
         if step.warmup:
             continue
@@ -504,7 +504,7 @@ def _about(record: RunRecord) -> Family:
         "created": record.created_utc or "",
         "version": record.provenance.benchtui_version or "",
     }
-    told = "Labels of the run: profile, verdict"
+    told = "Run labels: profile, verdict"
     # node_exporter does not know the type info
     return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])
 

@@ -74,7 +74,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
     try:
         event = (_stamps if stamps else _events).decode(line)
         if not _is_sound(event):
-            raise Damaged("its figures cannot be")
+            raise Damaged("impossible figures")
     except NO_JSON as error:
         if _is_newer_kind(line):
             return None

@@ -67,8 +67,9 @@ class LiveFinding:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
-        """Record that the checks did not find it; it ends the second time, or at once with
-        `sure`.
+        """Record that the checks did not find it.
+
+        The finding ends after the second miss in a row, or at once with `sure`.
         """
         self.looks = min(self.looks, 0) - 1
         if self.ended_t is None and (sure or self.looks < -1):

@@ -1,4 +1,4 @@
-"""Identities of whole results: against their intervals, each other, and the run's duration."""
+"""Consistency of whole results with their intervals, each other, and the run's duration."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _added_up(
 ) -> tuple[float, float] | None:
     """Return the I/Os or bytes summed over all intervals, and their possible error.
 
-    None if most intervals are missing or do not contain them. A second without a sample may have
-    had as many as the best one. fio's logs have whole KiB.
+    None if most intervals are missing or have no such counts. A second without a sample may have
+    had as many I/Os as the best one. fio's logs have whole KiB.
     """
     assert at.record.series is not None
     step_s = at.record.series.step_s

@@ -136,7 +136,7 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
     """
     if is_unfinished(run_dir):
         return (
-            f"{run_dir.name} was interrupted: its hosts may still hold measurements; to collect"
+            f"{run_dir.name} was interrupted: its hosts may still have measurements; to collect"
             f" them: {recover or f'benchtui runs recover {run_dir.name}'}"
         )
     try:

@@ -50,8 +50,8 @@ GROUP = 256  # packed numbers start at a multiple of this: most start alike and 
 class PackedBuckets:
     """Journal buckets packed into one number, 32 bits per bucket, for adding to several histograms.
 
-    C code then adds all buckets at once. `plain` keeps buckets unpacked whose counts are too large,
-    that have edges of their own, or that are not in order (a damaged journal).
+    C code then adds all buckets at once. `plain` has the unpacked buckets if they cannot be packed:
+    counts too large, upper edges of their own, or out of order (a damaged journal).
     """
 
     __slots__ = ("begin", "number", "plain", "total")

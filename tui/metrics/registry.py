@@ -15,10 +15,10 @@ MetricName = Literal["iops", "bandwidth", "latency", "ops", "score"]
 UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"]
 OPERATIONS = {
     "create": "creates", "stat": "stats", "read": "reads", "remove": "removals",
-    "mkdirs": "directories made", "rmdirs": "directories removed", "rmfiles": "files removed",
+    "mkdirs": "directories created", "rmdirs": "directories removed", "rmfiles": "files removed",
     "write-files": "files written", "read-files": "files read", "head": "HEADs",
-    "mkbuckets": "buckets made", "rmbuckets": "buckets removed",
-    "write-objects": "objects put", "read-objects": "objects got",
+    "mkbuckets": "buckets created", "rmbuckets": "buckets removed",
+    "write-objects": "objects written", "read-objects": "objects read",
 }  # fmt: skip
 MIXED = "mixed"
 BOTH = "both"

@@ -84,7 +84,7 @@ NETSTAT = "/proc/net/netstat"
 NET, RDMA = "/proc/net/dev", "/sys/class/infiniband/*/ports/*/counters"
 DISK, NFS = "/proc/diskstats", "/proc/self/mountstats, the mount of the target"
 MEMORY, PRESSURE = "/proc/meminfo", "/proc/pressure/{cpu,io,memory}"
-GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then cmdline)"
+GROUP = "/proc/PID/stat of processes that match a pattern (grep on /proc/PID/comm, then cmdline)"
 
 _ALL = (
     TelemetryMetric(
@@ -125,22 +125,20 @@ _ALL = (
         "core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"
     ),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
-    TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
-    TelemetryMetric(
-        "gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"
-    ),
+    TelemetryMetric("gen", "procs", "number", "load processes", LOAD),
+    TelemetryMetric("gen", "cpu", "core_percent", "CPU used by all load processes", LOAD, "lower"),
     TelemetryMetric(
         "gen",
         "thread",
         "core_percent",
-        "busiest thread of the load",
+        "busiest load thread",
         LOAD,
         "lower",
         full=95.0,
         threshold="client-cpu.thread",
     ),
     TelemetryMetric(
-        "gen", "wait", "core_percent", "threads of the load waiting for a CPU", SCHEDSTAT, "lower"
+        "gen", "wait", "core_percent", "load threads waiting for a CPU", SCHEDSTAT, "lower"
     ),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes read by the load's system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes written by the load's system calls", IO),
@@ -176,8 +174,8 @@ _ALL = (
     TelemetryMetric("dev", "wr", "bytes_per_s", "written", DISK),
     TelemetryMetric("dev", "reads", "per_s", "reads", DISK),
     TelemetryMetric("dev", "writes", "per_s", "writes", DISK),
-    TelemetryMetric("dev", "rlat", "ms", "mean time of a read", DISK, "lower"),
-    TelemetryMetric("dev", "wlat", "ms", "mean time of a write", DISK, "lower"),
+    TelemetryMetric("dev", "rlat", "ms", "mean read time", DISK, "lower"),
+    TelemetryMetric("dev", "wlat", "ms", "mean write time", DISK, "lower"),
     TelemetryMetric(
         "dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK, full=90.0
     ),
@@ -190,9 +188,9 @@ _ALL = (
     TelemetryMetric("nfs", "rd_server", "bytes_per_s", "read from the server", NFS),
     TelemetryMetric("nfs", "wr_server", "bytes_per_s", "written to the server", NFS),
     TelemetryMetric("nfs", "ops", "per_s", "calls", NFS),
-    TelemetryMetric("nfs", "rtt", "ms", "mean round trip of a call", NFS, "lower"),
+    TelemetryMetric("nfs", "rtt", "ms", "mean round-trip time of a call", NFS, "lower"),
     TelemetryMetric(
-        "nfs", "exec", "ms", "mean time of a call, waiting on the client included", NFS, "lower"
+        "nfs", "exec", "ms", "mean call time, including the wait on the client", NFS, "lower"
     ),
     TelemetryMetric("nfs", "retrans", "count", "calls retransmitted", NFS, "lower"),
     TelemetryMetric("mem", "available", "bytes", "memory available", MEMORY),

@@ -105,11 +105,9 @@ class OperationRates(PublishedPart):
 class EachClient(PublishedPart):
     """Facts about each client that the checks use as evidence."""
 
-    memory: Bytes | None = Field(None, description="Memory of one client")
-    filesystem: Text | None = Field(
-        None, description="Type of the target's file system, as in /proc/mounts"
-    )
-    link: Bandwidth | None = Field(None, description="Speed of each client's link to the storage")
+    memory: Bytes | None = Field(None, description="Memory per client")
+    filesystem: Text | None = Field(None, description="Target file system type, as in /proc/mounts")
+    link: Bandwidth | None = Field(None, description=("Link speed of each client to the storage"))
 
 
 class Ranks(PublishedPart):
@@ -126,7 +124,7 @@ class PublishedSetup(PublishedPart):
 
     system: Text | None = Field(None, description="What was measured")
     clients: Text | None = Field(None, description="The hosts that generated the load")
-    hardware: Text | None = Field(None, description="Processors, memory, media of each node")
+    hardware: Text | None = Field(None, description="Processors, memory and media per node")
     protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
     network: Text | None = Field(None, description="Network between clients and storage")
     each_client: EachClient | None = Field(
@@ -145,7 +143,9 @@ class Tool(PublishedPart):
 class PublishedResult(PublishedPart):
     """The figures of one point of one configuration."""
 
-    setup: str | None = Field(None, description="Configuration of this result, one of `setups`")
+    setup: str | None = Field(
+        None, description=("Configuration behind this result, one of `setups`")
+    )
     label: Text | None = Field(
         None, description="A few words that distinguish this result from the others"
     )
@@ -158,7 +158,7 @@ class PublishedResult(PublishedPart):
     )
     hosts: int | None = Field(None, ge=1, description="Number of clients; absent: not stated")
     host: Text | None = Field(
-        None, description="Name of the client, if the figures are for a single one"
+        None, description="Client name, if the figures are for a single client"
     )
     kind: Kind | None = Field(
         None, description="summary: the source's own summary; sample: output of one run"
@@ -166,7 +166,7 @@ class PublishedResult(PublishedPart):
     validity: Validity | None = Field(
         None, description="doubtful: see the doubts; error: the run failed"
     )
-    error: Text | None = Field(None, description="Exit code of the tool")
+    error: Text | None = Field(None, description="Tool exit code")
     date: Text | None = Field(None, description="When it was measured")
     jobs: int | None = Field(None, ge=1, description="Number of jobs that fio printed")
     read: Directed | None = Field(None, description="Reads")
@@ -186,7 +186,7 @@ class PublishedResult(PublishedPart):
 class PublishedWorkload(PublishedPart):
     """Results of one workload in a source."""
 
-    profile: str = Field(pattern=TAG_PATTERN, description="Tag of this workload's profile")
+    profile: str = Field(pattern=TAG_PATTERN, description="Profile tag of this workload")
     variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
         default_factory=list,
         description="Derived profiles that also show these figures",
@@ -194,9 +194,7 @@ class PublishedWorkload(PublishedPart):
     params: dict[str, Scalar] = Field(
         default_factory=dict, description="Published parameters, named as in the profile"
     )
-    tool: Tool | None = Field(
-        None, description="Load generator, if it differs from that of the document"
-    )
+    tool: Tool | None = Field(None, description="Load generator, if different from the document's")
     hosts: int | None = Field(None, ge=1, description="Number of clients, for all results")
     ranks: Ranks | None = Field(None, description="Placement of an MPI program's ranks")
     kind: Kind = Field(
@@ -217,9 +215,7 @@ class PublishedWorkload(PublishedPart):
 class BaselineFile(PublishedPart):
     """Published figures of one source."""
 
-    baselines: str = Field(
-        pattern=NAME_PATTERN, description="Name of this collection, such as ceph"
-    )
+    baselines: str = Field(pattern=NAME_PATTERN, description="Collection name, such as ceph")
     title: Text = Field(description="Title in one line: who published the figures")
     source: ProfileSource = Field(description="Where they were published")
     tool: Tool = Field(description="The load generator")

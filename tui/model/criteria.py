@@ -143,7 +143,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "hot-set.array": Threshold(
         2.0**30, "bytes; smaller working sets can fit in a typical controller's cache"
     ),
-    "target-full.full": Threshold(0.8, "allowed fill level of the target, as a share"),
+    "target-full.full": Threshold(0.8, "allowed target fill level, as a share"),
     "runtime.warning_s": Threshold(10.0, "shortest measurement without a warning, in seconds"),
     "runtime.note_s": Threshold(60.0, "shortest measurement without a note, in seconds"),
     "start-skew.skew_s": Threshold(1.0, "allowed start skew, in seconds"),
@@ -151,8 +151,8 @@ THRESHOLDS: dict[str, Threshold] = {
         1.0, "seconds by which a host may run shorter than the longest one"
     ),
     "clock-offset.offset_s": Threshold(0.1, "allowed clock offset, in seconds"),
-    "straggler.rate": Threshold(0.8, "minimum rate of a host, as a share of the median host's"),
-    "straggler.tail": Threshold(3.0, "maximum p99 of a host, in multiples of the median host's"),
+    "straggler.rate": Threshold(0.8, "minimum host rate, as a share of the median host's"),
+    "straggler.tail": Threshold(3.0, "maximum host p99, in multiples of the median host's"),
     "client-cpu.host": Threshold(
         85.0, "maximum CPU use of a client or server, all cores, in per cent"
     ),
@@ -160,7 +160,7 @@ THRESHOLDS: dict[str, Threshold] = {
         95.0, "maximum use of one core of a client or server, in per cent"
     ),
     "client-cpu.thread": Threshold(
-        95.0, "maximum CPU use of one thread of the load, in per cent of a core"
+        95.0, "maximum CPU use of one load thread, in per cent of a core"
     ),
     "client-cpu.steal": Threshold(1.0, "maximum CPU steal by the hypervisor, in per cent"),
     "client-cpu.throttled": Threshold(

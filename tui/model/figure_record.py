@@ -47,14 +47,14 @@ class HistogramRecord(RecordPart):
     scheme: Literal["fio-plat/6x29"] = Field(
         "fio-plat/6x29", description="fio's histogram: 29 groups of 64 buckets"
     )
-    unit: Literal["ns"] = Field("ns", description="unit of the buckets' values")
+    unit: Literal["ns"] = Field("ns", description="unit of the bucket values")
     idx: list[int] = Field(description="indices of the non-empty buckets, ascending")
-    n: list[int] = Field(description="counts of these buckets, in the same order")
+    n: list[int] = Field(description="bucket counts, in the same order")
     upper_ns: list[int] | None = Field(
         None,
         description=(
-            "upper edges in the same order, for a tool with wider buckets of its own; null:"
-            " as in the scheme"
+            "upper edges in the same order, for a tool with its own, wider buckets; null "
+            "for the scheme's edges"
         ),
     )
 
@@ -100,7 +100,7 @@ class LatencyRecord(RecordPart):
         None,
         description=(
             "percentiles are upper edges of the tool's own buckets, above the true value by at "
-            "most this share; null: buckets of the scheme, ±0.0078"
+            "most this share; null for the scheme's buckets, ±0.0078"
         ),
     )
 
@@ -154,7 +154,7 @@ class WindowRecord(TimeSpanRecord):
 
     length_s: float = Field(description="length, seconds")
     uncertainty_s: float | None = Field(
-        None, description="uncertainty of start and end; null: unknown"
+        None, description="uncertainty of start and end; null if unknown"
     )
 
 
@@ -172,7 +172,7 @@ class AggregateRecord(DirectionRecord):
         None, description="bytes per second in the common window, from samples"
     )
     window_difference: float | None = Field(
-        None, description="iops_window / iops - 1; null: one of the two is unknown"
+        None, description="iops_window / iops - 1; null if either is unknown"
     )
 
 
@@ -205,12 +205,12 @@ class SeriesColumns(RecordPart):
     Null means unknown in that second.
     """
 
-    host: str | None = Field(None, description="host name; null: all hosts together")
+    host: str | None = Field(None, description="host name; null for all hosts together")
     direction: str = Field(description="read, write, ...")
     iops: list[float | None] = Field(default_factory=list, description="I/Os per second")
     bw_bytes_per_s: list[float | None] = Field(default_factory=list, description="bytes per second")
     lat_mean_ns: list[float | None] = Field(
-        default_factory=list, description="mean latency of the second"
+        default_factory=list, description="mean latency in that second"
     )
     p99_ns: list[int | None] = Field(
         default_factory=list,

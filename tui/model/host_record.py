@@ -15,8 +15,10 @@ class ClockRecord(RecordPart):
     offset_s: float | None = Field(
         None, description="host clock minus jump host clock; positive: the host is ahead"
     )
-    uncertainty_s: float | None = Field(None, description="uncertainty of offset_s; null: unknown")
-    rtt_s: float | None = Field(None, description="round trip of the fastest exchange")
+    uncertainty_s: float | None = Field(
+        None, description="uncertainty of offset_s; null if unknown"
+    )
+    rtt_s: float | None = Field(None, description="round-trip time of the fastest exchange")
     method: str = Field(
         description=(
             "exchange: measured over the connection; samples: from the sample with the"
@@ -56,7 +58,7 @@ class ObjectsLeft(RecordPart):
     """
 
     store: str = Field(description="endpoint and bucket")
-    names: str = Field(description="keys of the objects; * stands for numbers")
+    names: str = Field(description="object keys; * stands for numbers")
     count: int = Field(description="maximum number of objects")
     bytes: int = Field(description="maximum total size")
 
@@ -84,7 +86,7 @@ class HostProblemRecord(RecordPart):
 class FactGroupRecord(RecordPart):
     """Hosts with the same value of a fact."""
 
-    value: Scalar = Field(description="the value; null: unknown for these hosts")
+    value: Scalar = Field(description="the value; null if unknown for these hosts")
     hosts: list[str] = Field(description="hosts with this value")
 
 
@@ -127,7 +129,7 @@ class HostRecord(RecordPart):
         default_factory=dict,
         description="facts: kernel, cpus, fio_version, ...; docs/facts.md lists all",
     )
-    clock: ClockRecord | None = Field(None, description="clock offset of the host; null: unknown")
+    clock: ClockRecord | None = Field(None, description="host clock offset; null if unknown")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")
     detail: str = Field("", description="reason for this state")
@@ -135,7 +137,7 @@ class HostRecord(RecordPart):
         default_factory=list, description="problems on the host"
     )
     files_left: FilesLeft | None = Field(
-        None, description="files that the run left on the host; null: none recorded"
+        None, description="files that the run left on the host; null if none recorded"
     )
     files_removed: list[FilesRemovedRecord] = Field(
         default_factory=list, description="files removed after the run, as by benchtui clean"

@@ -460,8 +460,9 @@ def fact_of(name: str) -> HostFact:
 
 
 def boot_of(facts: Mapping[str, Fact]) -> str:
-    """Return the id of a host's current boot; empty, and then equal to no other, if its kernel
-    reports none.
+    """Return a host's boot id; empty if its kernel reports none.
+
+    An empty id is never equal to another.
     """
     boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
     return "" if boot == UNKNOWN_BOOT else boot

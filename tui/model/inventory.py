@@ -89,7 +89,7 @@ Specs = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_specs), F
 class HostDefaults(_Strict):
     """Defaults for the hosts of the file."""
 
-    port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
+    port: int | None = Field(None, ge=1, le=65535, description="SSH server port")
     user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
     exec: Annotated[str, AfterValidator(_command)] | None = Field(

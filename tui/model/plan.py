@@ -129,9 +129,9 @@ class Precondition(Struct, frozen=True, omit_defaults=True):
     """Preconditioning done by a step: a fill of all files, `times` times, or round `number` of the
     load.
 
-    Of at most `rounds` rounds, those after the first steady window are skipped: within the last
-    `window` rounds, largest and smallest figure differ by at most `range` of the mean, and the
-    drift is at most `slope` of it.
+    At most `rounds` rounds run; rounds after the first steady window are skipped. A window of
+    `window` rounds is steady if the largest and smallest figure differ by at most `range` of the
+    mean, and the drift is at most `slope` of it.
     """
 
     kind: Literal["fill", "round"]
@@ -144,7 +144,7 @@ class Precondition(Struct, frozen=True, omit_defaults=True):
 
 
 class Attestation(Struct, frozen=True, omit_defaults=True):
-    """A condition that only a person can know, with the answer, its author and the time (UTC)."""
+    """A condition that only a person can confirm, with answer, author and time (UTC)."""
 
     id: str
     question: str
@@ -431,8 +431,7 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):
-    """A program of the user that is copied to hosts for the run. `machine`: as printed by `uname
-    -m`.
+    """A user's program that is copied to hosts for the run. `machine`: as printed by `uname -m`.
 
     `path` is on the jump host. `dynamic`: it needs shared libraries of the host.
     """
@@ -453,7 +452,8 @@ def of_machine(programs: Iterable[CarriedProgram], machine: str) -> dict[str, Ca
 class SourceUse(Struct, frozen=True, omit_defaults=True):
     """Hosts that a source resolved to, and the time (UTC). `how`: the program or file queried.
 
-    `left_s`: seconds from then until the allocation ends; None if unknown, or it never ends.
+    `left_s`: seconds from the query to the end of the allocation; None if unknown, or without a
+    limit.
     """
 
     spec: str

@@ -66,7 +66,7 @@ class Strict(BaseModel):
 class ProfileSource(Strict):
     """Publication of a workload."""
 
-    document: Text = Field(description="Title of the document")
+    document: Text = Field(description="Document title")
     section: Text | None = Field(None, description="Section or table")
     url: Text | None = Field(None, description="Address")
     date: Text | None = Field(None, description="Date of publication or measurement")
@@ -76,7 +76,7 @@ class Param(Strict):
     """A parameter, which can be changed at launch (--set, Review) or in a user's own profile."""
 
     default: Scalar = Field(description="Value unless changed at launch")
-    kind: ParamKind = Field(description="Type of the value")
+    kind: ParamKind = Field(description="Value type")
     help: Text = Field("", description="Help text, one line")
     choices: list[Scalar] | None = Field(None, description="Allowed values (kind: choice)")
     min: Scalar | None = Field(None, description="Smallest allowed value")
@@ -130,7 +130,7 @@ class HeadlineSpec(Strict):
 class HostsSpec(Strict):
     """Number of clients that a profile is designed for."""
 
-    published: int | None = Field(None, ge=1, description="Number of clients in the published run")
+    published: int | None = Field(None, ge=1, description="Client count in the published run")
 
 
 class Deviation(Strict):
@@ -152,7 +152,7 @@ class Profile(Strict):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     profile: str = Field(
-        pattern=TAG_PATTERN, description="Name of the profile in all its runs: family/name"
+        pattern=TAG_PATTERN, description="Profile name, used in all runs: family/name"
     )
     version: int = Field(1, ge=1, description="Incremented when the meaning of the profile changes")
     title: Text = Field(description="What the profile measures, in one line")
@@ -183,7 +183,7 @@ class Profile(Strict):
         None, description="Parameter values to measure one after the other"
     )
     repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
-        1, description="Repetitions of each point: a number, or {until: 5%, max: 10}"
+        1, description="Repetitions per point: a number, or {until: 5%, max: 10}"
     )
     capacity: CapacitySpec | None = Field(
         None,

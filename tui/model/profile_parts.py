@@ -59,8 +59,7 @@ class SweepSpec(MatrixSpec):
     )
     hosts: list[Annotated[int, Field(ge=1)] | Literal["all"]] = Field(
         default_factory=list,
-        description="Numbers of hosts, such as [1, 2, 4, all], taken from the chosen hosts in "
-        "order",
+        description=("Host counts, such as [1, 2, 4, all], taken from the chosen hosts in order"),
     )
 
 
@@ -79,10 +78,10 @@ class RepeatSpec(MatrixSpec):
 class SuiteMember(MatrixSpec):
     """A profile of a suite."""
 
-    profile: str = Field(description="Tag of the profile: family/name")
+    profile: str = Field(description="Profile tag: family/name")
     set: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="Parameters of the profile; '{name}' refers to a parameter of the suite",
+        description="Profile parameters; '{name}' refers to a suite parameter",
     )
     role: str | None = Field(
         None, description="Role whose hosts run the profile; absent: all hosts"
@@ -195,11 +194,11 @@ class PreconditionSpec(MatrixSpec):
         le=10,
         description="Number of times to write all files sequentially; 0: none",
     )
-    bs: Scalar = Field("128k", description="Block size of these writes")
+    bs: Scalar = Field("128k", description="Write block size")
     rounds: int = Field(
         25, ge=0, le=1000, description="Maximum rounds of the profile's own load; 0: none"
     )
-    round: Scalar = Field("60s", description="Duration of a round; may name a parameter: '{round}'")
+    round: Scalar = Field("60s", description="Round duration; may name a parameter: '{round}'")
     window: int = Field(
         5, ge=2, le=100, description="Number of consecutive rounds that must be steady"
     )
@@ -216,7 +215,7 @@ class AttestSpec(MatrixSpec):
 
     id: str = Field(
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
-        description="Name of the condition: run --attest ID=yes",
+        description="Condition name: run --attest ID=yes",
     )
     question: str = Field(
         min_length=1, description="Question in one line, to be answered with yes, no or unknown"
@@ -310,14 +309,14 @@ class CapacitySpec(MatrixSpec):
     points: int = Field(40, ge=2, le=MOST_POINTS, description="Maximum number of measurements")
     within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
-        "10s", description="Minimum time of a measurement; longer if a percentile needs more I/Os"
+        "10s", description="Minimum measurement time; longer if a percentile needs more I/Os"
     )
-    most: Span = Field("2m", description="Maximum time of a measurement")
+    most: Span = Field("2m", description="Maximum measurement time")
     hold: Annotated[Scalar, AfterValidator(known_hold)] = Field(
         "5m",
         description="Time to hold the capacity before it counts; 0: no hold",
     )
-    tolerance: Share = Field(0.03, description="Precision of the capacity, ± this share")
+    tolerance: Share = Field(0.03, description="Capacity precision, ± this share")
 
 
 class CurveSpec(MatrixSpec):
@@ -337,9 +336,9 @@ class CurveSpec(MatrixSpec):
     )
     within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
-        "10s", description="Minimum time of a measurement; longer if a percentile needs more I/Os"
+        "10s", description="Minimum measurement time; longer if a percentile needs more I/Os"
     )
-    most: Span = Field("2m", description="Maximum time of a measurement")
+    most: Span = Field("2m", description="Maximum measurement time")
 
 
 def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:

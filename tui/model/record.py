@@ -33,19 +33,19 @@ class JobFile(RecordPart):
 
     step: int = Field(description="step index")
     host: str = Field(description="host")
-    text: MultiLine = Field(description="content of the job file")
+    text: MultiLine = Field(description="job file content")
 
 
 class MemberRecord(RecordPart):
     """A profile of a suite, as loaded."""
 
-    tag: str = Field(description="name of the profile")
-    version: int | None = Field(None, description="version of the profile")
-    title: str = Field("", description="title of the profile")
+    tag: str = Field(description="profile name")
+    version: int | None = Field(None, description="profile version")
+    title: str = Field("", description="profile title")
     source: dict[str, str] = Field(
-        default_factory=dict, description="source document of the workload"
+        default_factory=dict, description="source document that describes the workload"
     )
-    extends: list[str] = Field(default_factory=list, description="tags of the profiles it extends")
+    extends: list[str] = Field(default_factory=list, description=("tags of the extended profiles"))
     text: MultiLine | None = Field(None, description="the profile's YAML as loaded")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
@@ -53,11 +53,11 @@ class MemberRecord(RecordPart):
 class ProfileRecord(RecordPart):
     """The profile as loaded, with its resolved parameters and job files."""
 
-    tag: str = Field(description="name of the profile, e.g. weka/read-iops")
-    version: int | None = Field(None, description="version of the profile")
-    title: str = Field("", description="title of the profile")
+    tag: str = Field(description="profile name, such as weka/read-iops")
+    version: int | None = Field(None, description="profile version")
+    title: str = Field("", description="profile title")
     source: dict[str, str] = Field(
-        default_factory=dict, description="source document of the workload"
+        default_factory=dict, description="source document that describes the workload"
     )
     preset: bool | None = Field(None, description="true: a preset shipped with benchtui")
     params: dict[str, Scalar] = Field(default_factory=dict, description="resolved parameters")
@@ -70,14 +70,14 @@ class ProfileRecord(RecordPart):
     text: MultiLine | None = Field(None, description="the profile's YAML as loaded")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
     extends: list[str] = Field(
-        default_factory=list, description="tags of the profiles it extends, nearest first"
+        default_factory=list, description="tags of the extended profiles, nearest first"
     )
     bases: list[MultiLine] = Field(
         default_factory=list, description="YAML of these profiles, in the same order"
     )
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
     roles: dict[str, str] = Field(
-        default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]"
+        default_factory=dict, description="hosts by suite role, as chosen: 50%, h[1-2]"
     )
 
 
@@ -89,20 +89,20 @@ class HeadlineRecord(RecordPart):
         description="read, write or mixed; with ops: the operation, such as create"
     )
     percentile: float | None = Field(
-        None, description="for latency: the percentile; null: the mean"
+        None, description="for latency: the percentile; null for the mean"
     )
-    value: float | None = Field(None, description="the figure; null: not measured")
+    value: float | None = Field(None, description="the figure; null if not measured")
     unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"] = Field(
-        description="unit of value"
+        description="unit of `value`"
     )
     step: int | None = Field(
-        None, description="index of the step of the headline: the best point, the median repetition"
+        None, description="index of the headline step: the best point, the median repetition"
     )
     behind: int | None = Field(
         None,
         description=(
-            "I/Os of `step` slower than the percentile; below 10 the text is n<10; null: no"
-            " percentile"
+            "I/Os of `step` slower than the percentile; below 10 the text is n<10; null "
+            "without a percentile"
         ),
     )
     text: str = Field("", description="the figure as text")
@@ -110,42 +110,42 @@ class HeadlineRecord(RecordPart):
 
 
 class AttestationRecord(RecordPart):
-    """A condition that only a person can know."""
+    """A condition that only a person can confirm, with the answer."""
 
     id: str = Field(description="name of the condition in the profile")
     question: str = Field(description="the question")
     answer: Literal["yes", "no", "unknown"] = Field(
         description="the answer; unknown: none was given"
     )
-    by: str | None = Field(None, description="user and machine of the answer")
-    utc: str | None = Field(None, description="time of the launch")
+    by: str | None = Field(None, description="user and machine that gave the answer")
+    utc: str | None = Field(None, description="launch time")
 
 
 class CellRecord(RecordPart):
     """One point of a matrix, over all of its repetitions."""
 
     key: str = Field(description="name: the profile and the swept values")
-    profile: str | None = Field(None, description="tag of the profile, for a member of a suite")
-    role: str | None = Field(None, description="suite role whose hosts ran it")
+    profile: str | None = Field(None, description="profile tag, for a suite member")
+    role: str | None = Field(None, description="suite role of the hosts that ran it")
     beside: list[str] = Field(default_factory=list, description="roles of concurrent steps")
     point: dict[str, Scalar] = Field(
         default_factory=dict, description="swept values, including 'hosts'"
     )
-    steps: list[int] = Field(description="indices of its steps, without warm-ups")
+    steps: list[int] = Field(description="step indices, without warm-ups")
     state: Literal["done", "failed", "cut", "running", "missing"] = Field(
-        description="worst state of the steps"
+        description="worst step state"
     )
     headline: HeadlineRecord | None = Field(
-        None, description="median of the repetitions; `step` is the closest one"
+        None, description="median of the repetitions; `step` is the repetition closest to it"
     )
     values: list[float | None] = Field(
-        default_factory=list, description="figure by repetition; null: not measured"
+        default_factory=list, description="figure by repetition; null if not measured"
     )
     ci_relative: float | None = Field(
         None,
         description=(
-            "half width of the mean's 95 % confidence interval, as a share of the mean; null: too "
-            "few"
+            "half-width of the mean's 95 % confidence interval, relative to the mean; "
+            "null with too few repetitions"
         ),
     )
 
@@ -165,17 +165,17 @@ class MatrixRecord(RecordPart):
     )
     cells: list[CellRecord] = Field(default_factory=list, description="in plan order")
     until_relative: float | None = Field(
-        None, description="repetitions stop at this ci_relative; null: fixed number"
+        None, description="repetitions stop at this ci_relative; null for a fixed number"
     )
 
 
 class LeftOutRecord(RecordPart):
     """Requested steps of a profile that were not run, with the reason."""
 
-    profile: str = Field(description="tag of the profile")
+    profile: str = Field(description="profile tag")
     steps: int = Field(description="number of steps")
     reason: str = Field(description="reason, as text")
-    hosts: list[str] = Field(default_factory=list, description="hosts concerned")
+    hosts: list[str] = Field(default_factory=list, description="affected hosts")
 
 
 class HostSourceRecord(RecordPart):
@@ -183,19 +183,19 @@ class HostSourceRecord(RecordPart):
 
     spec: str = Field(description="as typed: ansible:inventory.ini:clients")
     hosts: list[str] = Field(
-        description="hosts it returned, in that order; the run may have excluded some"
+        description="hosts returned, in that order; the run may have excluded some"
     )
-    utc: str = Field(description="time of the query", pattern=UTC_PATTERN)
+    utc: str = Field(description="query time", pattern=UTC_PATTERN)
     how: str = Field("", description="program or file that was queried")
     left_s: float | None = Field(
-        None, description="seconds from then until the allocation ends; null: unknown"
+        None, description="seconds from the query to the end of the allocation; null if unknown"
     )
 
 
 class Finding(RecordPart):
     """Finding of a check."""
 
-    id: CheckName = Field(description="name of the check: docs/findings.md")
+    id: CheckName = Field(description="check name: docs/findings.md")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
     scope: dict[str, Scalar] = Field(
         default_factory=dict, description="host, step, phase it applies to"
@@ -219,7 +219,7 @@ class NoteRecord(RecordPart):
     """A note that a user added."""
 
     utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
-    text: str = Field(description="text of the note")
+    text: str = Field(description="note text")
 
 
 class MessageRecord(RecordPart):
@@ -227,8 +227,8 @@ class MessageRecord(RecordPart):
 
     t_s: float = Field(description="when, seconds from created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="severity")
-    host: str | None = Field(None, description="host; null: the engine")
-    text: str = Field(description="text of the message")
+    host: str | None = Field(None, description="host; null for the engine")
+    text: str = Field(description="message text")
 
 
 class CommandRecord(RecordPart):
@@ -246,7 +246,7 @@ class ArtefactRecord(RecordPart):
 
     path: str = Field(description="path, relative to run.json")
     sha256: str = Field(description="SHA-256 of the stored bytes")
-    bytes: int = Field(description="size of the stored bytes")
+    bytes: int = Field(description="number of stored bytes")
     host: str | None = Field(None, description="host of origin")
 
 
@@ -265,7 +265,7 @@ class ImportRecord(RecordPart):
     """How imported output was read, so that it can be read again in the same way."""
 
     tool: str | None = Field(
-        None, description="the load generator or format given at import; null: detected"
+        None, description="the load generator or format given at import; null if detected"
     )
     tree: bool = Field(
         False,
@@ -284,21 +284,21 @@ class ImportRecord(RecordPart):
 
 
 class CarriedRecord(RecordPart):
-    """A load generator of the user that was copied to the hosts for the run."""
+    """A user's load generator that was copied to the hosts for the run."""
 
-    name: str = Field(description="name of the program: fio")
+    name: str = Field(description="program name: fio")
     path: str = Field(description="path on the jump host")
     sha256: str = Field(description="SHA-256 of the program, verified on the hosts")
-    bytes: int = Field(description="size of the program")
-    machine: str = Field(description="architecture of the program, as printed by uname -m")
+    bytes: int = Field(description="program size")
+    machine: str = Field(description="program architecture, as printed by uname -m")
 
 
 class ProvenanceRecord(RecordPart):
     """Origin of the figures."""
 
-    benchtui_version: str | None = Field(None, description="version of benchtui that ran it")
+    benchtui_version: str | None = Field(None, description="benchtui version that ran it")
     tool_versions: dict[str, str] = Field(
-        default_factory=dict, description="version of the load generator, by host"
+        default_factory=dict, description="load generator version, by host"
     )
     jump_host: dict[str, str] = Field(
         default_factory=dict, description="machine that benchtui ran on"
@@ -318,7 +318,7 @@ class ProvenanceRecord(RecordPart):
     imported: ImportRecord | None = Field(
         None,
         description=(
-            "how imported output was read; null: not imported, or imported by an older version"
+            "how imported output was read; null if not imported, or imported by an older version"
         ),
     )
 
@@ -331,7 +331,7 @@ class RunRecord(RecordPart):
     schema_name: Literal["benchtui.run/1"] = Field(
         "benchtui.run/1", alias="schema", description="schema name"
     )
-    run_id: str = Field(description="ID of the run; IDs sort by time")
+    run_id: str = Field(description="run ID; IDs sort by time")
     created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
     ended_utc: str | None = Field(
         None, description="when its last event was recorded", pattern=UTC_PATTERN
@@ -342,7 +342,7 @@ class RunRecord(RecordPart):
     )
     reason: str = Field("", description="reason for the state, as text")
     exit_code: int | None = Field(
-        None, description="exit code of the run; null: it was never closed"
+        None, description="exit code of the run; null if the journal was never closed"
     )
     headline: HeadlineRecord | None = Field(None, description="the headline")
     profile: ProfileRecord = Field(description="what was run")
@@ -350,14 +350,16 @@ class RunRecord(RecordPart):
     latency_kind: Literal["clat", "lat"] = Field(
         "clat", description="latency kind of series and headline"
     )
-    hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
+    hosts: list[HostRecord] = Field(
+        default_factory=list, description=("hosts that generated the load")
+    )
     servers: list[HostRecord] = Field(
         default_factory=list,
         description="monitored storage nodes with their facts; they generate no load",
     )
     facts: FactsRecord | None = Field(
         None,
-        description=("the hosts' facts compared; null: older version, see hosts[].facts"),
+        description=("comparison of the hosts' facts; null in older records, see hosts[].facts"),
     )
     phases: list[PhaseRecord] = Field(
         default_factory=list, description="phases before and after the steps"
@@ -366,25 +368,25 @@ class RunRecord(RecordPart):
     proves: ProofRecord | None = Field(
         None,
         description=(
-            "of a counter-experiment: the tested bottleneck, its run, and the outcome; null:"
-            " an ordinary run"
+            "for a counter-experiment: the tested bottleneck, its run, and the outcome; "
+            "null for an ordinary run"
         ),
     )
     sources: list[HostSourceRecord] = Field(
         default_factory=list,
-        description="sources of hosts, in addition to typed names and the inventory",
+        description="host sources, in addition to typed names and the inventory",
     )
     left_out: list[LeftOutRecord] = Field(
         default_factory=list,
         description="steps not run because the load generator is not installed",
     )
     matrix: MatrixRecord | None = Field(
-        None, description="the steps as a matrix; null: there was only one step"
+        None, description="the steps as a matrix; null with a single step"
     )
-    search: SearchRecord | None = Field(None, description="result of the search; null: no search")
+    search: SearchRecord | None = Field(None, description=("search result; null without a search"))
     precondition: PreconditionRecord | None = Field(
         None,
-        description=("preconditioning of the storage; null: the profile does not ask for it"),
+        description=("storage preconditioning; null if the profile requests none"),
     )
     objects_left: list[ObjectsLeft] = Field(
         default_factory=list,
@@ -394,18 +396,18 @@ class RunRecord(RecordPart):
         default_factory=list,
         description="conditions that benchtui cannot check, with the user's answers",
     )
-    findings: list[Finding] = Field(default_factory=list, description="findings of the checks")
+    findings: list[Finding] = Field(default_factory=list, description="check findings")
     checks: list[CheckName] | None = Field(
         None,
-        description=("IDs of the checks that ran; null: older version"),
+        description=("IDs of the checks that ran; null in older records"),
     )
     checks_not_made: dict[CheckName, str] | None = Field(
         None,
-        description="reasons why checks could not run, by ID; null: older version",
+        description="reasons why checks could not run, by ID; null in older records",
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(
         default_factory=dict,
-        description="thresholds of checks that the profile changed, by name: docs/findings.md",
+        description="check thresholds that the profile changed, by name: docs/findings.md",
     )
     criteria: list[str] = Field(
         default_factory=list,
@@ -416,7 +418,8 @@ class RunRecord(RecordPart):
     verdict: Verdict | None = Field(
         None,
         description=(
-            "invalid: a finding of severity error; null: nothing was measured, or not judged"
+            "invalid: a finding of severity error; null if nothing was measured, or the "
+            "run was not judged"
         ),
     )
     resumed: list[ResumedRecord] = Field(

@@ -172,13 +172,13 @@ SAID: dict[Change, str] = {
     "twice-workers": "twice as many workers",
     "half-workers": "half as many workers",
     "half-block": "half the block size",
-    "half-hosts": "half of the hosts",
+    "half-hosts": "half the hosts",
     "no-rate": "no rate",
 }
 FIGURES: dict[Figure, str] = {
     "iops": "IOPS",
     "bandwidth": "bandwidth",
-    "iops_per_host": "IOPS of each host",
+    "iops_per_host": "IOPS per host",
 }
 OUTCOMES: dict[Outcome, str] = {
     "agreed": "agreed",

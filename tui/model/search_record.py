@@ -13,9 +13,11 @@ from tui.model.step_record import Scalar
 class ConfidenceInterval(RecordPart):
     """A figure with its 95 % interval."""
 
-    value: float | None = Field(None, description="estimate; null: unknown")
-    low: float | None = Field(None, description="lower end; null: unknown")
-    high: float | None = Field(None, description="upper end; null: unknown")
+    value: float | None = Field(None, description="point estimate; null if unknown")
+    low: float | None = Field(None, description=("lower end of the 95 % interval; null if unknown"))
+    high: float | None = Field(
+        None, description=("upper end of the 95 % interval; null if unknown")
+    )
 
 
 class LimitRecord(RecordPart):
@@ -24,8 +26,8 @@ class LimitRecord(RecordPart):
     text: str = Field(description="as requested")
     metric: Literal["latency", "errors"] = Field("latency", description="limited quantity")
     direction: str = Field("", description="direction; empty: every measured one")
-    percentile: float | None = Field(None, description="percentile of a latency; null: the mean")
-    most: float | None = Field(None, description="ns, or a count of errors")
+    percentile: float | None = Field(None, description="latency percentile; null for the mean")
+    most: float | None = Field(None, description="ns, or an error count")
 
 
 class LimitFigureRecord(RecordPart):
@@ -33,7 +35,7 @@ class LimitFigureRecord(RecordPart):
 
     limit: str = Field(description="the limit, as requested")
     direction: str = Field("", description="direction it was applied to")
-    figure: ConfidenceInterval = Field(description="latency in ns, or a count of errors")
+    figure: ConfidenceInterval = Field(description="latency in ns, or an error count")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(
         description="whether the limit is met"
     )
@@ -45,7 +47,9 @@ class SearchPointRecord(RecordPart):
     step: int = Field(description="step index")
     role: str = Field(description="maximum, search, confirm, curve, recover or hold")
     why: str = Field("", description="reason for measuring this point")
-    offered_iops: float | None = Field(None, description="offered over all hosts; null: full load")
+    offered_iops: float | None = Field(
+        None, description="offered over all hosts; null at full load"
+    )
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="other varied settings")
     seconds: float = Field(description="measured seconds")
     iops: float = Field(description="achieved over all hosts and directions")
@@ -53,14 +57,16 @@ class SearchPointRecord(RecordPart):
     hosts: int = Field(0, description="hosts that measured to the end")
     lost: list[str] = Field(default_factory=list, description="hosts that did not finish")
     cut: bool = Field(False, description="true: ended early, because a limit was clearly exceeded")
-    figures: list[LimitFigureRecord] = Field(default_factory=list, description="every limit")
+    figures: list[LimitFigureRecord] = Field(
+        default_factory=list, description="every limit, with the measured value"
+    )
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="verdict")
     reason: str = Field("", description="reason for the verdict")
     percentiles_ns: dict[str, dict[PercentileKey, int]] = Field(
         default_factory=dict,
         description=(
-            "latency by direction and percentile, from the actual start of each I/O; only with 10 "
-            "slower I/Os"
+            "latency by direction and percentile, from the actual start of each I/O; only "
+            "percentiles with 10 or more slower I/Os"
         ),
     )
     bucket_width: dict[str, float] = Field(
@@ -90,26 +96,30 @@ class AnswerRecord(RecordPart):
         )
     )
     capacity: ConfidenceInterval = Field(description="achieved rate within all limits, in `unit`")
-    unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
-    knobs: dict[str, Scalar] = Field(default_factory=dict, description="settings of the best point")
-    step: int | None = Field(None, description="index of the step that shows it")
+    unit: Literal["iops", "bytes_per_s"] = Field(description="unit of `capacity`")
+    knobs: dict[str, Scalar] = Field(
+        default_factory=dict, description=("settings at the best point")
+    )
+    step: int | None = Field(None, description="index of the step that proves it")
     binding: str = Field(
         "",
         description="the limit that is exceeded first; or the offered rate, if it was not achieved",
     )
-    limiter: str = Field("", description="bottleneck there, as text")
+    limiter: str = Field("", description="bottleneck at that step, as text")
     headroom: dict[str, float] = Field(
         default_factory=dict,
         description="unused share of each limit at the answer's step, by its text",
     )
-    not_tried: list[str] = Field(default_factory=list, description="settings not measured, as text")
+    not_tried: list[str] = Field(
+        default_factory=list, description="settings that were not measured, as text"
+    )
     doubts: list[str] = Field(
         default_factory=list, description="contradictions between points, as text"
     )
     hold: str = Field(
         "", description="duration and load of the hold, or why there is none, as text"
     )
-    held_s: float | None = Field(None, description="seconds of the hold; null: not held")
+    held_s: float | None = Field(None, description="seconds of the hold; null if not held")
     notes: list[str] = Field(
         default_factory=list, description="result of the hold and its limitations, as text"
     )
@@ -120,9 +130,11 @@ class KneeRecord(RecordPart):
     """The point beyond which latency grows faster than load."""
 
     iops: ConfidenceInterval = Field(description="achieved rate")
-    latency_ns: float | None = Field(None, description="latency there, of `percentile`")
+    latency_ns: float | None = Field(
+        None, description="latency at the knee, of the figure in `percentile`"
+    )
     percentile: str = Field("", description="figure of the curve: p99, write p99.9")
-    remark: str = Field("", description="reason why there is none, or a caveat")
+    remark: str = Field("", description="why no knee was found, or a caveat")
 
 
 class ScalingPointRecord(RecordPart):
@@ -137,8 +149,8 @@ class ScalingPointRecord(RecordPart):
 
 
 class ScalingRecord(RecordPart):
-    """Throughput over the number of hosts N, by the universal scalability law: X(N) = lambda N / (1
-    + sigma (N-1) + kappa N (N-1)).
+    """Throughput as a function of the number of hosts N, by the universal scalability law: X(N) =
+    lambda N / (1 + sigma (N-1) + kappa N (N-1)).
     """
 
     points: list[ScalingPointRecord] = Field(
@@ -150,9 +162,9 @@ class ScalingRecord(RecordPart):
     contention: ConfidenceInterval | None = Field(None, description="sigma")
     coherence: ConfidenceInterval | None = Field(None, description="kappa")
     best_hosts: ConfidenceInterval | None = Field(
-        None, description="number of hosts at the model's maximum"
+        None, description="number of hosts at the maximum of the model"
     )
-    remark: str = Field("", description="caveats of the model")
+    remark: str = Field("", description="model caveats")
 
 
 class SearchRecord(RecordPart):
@@ -163,18 +175,18 @@ class SearchRecord(RecordPart):
     limits: list[LimitRecord] = Field(default_factory=list, description="limits")
     over: list[str] = Field(default_factory=list, description="varied settings")
     most_points: int = Field(description="planned measurements; for a capacity, the maximum")
-    within_s: float | None = Field(None, description="allowed seconds; null: unlimited")
+    within_s: float | None = Field(None, description="allowed seconds; null if unlimited")
     spent_s: float = Field(0.0, description="seconds of load and pauses used")
     maximum_iops: ConfidenceInterval | None = Field(None, description="rate at full load")
     job_shares: dict[str, float] = Field(
         default_factory=dict,
-        description="share of each of several jobs in the offered rate",
+        description="each job's share of the offered rate, if there are several jobs",
     )
     points: list[SearchPointRecord] = Field(default_factory=list, description="in measuring order")
     not_tried: list[str] = Field(
         default_factory=list,
         description="for a curve or scaling: missing points and the reasons, as text",
     )
-    answer: AnswerRecord | None = Field(None, description="result of a capacity search")
-    knee: KneeRecord | None = Field(None, description="result of a load curve")
-    scaling: ScalingRecord | None = Field(None, description="result of a scaling run")
+    answer: AnswerRecord | None = Field(None, description="capacity search result")
+    knee: KneeRecord | None = Field(None, description="load curve result")
+    scaling: ScalingRecord | None = Field(None, description="scaling run result")

@@ -131,7 +131,7 @@ PATHS = "an absolute path, or one that begins with ~"
 KEYS = (
     Key(
         "theme",
-        "colours of the screens",
+        "screen colours",
         "dark, light, ansi",
         "dark",
         one_of(THEMES),
@@ -139,7 +139,7 @@ KEYS = (
     ),
     Key(
         "symbols",
-        "characters of graphs",
+        "graph characters",
         "braille, block, ascii",
         "braille",
         one_of(SYMBOLS),
@@ -152,7 +152,7 @@ KEYS = (
         "true",
         take_flag,
     ),
-    Key("refresh", "updates per second of the Live screen", "1, 2, 4", "1", one_of(RATES_HZ)),
+    Key("refresh", "Live screen updates per second", "1, 2, 4", "1", one_of(RATES_HZ)),
     Key(
         "hosts",
         "hosts for `run` without --hosts; preselected on the screens",
@@ -167,7 +167,7 @@ KEYS = (
         "{cluster: lab}",
         take_tags,
     ),
-    Key("runs", "directory of runs", PATHS, "~/benchtui-runs", take_path),
+    Key("runs", "runs directory", PATHS, "~/benchtui-runs", take_path),
     Key(
         "inventory",
         "inventory of hosts and groups, unless --inventory is given",
@@ -198,7 +198,7 @@ KEYS = (
     ),
     Key(
         "programs",
-        "folder of load generators to copy to hosts, unless --with is given",
+        "folder with load generators to copy to hosts, unless --with is given",
         PATHS,
         "~/static",
         take_path,

@@ -24,37 +24,31 @@ class PhaseRecord(RecordPart):
     """A phase of a step; or of the run, if it was before or after all steps."""
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
-    command: str | None = Field(
-        None, description="the command of the first host, quoted for a shell"
-    )
+    command: str | None = Field(None, description="the first host's command, quoted for a shell")
     start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
-    end_utc: str | None = Field(None, description="exit code; null: unknown", pattern=UTC_PATTERN)
+    end_utc: str | None = Field(None, description="exit code; null if unknown", pattern=UTC_PATTERN)
     start_s: float | None = Field(None, description="start, seconds from created_utc")
-    end_s: float | None = Field(None, description="end, seconds from created_utc; null: unknown")
-    ok: bool | None = Field(None, description="whether the phase succeeded; null: unknown")
+    end_s: float | None = Field(None, description="end, seconds from created_utc; null if unknown")
+    ok: bool | None = Field(None, description="whether the phase succeeded; null if unknown")
 
 
 class TaskRecord(RecordPart):
     """Part of a step on one host, without the figures."""
 
     randseed: int | None = Field(None, description="random seed")
-    exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
+    exit_code: int | None = Field(None, description="tool exit code; null if unknown")
     ended: str | None = Field(
-        None, description="how the command ended: exit, stop, abort, lease, lost; null: unknown"
+        None, description="how the command ended: exit, stop, abort, lease, lost; null if unknown"
     )
     final: bool | None = Field(
-        None, description="true: the tool finished by itself; null: no result"
+        None, description="true: the tool finished by itself; null without a result"
     )
     errors: list[int] = Field(
         default_factory=list, description="distinct error numbers (errno) reported by the tool"
     )
     tool_version: str | None = Field(None, description="name and version as printed by the tool")
-    start_s: float | None = Field(
-        None, description="start of the measurement, seconds from created_utc"
-    )
-    end_s: float | None = Field(
-        None, description="end of the measurement, seconds from created_utc"
-    )
+    start_s: float | None = Field(None, description="measurement start, seconds from created_utc")
+    end_s: float | None = Field(None, description="measurement end, seconds from created_utc")
     usr_cpu: float | None = Field(None, description="user CPU as reported by the tool, per cent")
     sys_cpu: float | None = Field(None, description="system CPU as reported by the tool, per cent")
 
@@ -75,7 +69,8 @@ class HostTimingRecord(RecordPart):
     clock_uncertainty_s: float | None = Field(
         None,
         description=(
-            "uncertainty of the host's clock; null: never compared, times include the network delay"
+            "uncertainty of the host's clock; null if never compared: times then include "
+            "the network delay"
         ),
     )
     source: Literal["tool", "samples"] = Field(
@@ -93,19 +88,19 @@ class TimingRecord(RecordPart):
         default_factory=dict, description="spans by host, only for hosts that did I/O"
     )
     start_skew_s: float | None = Field(
-        None, description="last start minus first start; null: fewer than two hosts"
+        None, description="last start minus first start; null with fewer than two hosts"
     )
     start_skew_uncertainty_s: float | None = Field(
-        None, description="uncertainty of start_skew_s, including clocks; null: unknown"
+        None, description="uncertainty of start_skew_s, including clocks; null if unknown"
     )
     end_skew_s: float | None = Field(
-        None, description="last end minus first end; null: fewer than two hosts"
+        None, description="last end minus first end; null with fewer than two hosts"
     )
     end_skew_uncertainty_s: float | None = Field(
-        None, description="uncertainty of end_skew_s, including clocks; null: unknown"
+        None, description="uncertainty of end_skew_s, including clocks; null if unknown"
     )
     window: WindowRecord | None = Field(
-        None, description="time in which all these hosts measured; null: no such time"
+        None, description="time in which all these hosts measured; null if there is none"
     )
 
 
@@ -122,7 +117,7 @@ class StepError(RecordPart):
 
     host: str = Field(description="host")
     phase: str | None = Field(None, description="phase")
-    code: str = Field(description="stable name of the error")
+    code: str = Field(description="stable error name")
     message: str = Field(description="message for the user")
     fatal: bool = Field(True, description="true: the host's result is doubtful or lost")
 
@@ -135,7 +130,7 @@ class CacheDropRecord(RecordPart):
     method: str = Field(
         description="root or sudo: the whole cache; files: only the test files; none"
     )
-    detail: str = Field("", description="error message of the host")
+    detail: str = Field("", description="the host's error message")
 
 
 class OperationRecord(RecordPart):
@@ -149,7 +144,7 @@ class OperationRecord(RecordPart):
     stddev: float | None = Field(
         None,
         description=(
-            "standard deviation as printed by the tool; null: one iteration, or not printed"
+            "standard deviation as printed by the tool; null for one iteration, or not printed"
         ),
     )
     iterations: list[float] = Field(
@@ -170,7 +165,7 @@ class OperationRecord(RecordPart):
     )
     latency_s: list[float | None] = Field(
         default_factory=list,
-        description="latency of each iteration, see latency_meaning; null: printed as 0",
+        description="latency of each iteration, see latency_meaning; null if printed as 0",
     )
     rank_seconds: list[float] = Field(
         default_factory=list,
@@ -191,22 +186,26 @@ class MetadataRecord(RecordPart):
 
     tool: str = Field(description="mdtest")
     version: str | None = Field(
-        None, description="version of the program; figures of different versions are not comparable"
+        None, description="program version; figures of different versions are not comparable"
     )
     meaning: str = Field("", description="meaning of max and min in this version")
-    tasks: int | None = Field(None, description="MPI ranks over all hosts; null: unknown (imports)")
+    tasks: int | None = Field(
+        None, description="MPI ranks over all hosts; null if unknown (imports)"
+    )
     nodes: int | None = Field(None, description="nodes counted by the tool")
-    ranks_per_host: int | None = Field(None, description="MPI ranks per host; null: unknown")
-    items_per_rank: int | None = Field(None, description="files, or I/Os, per rank; null: unknown")
-    files: int | None = Field(None, description="files, or I/Os, over all ranks; null: unknown")
+    ranks_per_host: int | None = Field(None, description="MPI ranks per host; null if unknown")
+    items_per_rank: int | None = Field(
+        None, description="files, or I/Os, per rank; null if unknown"
+    )
+    files: int | None = Field(None, description="files, or I/Os, over all ranks; null if unknown")
     iterations: int = Field(description="requested iterations")
-    shift_ranks: int | None = Field(None, description="rank shift between phases; null: unknown")
+    shift_ranks: int | None = Field(None, description="rank shift between phases; null if unknown")
     shift_text: str = Field("", description="the rank shift, as text")
     nodemap: str = Field(
         "", description="map printed by the tool; 1: the rank is on the node of rank 0"
     )
     final: bool = Field(False, description="whether the tool finished successfully")
-    latency_meaning: str = Field("", description="meaning of the operations' latency")
+    latency_meaning: str = Field("", description="meaning of the operation latencies")
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0",
         description=(
@@ -238,7 +237,9 @@ class TelemetryColumn(RecordPart):
     unit: Literal[
         "percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number", "id"
     ] = Field(
-        description="unit of the values; core_percent: 100 is one core; count: in that interval"
+        description=(
+            "unit of the values; core_percent: 100 is one core; count: number in that interval"
+        )
     )
     mean: float | None = Field(
         None, description="mean over the measured window, weighted by time; for counts the sum"
@@ -246,12 +247,10 @@ class TelemetryColumn(RecordPart):
     max: float | None = Field(None, description="the largest value in the measured window")
     values: list[float | None] | None = Field(
         None,
-        description=(
-            "one value per interval, null: unknown; null instead of the list: all are `constant`"
-        ),
+        description=("one value per interval, null if unknown; no list: every value is `constant`"),
     )
     constant: float | None = Field(
-        None, description="the value of all intervals, if values is null"
+        None, description="the value of every interval, if values is null"
     )
 
 
@@ -262,15 +261,13 @@ class HostTelemetryRecord(RecordPart):
     role: Literal["client", "server"] = Field(
         "client", description="client: generated load; server: did not"
     )
-    start_s: float | None = Field(None, description="start of the window for mean and max")
-    end_s: float | None = Field(None, description="end of the window for mean and max")
+    start_s: float | None = Field(None, description=("start of the window that mean and max cover"))
+    end_s: float | None = Field(None, description="end of the window that mean and max cover")
     t_s: list[float] = Field(
         default_factory=list, description="end of each interval, seconds from created_utc"
     )
     interval_s: list[float] = Field(default_factory=list, description="length of each interval")
-    quiet: int = Field(
-        0, description="number of intervals at the start, before the run loaded any host"
-    )
+    quiet: int = Field(0, description="number of initial intervals, before the run loaded any host")
     columns: list[TelemetryColumn] = Field(default_factory=list, description="columns")
     devices: dict[str, str] = Field(
         default_factory=dict,
@@ -318,23 +315,27 @@ class ProofRecord(RecordPart):
     run_id: str = Field(
         description="in a bottleneck: ID of the counter-experiment; in proves: ID of the tested run"
     )
-    step: int = Field(description="index of the tested step in its run")
-    kind: str = Field(description="kind of the bottleneck")
+    step: int = Field(description="index of the tested step")
+    kind: str = Field(description="bottleneck kind")
     change: Literal[
         "twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"
-    ] = Field(description="change of the load")
+    ] = Field(description="load change")
     figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(
         description="figure that is compared"
     )
     predicted: str = Field(description="prediction, as text")
     unchanged: float | None = Field(
-        None, description="figure without the change; null: not measured"
+        None, description="figure of the unchanged load; null if not measured"
     )
-    changed: float | None = Field(None, description="figure with the change; null: not measured")
+    changed: float | None = Field(
+        None, description=("figure of the changed load; null if not measured")
+    )
     ratio: float | None = Field(None, description="changed / unchanged")
     spread: float | None = Field(
         None,
-        description=("half width of the ratio's 95 % confidence interval; null: too short"),
+        description=(
+            "half-width of the ratio's 95 % confidence interval; null if the steps were too short"
+        ),
     )
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
         description="whether the bottleneck was confirmed"
@@ -347,10 +348,10 @@ class BottleneckRecord(RecordPart):
 
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
-    ] = Field(description="location of the limit; storage: no client-side bottleneck found")
+    ] = Field(description=("location of the bottleneck; storage: no client-side bottleneck found"))
     text: str = Field(description="bottleneck as text, with the evidence")
     proof: ProofRecord | None = Field(
-        None, description="result of a counter-experiment; null: none was run"
+        None, description="counter-experiment result; null if none was run"
     )
 
 
@@ -360,30 +361,29 @@ class ProviderRecord(RecordPart):
     entry_point: str = Field(
         description="entry point in the group benchtui.workloads, as module:Class"
     )
-    package: str = Field("", description="distribution package of the plug-in; empty: unknown")
-    version: str = Field("", description="version of that package")
+    package: str = Field("", description="plug-in's distribution package; empty if unknown")
+    version: str = Field("", description="package version")
 
 
 class StepRecord(RecordPart):
     """One measurement on all hosts at once."""
 
     index: int = Field(description="position in the plan, from 0")
-    name: str = Field(description="name of the step")
+    name: str = Field(description="step name")
     tool: str | None = Field(None, description="load generator: fio")
     provider: ProviderRecord | None = Field(
-        None, description="the package that provides the load generator; null: benchtui, or unknown"
+        None,
+        description="the load generator package; null if benchtui itself, or unknown",
     )
-    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters of this step")
-    repetition: int = Field(1, description="number of the repetition, from 1")
-    profile: str | None = Field(None, description="tag of the profile, for a member of a suite")
-    role: str | None = Field(None, description="suite role whose hosts ran it")
+    params: dict[str, Scalar] = Field(default_factory=dict, description="step parameters")
+    repetition: int = Field(1, description="repetition number, from 1")
+    profile: str | None = Field(None, description="profile tag, for a suite member")
+    role: str | None = Field(None, description="suite role of the hosts that ran it")
     beside: list[str] = Field(default_factory=list, description="roles of concurrent steps")
     together: int | None = Field(
-        None, description="steps with the same number ran at the same time; null: not concurrent"
+        None, description="steps with the same number ran at the same time; null if not concurrent"
     )
-    cell: str | None = Field(
-        None, description="cell of the matrix: the same for repetitions of one point"
-    )
+    cell: str | None = Field(None, description="matrix cell: the same for repetitions of one point")
     point: dict[str, Scalar] = Field(
         default_factory=dict, description="swept values, including 'hosts'"
     )
@@ -402,51 +402,49 @@ class StepRecord(RecordPart):
     in_flight: int | None = Field(
         None, description="I/Os in flight over all hosts: numjobs x iodepth"
     )
-    phases: list[PhaseRecord] = Field(
-        default_factory=list, description="phases of the step in order"
-    )
+    phases: list[PhaseRecord] = Field(default_factory=list, description="step phases, in order")
     runtime_s: float | None = Field(
-        None, description="planned seconds of measurement; null: bounded by size"
+        None, description="planned seconds of measurement; null if bounded by size"
     )
     measured_s: float | None = Field(
         None, description="seconds measured by the host that measured longest"
     )
     headline: float | None = Field(
-        None, description="the headline figure of this step, unit as in headline.unit"
+        None, description="the step's headline figure, unit as in headline.unit"
     )
     latency_kind: Literal["clat", "lat"] | None = Field(
-        None, description="latency kind of a suite's member; null: as the run's"
+        None, description="latency kind of a suite member; null if the run's applies"
     )
     results: ResultsRecord = Field(default_factory=ResultsRecord, description="results")
     metadata: MetadataRecord | None = Field(
-        None, description="results of an MPI benchmark; null: another load generator"
+        None, description="MPI benchmark results; null for other load generators"
     )
     tasks: dict[str, TaskRecord] = Field(
         default_factory=dict, description="how the command ran, by host"
     )
     timing: TimingRecord | None = Field(
-        None, description="time span measured by each host; null: nothing was measured"
+        None, description="time span measured by each host; null if nothing was measured"
     )
     coverage: list[CoverageRecord] = Field(
         default_factory=list,
         description="number of measuring hosts over time; more than one entry: hosts were lost",
     )
     coverage_text: str = Field(
-        "", description="the loss of hosts, as text: 7 of 8 hosts from 132 s on ..."
+        "", description="host losses, as text: 7 of 8 hosts from 132 s on ..."
     )
     series: SeriesRecord | None = Field(
-        None, description="measured load over time; null: no samples"
+        None, description="measured load over time; null without samples"
     )
     telemetry: list[HostTelemetryRecord] = Field(
         default_factory=list,
-        description="telemetry of hosts; empty: none",
+        description="host telemetry; empty without telemetry",
     )
     added_options: dict[str, str] = Field(
         default_factory=dict,
-        description="options that benchtui added to those of the profile, by name",
+        description="options that benchtui added to the profile's, by name",
     )
     errors: list[StepError] = Field(default_factory=list, description="errors in this step")
-    limiter: BottleneckRecord | None = Field(None, description="bottleneck; null: no telemetry")
+    limiter: BottleneckRecord | None = Field(None, description="bottleneck; null without telemetry")
 
     @property
     def part(self) -> str:
@@ -467,9 +465,9 @@ class FillRecord(RecordPart):
     step: int = Field(description="step index")
     times: int = Field(description="number of passes")
     bytes: int | None = Field(
-        None, description="planned bytes in all; null: whole devices of unknown size"
+        None, description="planned bytes in all; null for whole devices of unknown size"
     )
-    duration_s: float | None = Field(None, description="seconds; null: not completed")
+    duration_s: float | None = Field(None, description="seconds; null if not completed")
     whole: bool = Field(description="true: every host wrote all its files")
 
 
@@ -480,7 +478,7 @@ class RoundsRecord(RecordPart):
     steps: list[int] = Field(default_factory=list, description="indices of the rounds that ran")
     values: list[float | None] = Field(
         default_factory=list,
-        description="the point's headline figure over all hosts, by round; null: not measured",
+        description="the point's headline figure over all hosts, by round; null if not measured",
     )
     most: int = Field(description="maximum number of rounds")
     window: int = Field(description="number of consecutive rounds that had to be steady")
@@ -488,12 +486,13 @@ class RoundsRecord(RecordPart):
         None, description="largest minus smallest of the last window, as a share of its mean"
     )
     slope: float | None = Field(
-        None, description="drift: rise or fall of its regression line, as a share of its mean"
+        None,
+        description="drift of the last window along its regression line, as a share of the mean",
     )
     range_limit: float = Field(description="maximum range")
     slope_limit: float = Field(description="maximum slope")
     attained: bool | None = Field(
-        None, description="true: steady; null: ended before this was decided"
+        None, description="true: steady; null if it ended before this was decided"
     )
     text: str = Field("", description="result as text")
 

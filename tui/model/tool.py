@@ -66,7 +66,7 @@ def _names(path: str, heading: str) -> bool:
 
 
 def is_foreign(point: EntryPoint) -> bool:
-    """Return whether an entry point belongs to another package than benchtui."""
+    """Return whether an entry point belongs to a package other than benchtui."""
     return not point.value.startswith("tui.")
 
 

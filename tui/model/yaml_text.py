@@ -66,7 +66,7 @@ class YamlDocument:
     def position(self, path: KeyPath, key: bool = False) -> Place:
         """Return (line, column) of a value, or with `key` of its key.
 
-        If the value does not exist, that of its nearest parent.
+        For a value that does not exist, return the position of its nearest parent.
         """
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):
@@ -76,7 +76,7 @@ class YamlDocument:
         return (1, 1)
 
     def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
-        """Return a problem at `path`, on one line whatever the file contains."""
+        """Return a problem at `path`, always on one line."""
         line, column = self.position(path, key)
         told = message if message.isprintable() else printable(" ".join(message.split()))
         return Problem(told, self.file, line, column, code=code)

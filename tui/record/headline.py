@@ -60,9 +60,7 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
 
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
-RANK_0 = (
-    "the single iterations are rank 0's rate times the number of ranks, and may therefore be higher"
-)
+RANK_0 = "iteration rates are rank 0's rate times the number of ranks, so they may be higher"
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:

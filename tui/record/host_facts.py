@@ -44,7 +44,7 @@ def facts_together(record: RunRecord) -> FactsTogether:
 
 
 def _found(each: FactDifferenceRecord) -> FactDifference:
-    """Return a difference with its non-empty groups only; with fewer than two groups it is no
+    """Return a difference with its non-empty groups only; with fewer than two groups it is not a
     difference.
     """
     groups = tuple(

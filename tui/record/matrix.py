@@ -272,7 +272,7 @@ def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[O
 def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterator[KneeAt]:
     """Yield the knees along an axis; nothing if a smaller figure is better.
 
-    Skips invalid and shortened points. A point within noise of the previous one is no knee.
+    Skips invalid and shortened points. A point within noise of the previous one is not a knee.
     """
     for others, series in series_over(cells, axes, axis).items():
         found = [cell for cell in series if cell.fit]

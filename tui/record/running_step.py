@@ -35,7 +35,7 @@ from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, t
 
 T = TypeVar("T")
 Sliced = Generator[None, None, T]
-"""A generator that works in slices: each `next` does one slice, the end returns the result."""
+"""A generator that works in slices: each `next` does one slice; the return value is the result."""
 
 
 def at_once(work: Sliced[T]) -> T:

@@ -296,7 +296,7 @@ class LogIn:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
     def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
-        """Return the error that tells what the server asks for when no user can answer."""
+        """Return the error for a server that asks for answers which no user can give."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)

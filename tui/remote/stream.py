@@ -211,7 +211,7 @@ class OutputBudget:
     it.
 
     A bucket allows a burst. The time since the last chunk refills it, so that output held back by a
-    broken connection or a suspended engine is no flood.
+    broken connection or a suspended engine does not count as a flood.
     """
 
     def __init__(self, host: str, what: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -94,7 +94,7 @@ class Completed(Struct, frozen=True):
 
 
 def too_much(
-    size: int, host: str, most: int = MOST_BYTES, what: str = "its answer to one call has"
+    size: int, host: str, most: int = MOST_BYTES, what: str = "the answer to one call has"
 ) -> None:
     """Raise HostError if output is longer than any valid output."""
     if size > most:
@@ -159,7 +159,7 @@ async def read_all(
 def check_noise(seen: bytes | bytearray, host: str) -> None:
     """Raise HostError if a host prints too much output before the script starts."""
     too_much(
-        len(seen), host, MOST_NOISE, "its login shell did not start the agent's script and printed"
+        len(seen), host, MOST_NOISE, "the login shell did not start the agent's script and printed"
     )
 
 
@@ -168,7 +168,7 @@ async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> byt
     seen = bytearray()
     while data := await read(READ_BYTES):
         seen += data
-        too_much(len(seen), host, MOST_NOISE, "on stderr it printed")
+        too_much(len(seen), host, MOST_NOISE, "the script's stderr has")
     return bytes(seen)
 
 

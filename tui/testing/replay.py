@@ -308,9 +308,9 @@ def _replayed(
 
 
 def _check_targets(step: Step) -> Iterator[Mistake]:
-    """Yield a mistake for each target check whose command is no requirement.
+    """Yield a mistake for each target check whose command is not listed as a requirement.
 
-    `target_problem` must not raise for an answer that makes no sense.
+    `target_problem` must not raise for a nonsensical answer.
     """
     tool = workloads.of(step)
     commands = {need.command for need in tool.requirements([step])}

@@ -1,4 +1,4 @@
-"""Check the contract of a transport, for packages that provide one: all that a run does.
+"""Check the contract of a transport, for packages that provide one: everything a run needs.
 
 from tui.testing.transports import check_transport
 

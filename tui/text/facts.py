@@ -125,9 +125,8 @@ def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
     Hosts with one boot id are the same machine.
     """
     for each in one_boot(hosts):
-        count = len(each.hosts)
         are = "are one machine" if each.machine else "run on one kernel"
-        shared = f"they share CPUs and links; do not count them {count} times"
+        shared = "they share CPUs and links; count them once"
         yield "machine", [(f"{hosts_text(each.hosts)} {are}", TEXT), (f": {shared}", LABEL)]
 
 

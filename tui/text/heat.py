@@ -59,7 +59,7 @@ class LatencyAxis:
         return self.low + self.span
 
     def labels(self, rows: int) -> Mapping[int, str]:
-        """Return latencies by row: of a fitted axis where rows begin, otherwise round ones."""
+        """Return labels by row: where rows begin on a fitted axis, otherwise round latencies."""
         if not self.fitted:
             return scale(self.low, self.span, rows)
         step = step_of(self.span, rows)
@@ -125,7 +125,10 @@ class HeatCells:
         return replace(fitted, beyond=(self.reach[0] < fitted.low, self.reach[1] >= fitted.end))
 
     def _fit(self, old: LatencyAxis | None) -> LatencyAxis:
-        """Return an axis for most I/Os: the old one while they fill all but an octave of it."""
+        """Return an axis that covers nearly all I/Os.
+
+        The old axis is kept while they fill all but an octave of it.
+        """
         items = merged_items(
             part.items_of(place) for part in self.parts for place in list(part.columns)
         )
@@ -175,7 +178,7 @@ def step_of(span: int, rows: int) -> int:
 
 
 def _after(items: Items, share: float) -> int:
-    """Return the bucket that this share of the I/Os is before."""
+    """Return the bucket below which this share of the I/Os lies."""
     left = int(sum(count for _, count in items) * share)
     for index, count in items:
         left -= count

@@ -17,7 +17,7 @@ SAID = {
 def point_text(search: Search, point: SearchPoint, number: str) -> str:
     """Return a search point as one line.
 
-    ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``
+    ``point 4/15: offered 12.0k IOPS, achieved 11.9k IOPS, read p99.9 1.31 ms, limit 2 ms: meets``
     """
     limits = {limit.text: limit for limit in search.limits}
     figures = [
@@ -25,7 +25,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
         for each in point.measured
         if each.value is not None and each.limit in limits
     ]
-    told = ", ".join((offer_text(point.offer), f"did {units.iops(point.iops)} IOPS", *figures))
+    told = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
     verdict = f": {SAID[point.verdict]}" if search.limits else ""
     why = f" ({point.why})" if point.verdict in ("void", "unclear") and point.why else ""
@@ -33,13 +33,13 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
 
 
 def _figure(limit: Limit, found: MeasuredLimit) -> str:
-    """Return a measured figure next to its limit: ``read p99.9 1.31 ms of 2.00 ms``."""
+    """Return a measured figure next to its limit: ``read p99.9 1.31 ms, limit 2.00 ms``."""
     if limit.metric == "errors":
         return f"{found.value:.0f} errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
     return (
-        f"{found.direction} {kind} {units.latency(found.value)} "
-        f"of {units.latency(limit.most)}".strip()
+        f"{found.direction} {kind} {units.latency(found.value)},"
+        f" limit {units.latency(limit.most)}".strip()
     )
 
 

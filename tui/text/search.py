@@ -189,10 +189,10 @@ def spent_text(search: SearchRecord) -> str:
 def shares_text(shares: dict[str, float]) -> str:
     """Return how jobs share an offered rate.
 
-    ``readers 71.2 %, writers 28.8 % of each rate, as at full load``
+    ``readers 71.2 %, writers 28.8 % of each offered rate, as at full load``
     """
     told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
-    return f"{told} of each rate, as at full load"
+    return f"{told} of each offered rate, as at full load"
 
 
 def short_text(search: SearchRecord) -> str:
@@ -210,7 +210,7 @@ def short_text(search: SearchRecord) -> str:
 def _short_answer(answer: AnswerRecord) -> str:
     capacity, unit = answer.capacity, answer.unit
     if answer.state == "never-met":
-        return "no load meets it"
+        return "limits not met"
     if answer.state == "found":
         known_to = spread(capacity, short=True).replace(" ", "")
         return f"{rate(capacity.value, unit)} {known_to}".strip()

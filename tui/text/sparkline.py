@@ -49,7 +49,9 @@ def area(
 
 
 def _fit(values: Sequence[float | None], columns: int) -> list[float | None]:
-    """Return exactly `columns` values: averages of several, or padded with gaps on the left."""
+    """Return exactly `columns` values: averages if there are more, padded with gaps on the left if
+    fewer.
+    """
     known = [None if value is None or not isfinite(value) else float(value) for value in values]
     missing = columns - len(known)
     if missing >= 0:

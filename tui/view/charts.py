@@ -57,9 +57,9 @@ def aligned_charts(
     *,
     coloured: bool = False,
 ) -> list[list[Line]]:
-    """Return charts of one step over time whose axes of time are at the same columns.
+    """Return charts of one step over time, with their time axes aligned.
 
-    Axes of values that differ by little do not start at 0; the title says so.
+    If values differ little, the value axis does not start at 0, and the title says so.
     """
     plots = [_plot(record, each, width, height, step, zoomed=True) for each in metrics]
     wide = max((each.label_width(height) for each in plots if each is not None), default=0)
@@ -102,7 +102,9 @@ def _plot(
 
 
 def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
-    """Return the values of all hosts together, second by second, of each direction that has any."""
+    """Return each direction's per-second values over all hosts; directions without values are left
+    out.
+    """
     columns = {
         column.direction: values_of(column, metric)
         for column in series.columns
@@ -198,7 +200,7 @@ def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, l
 
 
 def _step_between(lowest: float, highest: float, count: float) -> float:
-    """Return the smallest round step of which `count` reach from below `lowest` to `highest`."""
+    """Return the smallest round step for which `count` steps cover `lowest` to `highest`."""
     step = round_step(max(highest - lowest, LEAST_SPAN * highest) / count)
     while step * (floor(lowest / step) + count) < highest * (1 - 1e-9):
         step = round_step(step * 1.01)
@@ -317,7 +319,7 @@ def _share_axis(top: float, rows: int) -> Axis:
 
 
 def _shares(found: Histogram) -> dict[int, float]:
-    """Return the share of I/Os by class of latency; each decade has the same number of classes."""
+    """Return the share of I/Os by latency class; every decade has the same number of classes."""
     counts: dict[int, int] = {}
     for index, count in found.items():
         at = floor(log10(max(index_to_value(index), 1)) * CLASSES_A_DECADE)

@@ -107,7 +107,7 @@ def _reason(each: SetupDifference, name: str) -> str:
     if not each.a and not each.b:
         return f"{name}{each.what[1:]}" if each.what.startswith("B ") else each.what
     if each.what.startswith("points "):
-        return f"no point in common (A {each.a}, {name} {each.b})"
+        return f"no common point (A {each.a}, {name} {each.b})"
     article = "the " if each.what.split()[0] in WITH_ARTICLE else ""
     verb = "differ" if each.what.startswith("I/Os") else "differs"
     return f"{article}{each.what} {verb} ({each.a or 'none'} / {each.b or 'none'})"
@@ -132,9 +132,9 @@ def _of_one(change: Change, name: str) -> str:
         why = f", {change.why}" if change.why else ""
         return f"No difference detected: {apart}{interval}{why}, {over}"
     if change.word == "too few repetitions to say" and single:
-        return f"{apart}, {over}: too few to decide"
+        return f"{apart}, {over}: too few runs to decide"
     if change.word == "too few repetitions to say":
-        return f"{apart}, {over}: too few to decide; {change.why}"
+        return f"{apart}, {over}: too few runs to decide; {change.why}"
     return f"Inconclusive: {apart}{interval}, {over}: may be noise"
 
 
@@ -152,9 +152,9 @@ def _without_effect(change: Change, name: str) -> str:
             f" {' and '.join(sides)}"
         )
     if change.word in ("better", "worse"):
-        idle, other = ("A", change.b) if change.b else (name, change.a)
+        idle, busy, other = ("A", name, change.b) if change.b else (name, "A", change.a)
         return (
-            f"{name} is {change.word}: {idle} did no I/O (0 {title}), the other"
+            f"{name} is {change.word}: {idle} did no I/O (0 {title}), {busy}"
             f" {metric.with_unit(other)}"
         )
     said = "both did no I/O" if change.word == "no difference detected" else change.why
@@ -210,7 +210,7 @@ def _over(change: Change) -> str:
 
 
 def _of_points(found: Comparison, name: str) -> str:
-    """Return at how many points one side is better or worse, and at which point by most."""
+    """Return at how many points one side is better or worse, and the largest difference."""
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
     count = Counter(
         "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()
@@ -222,13 +222,13 @@ def _of_points(found: Comparison, name: str) -> str:
     }
     if known:
         most = max(known, key=lambda point: abs(known[point].change or 0.0))
-        return f"{said}; most at {most}: {_amount(known[most])}"
+        return f"{said}; largest difference at {most}: {_amount(known[most])}"
     return said
 
 
 def _counted(count: Counter[str]) -> Iterator[str]:
     texts = {"worse": "worse at", "better": "better at",
-        "no difference detected": "no different at",
+        "no difference detected": "unchanged at",
              "unknown": "inconclusive at"}  # fmt: skip
     yield from (f"{text} {count[word]}" for word, text in texts.items() if count[word])
 
@@ -280,23 +280,23 @@ BRIEF: dict[Word, str] = {
 }
 METHODS = {
     "repetitions": (
-        "repetitions: Mann-Whitney U over the runs; the intervals are of the difference between"
-        " the runs of A and those of B"
+        "repetitions: Mann-Whitney U test over the runs; intervals: difference between A's runs"
+        " and B's"
     ),
     "within one run": (
         "one run each: the intervals show how steady each run was from second to second"
-        " (metadata: between iterations), not how runs differ; repeat the runs, or measure"
-        " run-to-run noise with benchtui noise"
+        " (metadata: between iterations), not run-to-run noise; repeat the runs, or measure"
+        " that noise with benchtui noise"
     ),
     "one run, order statistics": (
-        "percentiles of one run each: the intervals follow from the number of slower I/Os"
+        "single runs: percentile intervals follow from the number of slower I/Os"
     ),
     "one run, noise floor": (
-        "single runs: interval from the measured noise floor, or from within the runs "
-        "where that is wider"
+        "single runs: interval from the measured noise floor, or from the spread within the runs "
+        "if that is wider"
     ),
 }
-HOLM = "the headline is tested alone; the other figures together, which takes stronger evidence"
+HOLM = "the headline is tested alone; other figures are tested together and need stronger evidence"
 LABELS = 10
 
 
@@ -394,7 +394,7 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
         ("not comparable", BAD, reasons_left(found)),
         ("compared", BRIGHT, varied),
         ("differs", WARN, mattering),
-        ("differs too", LABEL, rest),
+        ("also differs", LABEL, rest),
     ):
         lines += _listed(label, role, parts, width)
     if lines or found.obstacles:
@@ -526,7 +526,7 @@ def brief_run(change: Change) -> Run:
 
 
 def _beside(found: Comparison, width: int) -> Iterator[Line]:
-    """Yield the figures of a matrix that are better or worse, headlines left out."""
+    """Yield the figures of a matrix that are better or worse, except headlines."""
     told = [(point, each) for point in found.points for each in point.changes
             if not each.headline and each.word in ("better", "worse")]  # fmt: skip
     if told:
@@ -546,7 +546,7 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
         "not comparable": WARN,
         "cannot be judged": WARN,
     }
-    return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
+    return [Line.of(("fails if  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
@@ -564,7 +564,7 @@ def method_texts(found: Comparison) -> Iterator[str]:
             if least
             else "2 %"
         )
-        yield f"{HOLM}; less than {said} is no difference (headline)"
+        yield f"{HOLM}; headline changes below {said} count as no difference"
 
 
 def _methods(found: Comparison, width: int) -> Iterator[Line]:

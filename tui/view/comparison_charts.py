@@ -21,8 +21,8 @@ def charts(
 ) -> Iterator[list[Line]]:
     """Yield a chart of each direction at one point.
 
-    The point is the only one, or the first whose headline is better or worse. For searches, yields
-    latency over load or throughput over hosts, of the first search of each side.
+    The point is the only one, or the first whose headline is better or worse. For searches, the
+    charts show latency over load, or throughput by number of hosts, from each side's first search.
     """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:

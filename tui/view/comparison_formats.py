@@ -32,10 +32,7 @@ def as_builtins(found: Comparison, judged: Sequence[JudgedCriterion] = ()) -> di
 
 
 def _number(value: object) -> int:
-    """Return a percentile as a number even if it has too few samples.
-
-    The `word` of the change says that already.
-    """
+    """Return a percentile as a number even with too few samples; the change's `word` says so."""
     if isinstance(value, Few):
         return int(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
@@ -178,7 +175,7 @@ def _figure(profile: str, point: str, change: Change, undecided: Outcome) -> Cas
         "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
     )
     if outcome == "failed" and not change.counts:  # matches the exit code
-        outcome, said = "skipped", f"{said}; for single runs only the headline fails a build"
+        outcome, said = "skipped", f"{said}; with single runs only the headline can fail a build"
     if outcome == "skipped" and change.headline and change.undecided:
         outcome = undecided
     return Case(f"{point} {change.title}".strip(), outcome, said, profile)

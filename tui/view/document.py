@@ -191,7 +191,7 @@ def markdown_of(report: Report) -> str:
 def escaped(text: str) -> str:
     """Return a text as one line with all Markdown and HTML escaped.
 
-    With ``@`` escaped it mentions nobody, with ``<`` escaped addresses are no links.
+    Escaping ``@`` prevents mentions, escaping ``<`` prevents links.
     """
     one_line = " ".join(printable(text).split())
     found = SPECIAL.sub(r"\\\1", one_line)

@@ -95,9 +95,9 @@ def health(
 
 
 def other_ids(found: LiveFindings | None, first: list[Run], *, lost: bool) -> list[str]:
-    """Return the ids of the current findings that the first one does not name.
+    """Return the ids of the current findings that `first` does not name.
 
-    `lost`: it names the hosts that were lost.
+    `lost`: `first` names the hosts that were lost.
     """
     words = " ".join(text for text, _ in first).split() + [LOST] * lost
     ids = dict.fromkeys(each.finding.id for each in found.now) if found is not None else {}
@@ -105,7 +105,7 @@ def other_ids(found: LiveFindings | None, first: list[Run], *, lost: bool) -> li
 
 
 def named(ids: list[str], room: int) -> list[Run]:
-    """Return as many ids as fit, with the number of the others: ``+ stall, 2 more``."""
+    """Return as many ids as fit, and the number left out: ``+ stall, 2 more``."""
     for count in range(len(ids), 0, -1):
         left = len(ids) - count
         text = ", ".join([*ids[:count], *([f"{left} more"] if left else [])])
@@ -115,7 +115,10 @@ def named(ids: list[str], room: int) -> list[Run]:
 
 
 def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
-    """Return a finding with the ids of others, which may take the room of its last clauses."""
+    """Return a finding followed by the ids of other findings.
+
+    Its last clauses are dropped if the ids need the room.
+    """
     *kept, (text, role) = first
     for each in (text, text.partition(";")[0]):
         found: list[Run] = [*kept, (each, role)]
@@ -152,7 +155,7 @@ def _after(*parts: list[Run], gap: Run = GAP) -> list[Run]:
 
 
 def is_loaded(state: RunState) -> bool:
-    """Return whether an I/O load is being measured that can be judged.
+    """Return whether an I/O load that can be judged is being measured.
 
     False for metadata benchmarks.
     """
@@ -268,8 +271,8 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
         )
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
         if short:
-            return Said([("steady? too short to tell", LABEL)], [("steady? too short", LABEL)])
-        return Said([(f"steady? known in {left} s", LABEL)], [("steady?", LABEL)])
+            return Said([("too short to judge steadiness", LABEL)], [("steady? too short", LABEL)])
+        return Said([(f"steadiness known in {left} s", LABEL)], [("steady?", LABEL)])
     jobs = step.jobs if step is not None else []
     if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
@@ -279,13 +282,13 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
 
 
 def apart_text(window: SteadyWindow) -> str:
-    """Return the range and the trend of an unsteady rate: ``14 % apart, falling 15 %``.
+    """Return the range and the trend of an unsteady rate: ``range 14 %, falling 15 %``.
 
     ``no trend`` if it only goes up and down.
     """
     way = "falling" if window.means[-1] < window.means[0] else "rising"
     trend = f"{way} {units.share(window.slope)}" if window.slope >= LEAST_TREND else "no trend"
-    return f"{units.share(window.range)} apart, {trend}"
+    return f"range {units.share(window.range)}, {trend}"
 
 
 def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
@@ -304,7 +307,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"
     whole: Run = (why if plan is not None else "unknown: no plan", LABEL)
-    return Said([label, whole], [("limited by ?", LABEL)])
+    return Said([label, whole], [("bottleneck unknown", LABEL)])
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:

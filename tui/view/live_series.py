@@ -234,9 +234,9 @@ class HostsOverTime:
 
 
 def headroom(rows: int) -> float:
-    """Return how much taller the scale of a lane is than its values.
+    """Return how much taller a lane's scale is than its largest value.
 
-    The difference keeps lanes from touching the one above.
+    The gap keeps a lane from touching the one above.
     """
     return HEADROOM.get(rows) or rows / (rows - 1)
 
@@ -262,9 +262,9 @@ PHASES = ("create", "stat", "read", "remove")
 
 
 class Beside(Struct, frozen=True):
-    """What is shown next to the operations: telemetry of hosts, and rates of another run.
+    """Host telemetry and another run's rates, shown next to the operations.
 
-    `word` labels the rates of the other run.
+    `word` labels those rates.
     """
 
     hosts: HostsOverTime | None = None
@@ -395,7 +395,7 @@ def bar_lines(
     }
     titles = [(fit(phase, cell), colour_of(phase, TEXT)) for phase in phases]
     lines = [
-        rule("Rate of each iteration", "relative to the best", width),
+        rule("Rate by iteration", "relative to the best", width),
         Line.of((" " * NAME, TEXT), *titles),
     ]
     if beside.rates:
@@ -477,7 +477,7 @@ def time_lines(
     scale = max((sum(seconds for _, seconds, _ in lane) for lane in spans.values()), default=0.0)
     if scale <= 0:
         return []
-    lines = [rule("Time of each phase", "", width)]
+    lines = [rule("Time by phase", "", width)]
     for number, lane in spans.items():
         spent = sum(seconds for _, seconds, known in lane if known)
         title = (fit(f"  it. {number}", NAME), LABEL)

@@ -458,7 +458,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
     figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
-    gives = "is equal within noise," if found.equal else "gives"
+    gives = "equal within noise," if found.equal else "gives"
     gain = f"{found.next_text} {gives} {units.share(found.gain, 1, '+')}"
     return f"knee over {found.axis}{at}: {cell.texts[found.axis]} ({figure}{tail}); {gain}"
 

@@ -39,7 +39,7 @@ SHOWN = 99.0  # the percentile recomputed from the hosts
 
 
 def one_host(record: RunRecord) -> str:
-    """Return why hosts cannot differ: there was one. Empty for several hosts."""
+    """Return that hosts cannot differ because there was only one; empty for several hosts."""
     return "" if len(record.hosts) > 1 else "only one host"
 
 
@@ -205,7 +205,7 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
             )
             times = [units.latency(each.host_seconds[host] * 1e9) for host in (slow, fast)]
             ends = f"{slow} {times[0]}, {fast} {times[1]}"
-            yield ObjectionEvidence("fact", f"{name}: time of the slowest rank: {ends}")
+            yield ObjectionEvidence("fact", f"{name}, time of the slowest rank: {ends}")
     if step.coverage_text:
         yield ObjectionEvidence("partly", step.coverage_text, "host-loss")
 

@@ -217,8 +217,8 @@ SIGNS: dict[Weight, Run] = {
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
 OLD = (
-    "The record lists no checks, because an older version wrote it. The answers below"
-    " only use its figures."
+    "An older version wrote this record, without a list of checks. The answers below use"
+    " only the figures."
 )
 
 

@@ -28,7 +28,7 @@ STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure
 class PlanPart(Struct, frozen=True):
     """One profile of a plan: its steps, their seconds, and its swept values.
 
-    Seconds are None if a step is no time limit.
+    `seconds` is None if a step has no time limit.
     """
 
     profile: str
@@ -51,7 +51,7 @@ class PlanPart(Struct, frozen=True):
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
     """Return the title of a profile, marked if changed parameters may contradict its figures.
 
-    Only a title with figures is marked, and a changed `target` contradicts none.
+    Only titles with figures are marked; a changed `target` is ignored.
     """
     other = [name for name, value in changed.items() if value != target]
     return f"modified: {title}" if other and STATED.search(title) else title
@@ -183,10 +183,10 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
-    """Return the least and the most seconds of load and pauses; None if no time limit.
+    """Return the minimum and maximum seconds of load and pauses; None without a time limit.
 
-    For a search, the least has the shortest points without repeats, the most has the longest points
-    within the budget.
+    For a search, the minimum has the shortest points without repeats, the maximum has the longest
+    points within the budget.
     """
     planned, search = plan.expected_s, plan.search
     if planned is None or search is None:
@@ -207,7 +207,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
     """Return how long a plan takes: ``20:00``, a search ``about 20:00 to 1h 02m``.
 
-    Empty if it is no time limit.
+    Empty without a time limit.
     """
     bounds = time_bounds(plan)
     if bounds is None:
@@ -346,7 +346,7 @@ def steps_in_full(plan: Plan) -> list[Step]:
 
 
 def values_text(values: list[str]) -> str:
-    """Return the values of an axis as text; of many values the middle is left out."""
+    """Return the values of an axis as text; long lists are shortened in the middle."""
     shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
     return " ".join(shown)
 
@@ -490,10 +490,7 @@ def compare_text(plan: Plan) -> str:
 
 
 def too_few_to_compare(plan: Plan) -> str:
-    """Return a warning if a plan has repetitions, but too few for `compare`.
-
-    Empty otherwise.
-    """
+    """Return a warning if a plan has repetitions, but too few for `compare`; otherwise empty."""
     points, planned = _points(plan)
     if (
         plan.search is not None
@@ -504,8 +501,8 @@ def too_few_to_compare(plan: Plan) -> str:
         return ""
     each = "the point is" if points == 1 else f"each of {points} points is"
     return (
-        f"compare will be inconclusive: {each} measured {planned} times, and"
-        f" {repetitions_needed(points)} are required"
+        f"compare will be inconclusive: {each} measured {planned} times;"
+        f" {repetitions_needed(points)} repetitions are required"
     )
 
 

@@ -77,7 +77,7 @@ def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
         ]
         lines += [*_profile(*key, members), *_reasons(_not_made(members), common), ""]
     if common:
-        lines += ["checks without data in every result", *_reasons(common, {}), ""]
+        lines += ["checks without data for any result", *_reasons(common, {}), ""]
     unmarked = [each for each in found if each.unmarked]
     tail = f"; {len(unmarked)} not marked as doubtful in their files" if unmarked else ""
     return [

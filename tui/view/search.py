@@ -303,7 +303,7 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def column_notes(search: SearchRecord) -> list[str]:
-    """Return what the percentiles of the points are: from which start, and how far off."""
+    """Return notes on the points' percentiles: the start they count from, their bucket error."""
     widths: dict[str, float] = {}
     for point in search.points:
         for name, width in point.bucket_width.items():
@@ -329,7 +329,7 @@ def start_texts(search: SearchRecord) -> list[str]:
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the lines of a page below its headline: chart, rest of the answer, evidence.
+    """Return the page below the headline: chart, rest of the answer, evidence.
 
     The chart is `height` lines high.
     """
@@ -354,7 +354,7 @@ def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
 
 
 def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return throughput over hosts as a table; empty for other kinds of searches."""
+    """Return throughput by number of hosts as a table; empty for other kinds of searches."""
     if search.scaling is None or not search.scaling.points:
         return []
     return text_table(scaling_columns(), search.scaling.points, width)

@@ -1,4 +1,4 @@
-"""Charts of a search as text: load curve, and scaling over hosts."""
+"""Charts of a search as text: load curve, and scaling by number of hosts."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
 def scaling_chart(
     scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput over hosts: measured, linear growth, scaling law.
+    """Return throughput by number of hosts: measured, linear growth, scaling law.
 
     The law's extrapolation is dashed. Empty for a single number of hosts.
     """
@@ -239,13 +239,13 @@ def scaling_chart(
     ]  # fmt: skip
     x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
     y = value_axis("iops", top, plot_rows(height))
-    return Plot("IOPS over hosts", curves, x, y).lines(width, height, coloured=coloured)
+    return Plot("IOPS by number of hosts", curves, x, y).lines(width, height, coloured=coloured)
 
 
 def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput over hosts of two searches, with A's linear growth.
+    """Return throughput by number of hosts of two searches, with A's linear growth.
 
     Empty unless both measured it.
     """
@@ -263,7 +263,7 @@ def scaling_overlay(
     ]
     x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
     y = value_axis("iops", top, plot_rows(height))
-    return Plot("IOPS over hosts", curves, x, y).lines(width, height, coloured=coloured)
+    return Plot("IOPS by number of hosts", curves, x, y).lines(width, height, coloured=coloured)
 
 
 def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:

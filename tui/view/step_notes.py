@@ -434,7 +434,7 @@ def load_cell(
     return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
 
-FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of the load"))
+FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "load thread"))
 
 
 def fullest_texts(step: StepRecord) -> Iterator[str]:
@@ -449,7 +449,7 @@ def fullest_texts(step: StepRecord) -> Iterator[str]:
             most = max(known, key=lambda host: known[host])
             parts.append(f"{title} {known[most]:.0f} % ({most})")
     if parts:
-        yield f"busiest of the clients, on average: {', '.join(parts)}"
+        yield f"busiest clients (mean): {', '.join(parts)}"
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
@@ -464,7 +464,7 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
         disks = sum(len(disks_in_use(host)) for host in having)
         per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
         hosts_text = plural(len(having), "host")
-        yield f"CPU of {name}: {cores_text(cpu)}, {count} processes on {hosts_text}{per_disk}"
+        yield f"{name} CPU: {cores_text(cpu)}, {count} processes on {hosts_text}{per_disk}"
 
 
 def cores_text(percent: float) -> str:
@@ -481,13 +481,11 @@ def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     if not workers:
         return
     cpu = sum(each for _, each in known)
-    yield (
-        f"CPU of the load: {cores_text(cpu)}, {cpu / workers:.1f} % per client process ({workers})"
-    )
+    yield (f"load CPU: {cores_text(cpu)}, {cpu / workers:.1f} % per client process ({workers})")
 
 
 def _workers(host: HostTelemetryRecord) -> int:
-    """Return the number of processes that do I/O: of several, the first one only waits."""
+    """Return the number of processes that do I/O. If there are several, the first only waits."""
     column = host.column("gen.procs")
     count = round(column.max) if column is not None and column.max is not None else 0
     return max(count - 1, 1) if count else 0

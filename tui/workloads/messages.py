@@ -66,9 +66,10 @@ def silent(*patterns: str) -> Rule:
 class Explainer:
     """Explains lines by the first matching rule, once each, and again when seen 10, 100, ... times.
 
-    Lines that differ only in numbers (process ids, offsets) are the same. `codes` has the first
-    text of each cause, or the first few for codes in `in_parts`; `counts` is how often each cause
-    was seen; `errors` are the texts of severity error. `unknown` explains lines that match no rule.
+    Lines that differ only in numbers (process ids, offsets) count as the same. `codes` has the
+    first text of each cause, or the first few for codes in `in_parts`; `counts` is how often each
+    cause was seen; `errors` are the texts of severity error. `unknown` explains lines that match no
+    rule.
     """
 
     def __init__(
@@ -258,7 +259,7 @@ def answered(request: str, status: int, when_busy: str = "", when_missing: str =
     `when_busy`: what the load generator does if the store asks for fewer requests; `when_missing`:
     meaning of 404 if the bucket may exist.
     """
-    hint = HINTS.get(status, "see the log of the store")
+    hint = HINTS.get(status, "see the store's log")
     if status == 404 and when_missing:
         hint = when_missing
     more = f"; {when_busy}" if when_busy and status in BUSY else ""

@@ -15,7 +15,7 @@ class MpiBody(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     directory: Scalar = Field(
-        description="Directory of the file system under test; each run has its own folder in it"
+        description=("Directory on the file system under test; each run has its own folder in it")
     )
     ranks_per_host: Scalar = Field(description="MPI ranks on each host")
     program: Scalar = Field(description="Program on the hosts: a name on PATH, or an absolute path")

@@ -130,9 +130,9 @@ def test_what_it_complains_of_is_reported_in_a_line(name: str, code: str, said: 
     ("s3-403", "elbencho-http-status", "PUT failed with HTTP 403: wrong keys"),
     ("s3-404", "elbencho-http-status", "404: the bucket or the object is missing (bench none/r0/d0/r0-f0)"),
     ("s3-no-bucket", "elbencho-http-status", "HTTP 404: the bucket does not exist (nothing r0/"),
-    ("s3-not-empty", "elbencho-http-status", "DELETE of the bucket failed with HTTP 409"),
+    ("s3-not-empty", "elbencho-http-status", "bucket DELETE failed with HTTP 409"),
     ("s3-503", "elbencho-http-status", "requests; elbencho retried it up to 10 times (bench"),
-    ("s3-part-403", "elbencho-http-status", "PUT of a part failed with HTTP 403"),
+    ("s3-part-403", "elbencho-http-status", "part PUT failed with HTTP 403"),
     ("s3-no-server", "elbencho-no-answer", "http://127.0.0.1:9 got no answer: Couldn't connect"),
 ])  # fmt: skip
 def test_a_failed_request_is_one_line_with_status_and_cause(

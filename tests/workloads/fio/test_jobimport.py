@@ -423,7 +423,7 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
         ),
         (
             in_job("exec_prerun=ls"),
-            "x.fio:2: 'exec_prerun' is not allowed in a profile: no command of a profile runs",
+            "x.fio:2: 'exec_prerun' is not allowed in a profile: profiles cannot run commands",
         ),
         (
             in_job("wait_for=b"),
@@ -445,7 +445,7 @@ def test_what_is_changed_is_reported(option: str, message: str) -> None:
         (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed: 1024"),
         (
             in_job("create_only=1"),
-            "x.fio:2: create_only: found '1'; allowed: 0: it measures nothing",
+            "x.fio:2: create_only: found '1'; allowed: 0: measures nothing",
         ),
         (
             in_job("ramp_time=1h30m"),

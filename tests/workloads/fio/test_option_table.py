@@ -67,7 +67,7 @@ def test_options_of_newer_fio_are_known(name: str) -> None:
         (
             "status-interval",
             (
-                "'status-interval' is not allowed in a profile: benchtui asks for a status every"
+                "'status-interval' is not allowed in a profile: benchtui requests a status every"
                 " second"
             ),
         ),
@@ -88,7 +88,7 @@ def test_options_of_newer_fio_are_known(name: str) -> None:
         ),
         (
             "exec_prerun",
-            "'exec_prerun' is not allowed in a profile: no command of a profile runs on a host",
+            "'exec_prerun' is not allowed in a profile: profiles cannot run commands on hosts",
         ),
         ("name", "'name' is not allowed in a profile: the key under 'jobs' is the job name"),
     ],
@@ -148,7 +148,7 @@ def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
             "found 'round' (did you mean 'roundrobin'?); allowed: random, zipf, "),
         ("ioengine", "libaoi",
             "unknown ioengine 'libaoi' (did you mean 'libaio'?); for an engine in a file"),
-        ("ioengine", "exec", "found 'exec': no command of a profile runs on a host"),
+        ("ioengine", "exec", "found 'exec': profiles cannot run commands on hosts"),
         ("direct", "yes", "found 'yes'; allowed: 0 and 1, or true and false"),
         ("direct", "2", "found '2'; allowed: 0 and 1, or true and false"),
         ("thread", "on", "found 'on'; allowed: 0 and 1, or no value"),
@@ -178,7 +178,7 @@ def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
             "found '0'; allowed: 1: 0 would disable latencies that benchtui records"),
         ("kb_base", "1000", "found '1000'; allowed: 1024: sizes in profiles are powers of 1024"),
         ("create_only", "1",
-            "found '1'; allowed: 0: it measures nothing; to lay out files, use"),
+            "found '1'; allowed: 0: measures nothing; to lay out files, use"),
     ],
 )  # fmt: skip
 def test_a_value_that_fio_refuses_is_refused_with_what_is_allowed(

@@ -35,7 +35,7 @@ NAMES = "redact names, addresses, paths and notes"
 class ExportRequest(Struct, frozen=True):
     """The format and the path of an export.
 
-    `redact`: replace names, and the `words`.
+    `redact`: replace names and `words`.
     """
 
     format: str
@@ -83,7 +83,7 @@ class ExportDialog(Dialog[ExportRequest | None]):
         """Yield the formats, the switch for redaction, and the path."""
         columns = (
             Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
-            Column[Format]("description and readers", lambda each: each[1], least=30, role=LABEL),
+            Column[Format]("description and tools", lambda each: each[1], least=30, role=LABEL),
         )
         with Vertical(classes="dialog") as dialog:
             longest = max((width_of(text) for _, text in self.formats), default=0)

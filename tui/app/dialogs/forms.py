@@ -91,7 +91,7 @@ def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
     if address is None:
         return None
     if len(specs) > 1:
-        return "leave empty for several entries; add them one by one instead"
+        return "leave empty for several hosts, or add them one by one"
     try:
         addresses = len(hostspec.expand(address))
     except UsageError as error:
@@ -227,7 +227,7 @@ class MoreDialog(Dialog[Bounds | None]):
     def compose(self) -> ComposeResult:
         """Yield the budget spent, the fields, and two buttons."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "More for this search?"
+            dialog.border_title = "Extend this search?"
             yield Static(f"{self.spent_text}\n", markup=False)
             yield Form(lambda name, text: check_bound(self.spent.search, name, text), "!")
             with Horizontal(classes="dialog-buttons"):

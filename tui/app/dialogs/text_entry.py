@@ -97,7 +97,7 @@ class NewProfile(Dialog[tuple[str, str] | None]):
     def compose(self) -> ComposeResult:
         """Yield an explanation, an input with a free name, and two buttons."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = f"Your own profile from {self.origin}"
+            dialog.border_title = f"New profile based on {self.origin}"
             dialog.border_subtitle = "Enter extend   Tab copy   Esc cancel"
             yield Static(ABOUT, markup=False, classes="dialog-body")
             yield TextInput(self.free_name(), placeholder="family/name")
@@ -191,7 +191,7 @@ class SecretPrompt(Dialog[None]):
         self.set_focus(self.query(TextInput).first())
 
     def on_unmount(self) -> None:
-        """Set `answers` when the dialog is removed, so that nobody waits for them."""
+        """Set `answers` when the dialog is removed, so that no caller keeps waiting."""
         self._finish(None)
 
     @on(Input.Submitted)

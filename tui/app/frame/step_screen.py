@@ -293,9 +293,8 @@ class StepScreen(Screen[None]):
     def in_thread(self, work: Callable[[], T], then: Callable[[T], object], group: str) -> None:
         """Run `work` in a thread, then `then` with its result on the event loop.
 
-        A newer call of the same group replaces an older one. A thread of Textual's workers keeps a
-        reference to its last work until the next one, and so to a screen that has ended and to
-        everything that it has read.
+        A newer call of the same group replaces an older one. Textual's own worker threads would
+        keep a reference to their last work, and so to an ended screen with all its data.
         """
         self.run_worker(self._aside(work, then), exclusive=True, group=group, exit_on_error=False)
 

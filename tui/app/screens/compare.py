@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
 
 NO_SIDES = (
-    "none of these runs are repetitions, which have the same parameters or the same"
-    " tags (t on Runs)"
+    "no repetitions among these runs: repetitions have the same parameters or tags (t on Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
 CHARTS = "tui.view.comparison_charts"
@@ -243,7 +242,7 @@ class CompareScreen(StepScreen):
         await asyncio.to_thread(load_charts)
         self.paint()
         if seen and not self.chart_at and not self.searched:
-            self.notify("no latencies that both runs have")
+            self.notify("the runs have no latencies in common")
         if seen and self.chart_at:
             self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
 

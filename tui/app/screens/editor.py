@@ -215,7 +215,7 @@ class EditorScreen(StepScreen):
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
         self.preview.border_title = VIEWS["job" if view == "values" else view]
-        following = VIEWS[following_view(view)].lower() or "text alone"
+        following = VIEWS[following_view(view)].lower() or "text only"
         self.preview.border_subtitle = self.form.border_subtitle = f"F3 {following}"
         self.show_preview()
 
@@ -501,7 +501,7 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 
 
 def with_default(text: str, name: str, value: str) -> str:
-    """Return the text of a profile with another default of a parameter.
+    """Return a profile's text with a parameter's default replaced.
 
     An inherited parameter gets a new line. Raises UsageError if the text is not YAML.
     """
@@ -516,7 +516,7 @@ def with_default(text: str, name: str, value: str) -> str:
 
 
 def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
-    """Return the text with one more entry below ``params``, in the style of the others."""
+    """Return the text with one more entry below ``params``, in the style of the existing ones."""
     params = document.data.get("params")
     if not isinstance(params, dict) or not params:
         if ("params",) not in document.keys:

@@ -204,7 +204,7 @@ class YamlArea(TextArea):
         return self.get_component_rich_style(f"yaml--{kind}", partial=True)
 
     def render_line(self, y: int) -> Strip:
-        """Return one line: its gutter marks a problem, its last cell that the line is longer."""
+        """Return one line: the gutter marks a problem, the last cell a line that continues."""
         strip = super().render_line(y)
         line = y + self.scroll_offset.y
         ground = next(iter(strip), Segment("")).style
@@ -344,7 +344,7 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
 
 
 def first_place(text: str) -> tuple[int, int]:
-    """Return the initial cursor position: the first line that is no comment."""
+    """Return the initial cursor position: the first line that is not a comment."""
     lines = text.split("\n")
     return (
         next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0),

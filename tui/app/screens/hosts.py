@@ -147,7 +147,7 @@ class HostsScreen(FilteredScreen):
             self.action_go_on(goes_on_to)
 
     def begin_to_resolve(self) -> None:
-        """Read addresses of hosts from ssh config from now on."""
+        """Start to read host addresses from ssh config."""
         self.resolves = True
         self.find_places()
 
@@ -482,7 +482,7 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
         does, otherwise = "only monitored while others generate load", " makes it generate load"
     elif host.address.role == "server":
         does, otherwise = (
-            "generates load, although the inventory has it as a server",
+            "generates load, although the inventory lists it as a server",
             " makes it monitored only",
         )
     else:

@@ -78,7 +78,7 @@ def together_lines(
     `ticked`: number of ticked hosts, of which some may not be checked.
     """
     labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
-    lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
+    lines = [Line(), rule("Ticked hosts", f"{len(hosts)} of {ticked} checked", width)]
     return [
         *lines,
         *(

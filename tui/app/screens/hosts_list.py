@@ -40,7 +40,7 @@ LESS_THAN_TRUST = frozenset({"hosts.new", "hosts.all", "hosts.sort"})
 
 
 class KnownHost(Struct, frozen=True):
-    """A host, and the file that it is from."""
+    """A host, and the file that lists it."""
 
     address: HostAddress
     origin: str
@@ -181,7 +181,7 @@ class HostList:
         return [host] if host else []
 
     def source(self, title: str | None) -> SourceGroup | None:
-        """Return the source with this heading; None if it is no source."""
+        """Return the source with this heading; None if there is no such source."""
         return next((each for each in self.sources if each.title == title), None)
 
     @property
@@ -196,7 +196,7 @@ def heading_key(group: str) -> str:
 
 
 def address_text(host: HostAddress) -> str:
-    """Return user, address and port, those that are given: ``bench@10.0.0.1:2222``."""
+    """Return user, address and port, as far as they are given: ``bench@10.0.0.1:2222``."""
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""

@@ -98,8 +98,8 @@ def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
     """Return the content of the header.
 
-    With several steps their total progress, with a search its time left; a replay has its position
-    in place of an estimate.
+    It has the total progress of several steps, the time left of a search, or the position of a
+    replay.
     """
     if not isinstance(feed, ReplayFeed):
         left_s = None if is_gone(feed) else allocation_left_s(feed.state, feed.state.clock.now)
@@ -270,7 +270,7 @@ def counted_of(state: RunState, plan: Plan | None) -> str:
 def about(state: RunState, plan: Plan | None) -> str:
     """Return the direction of the headline of the current step.
 
-    Empty if it is unknown, or all directions together.
+    Empty if unknown, or if it covers all directions.
     """
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
@@ -476,7 +476,7 @@ def percentiles(
                 )
             )
         first = not rows or rows[-1].direction != said
-        covers = "so far" if current else "all of it"
+        covers = "so far" if current else "everything"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
         rows.append(

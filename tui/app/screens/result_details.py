@@ -389,7 +389,7 @@ def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:
     for name in shown:
         title = name if kind_of(name, kind) == kind else f"{name} ({kind_of(name, kind)})"
         head.append((fit(title, CELL, right=True), KEYS.get(name, TEXT)))
-        head += [(fit("I/Os behind", BEHIND, right=True), LABEL)] if wide else []
+        head += [(fit("slower I/Os", BEHIND, right=True), LABEL)] if wide else []
     lines = [Line.of(*head)]
     for title, of in (
         ("I/Os", _count),

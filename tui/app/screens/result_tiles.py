@@ -254,7 +254,7 @@ def bottleneck_lines(page: Page, width: int) -> list[Line]:
 
 
 def bottleneck_text(page: Page) -> str:
-    """Return the bottleneck of the current step; for a search, at its answer.
+    """Return the bottleneck of the current step; for a search, of the answer's step.
 
     Empty if unknown.
     """

@@ -30,7 +30,7 @@ HINTS = {
         "search",
         (
             "none; capacity: highest load within limits; curve: latency over load; scaling:"
-            " over hosts"
+            " rate by number of hosts"
         ),
     ),
     LIMITS: ("limits", "limits to meet, such as p99.9 < 2ms, errors = 0"),
@@ -218,8 +218,8 @@ def fields_words() -> Words:
         role="",
         name_limits="in the field 'limits', such as p99.9 < 2ms",
         name_hosts="1 chooses more",
-        no_search="'search' is none",
-        what_searches="choose a kind in 'search' to measure its capacity",
+        no_search="'search' is set to none",
+        what_searches="set 'search' to a kind of search",
     )
 
 
@@ -320,9 +320,7 @@ def field_specs(
             "remove files",
             choices=YES_NO,
         ),
-        FieldSpec(
-            NOTE, selection.note, "", "kept in the record of the run", "note", is_change=False
-        ),
+        FieldSpec(NOTE, selection.note, "", "kept in the run record", "note", is_change=False),
     ]
 
 
@@ -452,7 +450,7 @@ def default_text(param: Param) -> str:
 
 
 def choices_of(param: Param) -> tuple[str, ...]:
-    """Return the words that a parameter may have; empty if it has other values."""
+    """Return the words that a parameter accepts; empty if it accepts other values."""
     words = YES_NO if param.kind == "flag" else tuple(map(str, param.choices or ()))
     return () if any(" " in word for word in words) else words
 

@@ -264,7 +264,7 @@ class RunsScreen(FilteredScreen):
         if len(chosen) < 2 and self.picklist.cursor_key:
             chosen = oldest_first({*chosen, self.picklist.cursor_key}, self.runs)
         if len(chosen) < 2:
-            self.notify("mark two runs or more with Space, then press c", severity="warning")
+            self.notify("mark two or more runs with Space, then press c", severity="warning")
             return
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 

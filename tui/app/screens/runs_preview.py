@@ -91,7 +91,7 @@ class RunPreview(TextPane):
         self.call_after_refresh(self.focus_moved)
 
     def focus_moved(self) -> None:
-        """Adapt to having the focus or not."""
+        """Adapt to gaining or losing the focus."""
         self.fit(self.terminal)
         if self.shown is not None:
             self.show_run(*self.shown)

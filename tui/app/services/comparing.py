@@ -57,7 +57,7 @@ class ShownComparison(Struct, frozen=True):
         if self.across:
             hint = [
                 (
-                    f"allowed to differ: {', '.join(self.across)}; p requires it to be the same",
+                    f"allowed to differ: {', '.join(self.across)}; p requires them to match",
                     LABEL,
                 )
             ]

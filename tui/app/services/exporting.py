@@ -72,7 +72,7 @@ def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
 
 
 FORMATS = [
-    ("html", "one page with charts, opens without a network"),
+    ("html", "one page with charts, readable offline"),
     ("md", "Markdown, for a ticket"),
 ]
 Sides = Sequence[Sequence[Path]]

@@ -135,7 +135,7 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 
 UNKNOWN_KEY = "host-key-unknown"
 WORDS = {
-    "take": "take the hosts over",
+    "take": "take over the hosts",
     "trust": "check the hosts' keys",
     "change": "change it and run again",
 }

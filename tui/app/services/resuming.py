@@ -217,7 +217,7 @@ async def resume_run(shell: AppShell, run_dir: Path) -> None:
 
 
 class MissingSteps(Struct, frozen=True):
-    """The measurements that a run still lacks.
+    """The measurements still missing from a run.
 
     `missing`: number of missing steps; `with_failed`: including failed ones; `spent`: the budget
     that a search has used up.

@@ -27,7 +27,7 @@ TITLE_HELP = "name in lists and reports; empty: the profile's name"
 
 
 class RunChanged(Message):
-    """Sent to the screen of a command when its run has changed: record, marks, or deleted."""
+    """Sent to a command's screen when the run's record or marks have changed, or it was deleted."""
 
 
 class RunCommand(Struct, frozen=True):
@@ -216,7 +216,7 @@ def delete(screen: StepScreen, run_dir: Path) -> None:
         return
     held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
     body = (
-        f"{run_dir.name}\nIts record, journal and raw output are permanently removed from this"
+        f"{run_dir.name}\nThe record, journal and raw output will be permanently removed from this"
         " machine."
     )
 

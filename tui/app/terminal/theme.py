@@ -48,7 +48,7 @@ SYMBOLS: dict[str, Symbols] = {
 
 
 def pick_symbols(wanted: str | None, environ: Mapping[str, str], encoding: str | None) -> Symbols:
-    """Return the set asked for, otherwise the best one that the terminal can show.
+    """Return the requested symbol set, otherwise the best one that the terminal can show.
 
     That is ASCII without UTF-8, blocks on the Linux console (its fonts have no braille), otherwise
     braille.
@@ -203,7 +203,7 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 
 
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
-    """Return Textual's name of the theme asked for, otherwise dark.
+    """Return Textual's name of the requested theme, otherwise dark.
 
     It is ansi if the environment announces 16 colours only.
     """

@@ -54,9 +54,9 @@ def live_tiles(
 ) -> list[FigureTile]:
     """Return rate, bandwidth, and p99 of each direction as tiles; empty before a load.
 
-    They show the figures now, at the cursor, or of the whole load once it has ended. `waits`: whose
-    latencies are shown. `heat`: latencies over time by direction, for p99 at the cursor. `counted`:
-    what a metadata load counts in place of I/Os; it has no bandwidth.
+    They show the figures now, at the cursor, or of the whole load once it has ended. `waits`:
+    source of the latencies. `heat`: latencies over time by direction, for p99 at the cursor.
+    `counted`: what a metadata load counts instead of I/Os; it has no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []

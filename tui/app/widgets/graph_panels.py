@@ -101,9 +101,8 @@ def panels(
 ) -> tuple[Graph, Graph, Graph]:
     """Return the graphs of IOPS, bandwidth and latency.
 
-    `waits`: whose latencies are shown. `counted`: what a metadata load counts in place of I/Os,
-    such as ``stats``. `waiting`: what the run waits for before its load; it replaces the first
-    graph.
+    `waits`: source of the latencies. `counted`: what a metadata load counts instead of I/Os, such
+    as ``stats``. `waiting`: what the run waits for before its load; it replaces the first graph.
     """
     first = wait_graph(waiting) if waiting is not None and not subject.name else None
     found = (

@@ -217,7 +217,7 @@ class Lines(Widget):
         self.refresh()
 
     def resized(self) -> None:
-        """Called before lines are built for a new size; does nothing unless overridden."""
+        """Prepare for a new size, before lines are built; does nothing unless overridden."""
 
     def notify_style_update(self) -> None:
         """Drop the styles of the previous theme."""

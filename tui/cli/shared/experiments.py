@@ -109,7 +109,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="confirm that this device or file may be overwritten",
+        help="allow this device or file to be overwritten",
     )
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--yes", action="store_true", help="do not ask")

@@ -116,10 +116,10 @@ async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
 
 
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
-    """Return the plan with the targets that the user agreed to destroy.
+    """Return the plan with the targets that the user agreed to overwrite.
 
     On a terminal the user types the names of devices, unless `sure`. Files are left to the engine's
-    checks. Raises UsageError for a name that is no target of the run, PreflightError (3) without
+    checks. Raises UsageError for a name that is not a target of the run, PreflightError (3) without
     consent.
     """
     from msgspec.structs import replace

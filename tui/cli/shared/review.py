@@ -74,8 +74,8 @@ def _axis_lines(part: PlanPart, indent: str) -> Iterator[str]:
 def _destroyed(plan: Plan) -> Iterator[str]:
     stores = stores_of(plan.objects)
     for name in written_devices(plan):
-        what = "objects in" if name in stores else "what is on"
-        yield f"destroys  {what} {name}; to confirm: --destroy {name}"
+        what = "objects in" if name in stores else "data on"
+        yield f"overwrites {what} {name}; to confirm: --destroy {name}"
 
 
 def _step_lines(step: Step) -> Iterator[str]:

@@ -47,9 +47,12 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
         except Exception as fault:
             return await _give_up(run, fault)
     except asyncio.CancelledError:
-        run.session.enter("lost", "not confirmed that the load has stopped")
+        run.session.enter("lost", "could not confirm that the load has stopped")
         run.session.problem(
-            run.phase, "stop-unconfirmed", "not confirmed that the load has stopped", fatal=False
+            run.phase,
+            "stop-unconfirmed",
+            "could not confirm that the load has stopped",
+            fatal=False,
         )
         return Outcome(None, "unconfirmed", collected=False)
 

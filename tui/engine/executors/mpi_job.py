@@ -244,7 +244,7 @@ class MpiJob:
             if now - begun > START_S:
                 self.cause = Cause(
                     "mpi-start",
-                    f"mpiexec asked for {count} proxies in {START_S:g}s",
+                    f"mpiexec requested only {count} proxies in {START_S:g}s",
                     self.cluster.head,
                 )
                 break

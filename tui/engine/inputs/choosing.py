@@ -97,7 +97,7 @@ class Chooser:
             for chosen in hosts:
                 _add(found, chosen)
             if len(found) > hostspec.MOST_KNOWN:
-                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts are named")
+                raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts")
         return {name: found[name] for part in parts for name in names[part]}
 
     def allocates(self, part: str, above: tuple[str, ...] = ()) -> bool:
@@ -115,7 +115,7 @@ class Chooser:
     def check_form(self, part: str, before: str) -> None:
         """Raise UsageError for a malformed part, before any source is queried."""
         if not part:
-            raise UsageError("'!' names no host to exclude; allowed: !NAME and !@GROUP")
+            raise UsageError("no host after '!'; allowed: !NAME and !@GROUP")
         if part.startswith("@"):
             if part[1:] not in self.groups and part[1:] not in self.sources:
                 raise self.unknown_group(part[1:])
@@ -213,7 +213,7 @@ class Chooser:
         known = [*self.groups, *self.sources]
         there = f"groups: {', '.join(known)}" if known else NO_GROUPS
         if not group:
-            return UsageError(f"'@' names no group; {there}")
+            return UsageError(f"no group after '@'; {there}")
         parted = _PARTED.fullmatch(group)
         hint = did_you_mean(group, known)
         if not hint and parted and parted[1] in known:

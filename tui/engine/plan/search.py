@@ -391,7 +391,7 @@ def check_time_for_point(search: Search, words: Words) -> None:
     """Raise UsageError if the time budget is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
-        before = f", {short_duration(lead)} of it before the measurement" if lead else ""
+        before = f", including {short_duration(lead)} before the measurement" if lead else ""
         told = f"one point takes {short_duration(lead + search.point_s)}{before}"
         within = f"{words.within} {short_duration(search.within_s or 0.0)}"
         raise UsageError(f"{within}: {told}; {words.point} makes it shorter")

@@ -155,7 +155,10 @@ def judge_again(
         yield from refusals(now)
     elif before is not None and is_another(before, now):
         what = f"{now.path} was {identity(before)}, and is now {identity(now)}"
-        yield "device-changed", f"{what}: the name now belongs to another device, which is not used"
+        yield (
+            "device-changed",
+            f"{what}: the name now belongs to another device; refusing to use it",
+        )
     elif written and now.uses:
         yield from refusals(now)
 
@@ -178,7 +181,7 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
         return
     problems = list(refusals(facts))
     if not problems and facts.path not in named:
-        what = f"{facts.path} ({identity(facts)}) will lose its data"
+        what = f"{facts.path} ({identity(facts)}) will be overwritten"
         problems = [("destroy-not-confirmed", f"{what}; {agree(f'--destroy {facts.path}')}")]
     yield from problems
 

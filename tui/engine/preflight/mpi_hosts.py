@@ -113,7 +113,9 @@ def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
 
 
 def judge(cluster: Cluster) -> dict[str, list[Problem]]:
-    """Return, by host, the reasons why it cannot take part; hosts without problems are omitted."""
+    """Return, by host, the reasons why the host cannot take part; hosts without problems are
+    omitted.
+    """
     found = {
         host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)]
         for host in cluster.hosts
@@ -229,7 +231,7 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
         known = ", ".join(facts.addresses) or "none known"
-        yield "mpi-address", f"no address for MPI ({wanted}); addresses: {known}"
+        yield "mpi-address", f"no address for MPI ({wanted}); the host's addresses: {known}"
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
@@ -400,7 +402,7 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
     name = PROXY[cluster.family]
     at = next((index for index, word in enumerate(words) if posixpath.basename(word) == name), None)
     if at is None or not line.isprintable():
-        raise ValueError(f"mpiexec asks for something other than {name}: {line[:200]}")
+        raise ValueError(f"mpiexec requests something other than {name}: {line[:200]}")
     rest = [word for word in words[at + 1 :] if word != "--daemonize"]
     if cluster.family == "openmpi":
         by_address = {address: host for host, address in cluster.addresses.items()}
@@ -409,9 +411,7 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
         place = int(rest[rest.index("--proxy-id") + 1]) if "--proxy-id" in rest else -1
         host = cluster.hosts[place] if 0 <= place < len(cluster.hosts) else ""
     if not host:
-        raise ValueError(
-            f"mpiexec asks for a proxy on a host that is not of this run: {line[:200]}"
-        )
+        raise ValueError(f"mpiexec requests a proxy on a host outside this run: {line[:200]}")
     own = OWN_TMP if cluster.family == "openmpi" else []
     return host, [*own, cluster.facts[host].proxies[name], *rest]
 

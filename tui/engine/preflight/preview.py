@@ -293,7 +293,7 @@ def launched(plan: Plan) -> dict[str, Step]:
 def mpi_answers(
     plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]
 ) -> dict[str, tuple[list[str], list[str]]]:
-    """Return, by host, its MPI facts and the reasons why it cannot take part.
+    """Return, by host, the MPI facts and the reasons why the host cannot take part.
 
     Empty if the first host is missing.
     """

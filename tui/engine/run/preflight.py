@@ -378,7 +378,7 @@ async def _say_slow(session: HostSession) -> None:
         waited = time.monotonic() - begun
         session.enter(
             "checking",
-            f"looked at for {waited:.0f}s so far: busy, or a file system hangs; still waiting",
+            f"check running for {waited:.0f}s: host busy, or a file system hangs; still waiting",
         )
 
 

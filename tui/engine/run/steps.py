@@ -339,7 +339,7 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
             session.problem(
                 "barrier",
                 "host-lost",
-                f"lost before this step: does not take part in {step.name}",
+                f"lost before this step: excluded from {step.name}",
                 fatal=False,
             )
 
@@ -394,7 +394,7 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.connect(BACK_WITHIN_S)
     await session.agent.sweep(kill=True)  # its old load must not run in parallel
     await copy_programs(ctx, session)  # a rebooted host has lost them
-    session.enter("ready", "takes part again")
+    session.enter("ready", "back; takes part again")
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:

@@ -241,7 +241,7 @@ def _hosts(record: RunRecord) -> DocumentTable:
     ]
     rows = [_host(record, host) for host in record.hosts]
     return DocumentTable(
-        "Hosts of the run",
+        "Hosts",
         heads,
         rows,
         "Clock: offset from the jump host, positive if the host is ahead.",
@@ -402,7 +402,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
     yield from (_found(record, each) for each in by_weight(record.findings))
     criteria = judge([], [record], criteria_of([record]))
     if criteria:
-        yield criteria_table("Criteria of the profile", criteria)
+        yield criteria_table("Profile thresholds", criteria)
     problems = list(_problems(record))
     if problems:
         yield DocumentTable(

@@ -247,11 +247,13 @@ def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
     axis = {"values": [0, 25, 50, 75, 100], "labelExpr": "datum.value + ' %'", "title": "CPU"}
     y = {"type": "quantitative", "scale": {"domain": [0, 100], "nice": False}, "axis": axis}
     several = "Line: mean of the hosts; band: lowest to highest host. "
-    note = (several if len(hosts) > 1 else "") + reading_note(seconds, "all their seconds")
-    alt = f"CPU of {who}: " + "; ".join(
+    note = (several if len(hosts) > 1 else "") + reading_note(seconds, "all seconds of all hosts")
+    alt = f"{who[:-1].capitalize()} CPU: " + "; ".join(
         f"{name} {_span(found, '%')}" for name, found in points.items()
     )
-    yield Chart(f"CPU of {who}", _telemetry_spec(rows, list(points), y, seconds), alt, note)
+    yield Chart(
+        f"{who[:-1].capitalize()} CPU", _telemetry_spec(rows, list(points), y, seconds), alt, note
+    )
 
 
 def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
@@ -277,7 +279,8 @@ def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
             f"{name} {_span(found, '')}" for name, found in curves.items()
         )
         note = f"Sum of all {who}. {reading_note(seconds)}".strip()
-        yield Chart(f"{title} of {who}", _telemetry_spec(rows, list(curves), y, seconds), alt, note)
+        name = f"{who[:-1].capitalize()} {title.lower()}"
+        yield Chart(name, _telemetry_spec(rows, list(curves), y, seconds), alt, note)
 
 
 def _span(points: Sequence[SeriesSpan], unit: str) -> str:

@@ -1,4 +1,4 @@
-"""Searches in a report: answer, load curve, throughput over hosts; also side by side."""
+"""Searches in a report: answer, load curve, throughput by number of hosts; also side by side."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
         yield from curve_chart(search)
         yield from scaling_chart(search.scaling) if search.scaling is not None else ()
     if search.scaling is not None and search.scaling.points:
-        yield table_of("Throughput over hosts", scaling_columns(), search.scaling.points)
+        yield table_of("Throughput by number of hosts", scaling_columns(), search.scaling.points)
     if search.points:
         yield table_of("Points in measuring order", point_columns(search), point_rows(search))
     yield from (Paragraph(text, LABEL) for text in column_notes(search))
@@ -191,9 +191,9 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 
 
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
-    """Yield throughput over hosts, with linear growth and the scaling law.
+    """Yield throughput by number of hosts, with linear growth and the scaling law.
 
-    Its extrapolation is dashed.
+    Extrapolation is dashed.
     """
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:
@@ -235,7 +235,9 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
         for point in scaling.points
     ]
     note = "Grey: linear growth from the fewest hosts. Dashed: extrapolation of the fitted law."
-    yield Chart("IOPS over hosts", spec, f"IOPS over hosts: {'; '.join(texts)}", note)
+    yield Chart(
+        "IOPS by number of hosts", spec, f"IOPS by number of hosts: {'; '.join(texts)}", note
+    )
 
 
 def _line(
@@ -288,14 +290,16 @@ def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Bloc
     )
     if found.hosts:
         yield table_of(
-            f"Throughput over hosts: {first} is A, {name} is B", hosts_columns(), found.hosts
+            f"Throughput by number of hosts: {first} is A, {name} is B",
+            hosts_columns(),
+            found.hosts,
         )
 
 
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     """Yield the searches in one chart, if at least two are of the same kind.
 
-    The chart shows latency over load, or throughput over hosts.
+    The chart shows latency over load, or throughput by number of hosts.
     """
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)
@@ -370,7 +374,7 @@ def _growth(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
         "axis": axis,
     }
     y = {"field": "v", **rate_axis("iops", max(row["v"] for row in rows))}
-    yield _lines("IOPS over hosts", rows, list(searches), {"x": x, "y": y}, [])
+    yield _lines("IOPS by number of hosts", rows, list(searches), {"x": x, "y": y}, [])
 
 
 def _lines(

@@ -59,7 +59,9 @@ class Versus:
         return [list(islice(left, count)) for count in self.sides or [1] * len(records)]
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> Versus:
-        """Return the same for redacted records, which are the second of each pair."""
+        """Return a copy for redacted records; `records` pairs each original with its redacted
+        record.
+        """
         return self if self.floors is None else replace(self, floors=self.floors.renamed(records))
 
 
@@ -145,7 +147,7 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
     """Yield the differences in setup, first those that prevent a comparison."""
     rows: list[list[TableCell]] = []
     for each in found.gate:
-        weight: TableCell = "may matter" if each.matters else ("beside it", LABEL)
+        weight: TableCell = "may matter" if each.matters else ("minor", LABEL)
         if each.blocks:
             weight = ("not comparable", BAD)
         elif each.what in found.across:
@@ -162,7 +164,7 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
     """Yield the figures with their changes, as table and as chart.
 
-    Of a matrix, only the headlines are shown.
+    For a matrix, only the headlines are shown.
     """
     table = compared_figures_table(found, name)
     if table is not None:
@@ -175,7 +177,7 @@ def _figures(found: Comparison, name: str) -> Iterator[Block]:
 def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
     """Return the changes with the names of their points.
 
-    Of a matrix, only the headlines are returned, unless `every`.
+    For a matrix, only the headlines are returned, unless `every`.
     """
     several = len(found.points) > 1 and not every
     return [
@@ -191,7 +193,7 @@ def compared_figures_table(
 ) -> DocumentTable | None:
     """Return a table of figures with their changes; None without figures.
 
-    Of a matrix, only the headlines are shown, unless `every`.
+    For a matrix, only the headlines are shown, unless `every`.
     """
     changes = _changes(found, every=every)
     if not changes:

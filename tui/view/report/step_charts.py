@@ -75,10 +75,10 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
     return SeriesSpan(t_s, merged(values, weights, peaks=False), min(known), max(known))
 
 
-def reading_note(seconds: int, what: str = "its seconds") -> str:
+def reading_note(seconds: int, what: str = "single seconds") -> str:
     """Return how to read a down-sampled series; empty if each point is one second."""
     width = seconds_a_point(seconds)
-    return f"Each point is {width} s; line: mean; band: range of {what}." if width > 1 else ""
+    return f"Each point covers {width} s; line: mean; band: range over {what}." if width > 1 else ""
 
 
 def rows_over(
@@ -282,7 +282,7 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
 def _percentile_note(found: HeatMap | None, width: int) -> str:
     if found is None:
         return (
-            "No per-second histograms: each point is the mean, and the highest p99 of its seconds."
+            "No per-second histograms: each point shows the mean and the highest p99 of any second."
         )
     span = (
         f"Each point covers all I/Os of {'one second' if width == 1 else f'{width} s'} on all hosts"
@@ -362,7 +362,7 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
         "axis": {**latency_axis(low, high, f"{name} latency"), "grid": False},
     }
     legend = {
-        "title": "share of I/Os in a column, from",
+        "title": "share of I/Os per column, from",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
     }

@@ -100,7 +100,7 @@ def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spe
 def colors_of(names: Sequence[str]) -> Spec:
     """Return a colour scale for names.
 
-    Directions have fixed colours; others get theirs in turn.
+    Directions have fixed colours; other names get colours in turn.
     """
     places = {
         name: COLORS.get(name) or SERIES[place % len(SERIES)] for place, name in enumerate(names)

@@ -399,9 +399,9 @@ def pace(
 def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar]:
     """Return the options that hold a rate although each pass over the files restarts its limit.
 
-    Random reads of files are extended to one pass. A pass that ends within the point starts the
-    second early that it ended in, so the limit lets it take whole seconds. Raises UsageError for
-    passes that are too short.
+    Random reads of files are extended to one pass. Other passes get a limit at which each takes
+    whole seconds, because the next pass starts a new second at once. Raises UsageError for passes
+    that are too short.
     """
     if _is_one_pass(load):
         amount = limit * (round(seconds) + LEAST_PASS_S)

@@ -35,14 +35,14 @@ LAST = "HTTP Error Code: "
 MOST_DETAILS = 12
 REQUESTS = (
     ("Object upload", "PUT"),
-    ("part upload", "PUT of a part"),
-    ("ultipart upload", "POST of a multipart upload"),
+    ("part upload", "part PUT"),
+    ("ultipart upload", "multipart upload POST"),
     ("Object download", "GET"),
     ("HeadObject", "HEAD"),
     ("Object deletion", "DELETE"),
-    ("Bucket creation", "PUT of the bucket"),
-    ("Bucket deletion", "DELETE of the bucket"),
-    ("Head bucket", "HEAD of the bucket"),
+    ("Bucket creation", "bucket PUT"),
+    ("Bucket deletion", "bucket DELETE"),
+    ("Head bucket", "bucket HEAD"),
 )
 REPEATED = "elbencho retried it up to 10 times"
 MISSING_BUCKET = "NoSuchBucket"
@@ -96,7 +96,7 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
             " network of the host"
         )
     if status == 404:
-        return STATUS, f"{check.target}: {answered('HEAD of the bucket', status)}"
+        return STATUS, f"{check.target}: {answered('bucket HEAD', status)}"
     return None
 
 

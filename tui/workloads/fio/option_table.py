@@ -32,7 +32,7 @@ UNSEEN = {
     "replay_redirect": "the replayed I/O is unknown before the run",
     "merge_blktrace_file": "fio would write a file that is not in the plan",
     "profile": "fio would run its own jobs; write them under 'jobs'",
-    "libblkio_path": "benchtui does not check that device before the run; name it with 'filename'",
+    "libblkio_path": "benchtui cannot check that device before the run; name it with 'filename'",
     "libblkio_pre_connect_props": (
         "it can name a device that benchtui does not check before the run"
     ),
@@ -47,8 +47,8 @@ UNSEEN = {
     "allow_mounted_write": "benchtui never writes to a mounted device",
     "cgroup_nodelete": "a control group would remain on the host",
     "aux-path": "benchtui starts fio in a directory of its own",
-    "program": "no command of a profile runs on a host",
-    "arguments": "no command of a profile runs on a host",
+    "program": "profiles cannot run commands on hosts",
+    "arguments": "profiles cannot run commands on hosts",
 }
 SWITCHED_OFF = ("0", "false", "no")
 # of these, what is off is harmless
@@ -113,11 +113,11 @@ ENGINES_OF_FILES = (
 ENGINES_OF_NOTHING = ("null", "cpuio", "page_fault")
 ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored nowhere
 UNSEEN_ENGINES = {
-    "exec": "no command of a profile runs on a host",
+    "exec": "profiles cannot run commands on hosts",
     "pmemblk": (
-        "its file name contains more than a path, so benchtui cannot check the file before the run"
+        "the file name contains more than a path, so benchtui cannot check the file before the run"
     ),
-    "libblkio": "benchtui does not check its device before the run",
+    "libblkio": "benchtui cannot check the device before the run",
 }
 _TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(
     PLACES
@@ -195,7 +195,7 @@ WORDED = ("bool", "set", "choice")  # types of options that take words, no numbe
 OWN_OPTIONS = {
     "output": "benchtui collects the output",
     "output-format": "benchtui reads json+",
-    "status-interval": "benchtui asks for a status every second",
+    "status-interval": "benchtui requests a status every second",
     "eta": "benchtui shows the progress",
     "client": "benchtui starts fio on the hosts itself",
     "server": "benchtui starts fio on the hosts itself",
@@ -203,8 +203,8 @@ OWN_OPTIONS = {
     "percentile_list": "benchtui records a fixed list of percentiles",
     "stonewall": "one fio process runs one step; write one profile for each",
     "wait_for": "one fio process runs one step; write one profile for each",
-    "exec_prerun": "no command of a profile runs on a host",
-    "exec_postrun": "no command of a profile runs on a host",
+    "exec_prerun": "profiles cannot run commands on hosts",
+    "exec_postrun": "profiles cannot run commands on hosts",
     "name": "the key under 'jobs' is the job name",
     "include": "a profile is a single file",
 }
@@ -218,7 +218,7 @@ FIXED_VALUES = {
     "clat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "lat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "kb_base": ("1024", "sizes in profiles are powers of 1024"),
-    "create_only": ("0", "it measures nothing; to lay out files, use 'prepare: {layout: true}'"),
+    "create_only": ("0", "measures nothing; to lay out files, use 'prepare: {layout: true}'"),
 }
 # Limits that fio does not check, or checks only when the job runs.
 LIMITS: dict[str, dict[str, int]] = {

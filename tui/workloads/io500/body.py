@@ -15,13 +15,13 @@ from tui.workloads.mpi_body import MpiBody, Scalar
 SETTING = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9-]+")
 OWN_SETTINGS = {
     "global.datadir": "directory",
-    "global.resultdir": "nothing: the run directory keeps the results",
-    "global.timestamp-datadir": "nothing: each run has a directory of its own",
-    "global.timestamp-resultdir": "nothing: each run has a directory of its own",
     "global.drop-caches": "drop_caches",
     "debug.stonewall-time": "stonewall",
 }
 REFUSED_SETTINGS = {
+    "global.resultdir": "the run directory keeps the results",
+    "global.timestamp-datadir": "each run has a directory of its own",
+    "global.timestamp-resultdir": "each run has a directory of its own",
     "debug.pause-dir": "benchtui would count the pause as part of a phase",
     "global.drop-caches-cmd": "it can run any command on every host",
     "find.external-script": "it runs any command on the first host",

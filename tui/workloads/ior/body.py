@@ -30,12 +30,12 @@ OWN_OPTIONS = {
     "-r": "phases",
     "-s": "segments",
     "-t": "transfer",
-    "-v": "nothing: benchtui always sets it",
     "-w": "phases",
     "-z": "random",
     "--posix.odirect": "direct",
 }
 REFUSED_OPTIONS = {
+    "-v": "benchtui always sets it",
     "-d": "benchtui would count the delay as part of a phase",
     "-E": "each run has its own files",
     "-f": "one launch runs one test",
@@ -56,18 +56,18 @@ REFUSED_OPTIONS = {
 TERMS = (
     JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
-    JobTerm("transfer", "size", "1m", "Bytes of each I/O (-t)", "transfer"),
+    JobTerm("transfer", "size", "1m", "Bytes per I/O (-t)", "transfer"),
     JobTerm("block", "size", "1g", "Contiguous bytes written by each rank (-b)", "block"),
     JobTerm("segments", "count", "1", "Blocks per rank (-s)", "segments"),
     JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: after its bytes",
         "stonewall"),
-    JobTerm("iterations", "count", "1", "Repetitions within one IOR", "iterations"),
+    JobTerm("iterations", "count", "1", "Repetitions within one IOR run", "iterations"),
     JobTerm("phases", "text", "write,read", "write, or write,read", "phases", ("write",)),
     JobTerm("file_per_process", "flag", "true", "One file per rank; false: one file for all ranks",
         "file per process"),
-    JobTerm("random", "flag", "false", "I/Os of a block in random order (-z)", "random"),
-    JobTerm("fsync", "flag", "true", "fsync within the time of the write phase (-e)", "fsync"),
-    JobTerm("direct", "flag", "false", "Bypass the page cache of the clients", "direct"),
+    JobTerm("random", "flag", "false", "I/Os within a block in random order (-z)", "random"),
+    JobTerm("fsync", "flag", "true", "fsync included in the write phase (-e)", "fsync"),
+    JobTerm("direct", "flag", "false", "Bypass the client page cache", "direct"),
     JobTerm("reorder", "flag", "true", "Ranks read data of the next host (-C)", "reorder"),
     JobTerm("api", "text", "POSIX", "POSIX, MPIIO or MMAP", "api"),
     JobTerm("options", "text", "", "IOR's own options, such as -g or '-l random'", "options"),
@@ -95,11 +95,11 @@ def known_option(option: str) -> str:
 class Ior(MpiBody):
     """The IOR command of a profile; unknown keys are errors."""
 
-    transfer: Scalar = Field(description="Bytes of each I/O (-t)")
+    transfer: Scalar = Field(description="Bytes per I/O (-t)")
     block: Scalar = Field(description="Contiguous bytes written by each rank in each segment (-b)")
     segments: Scalar = Field(1, description="Number of blocks per rank (-s)")
     iterations: Scalar = Field(
-        1, description="Repetitions within one IOR, each with new files (-i)"
+        1, description="Repetitions within one IOR run, each with new files (-i)"
     )
     phases: Scalar = Field(
         "write,read",
@@ -110,9 +110,9 @@ class Ior(MpiBody):
         True, description="One file per rank (-F); false: one file for all ranks"
     )
     collective: Scalar = Field(False, description="Collective I/O (-c), with MPIIO")
-    random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
+    random: Scalar = Field(False, description="Random I/O order within a block (-z)")
     fsync: Scalar = Field(
-        False, description="fsync at the end of the write phase, within its time (-e)"
+        False, description="fsync at the end of the write phase, included in the time (-e)"
     )
     direct: Scalar = Field(False, description="Bypass the page cache (--posix.odirect), with POSIX")
     stonewall: Scalar = Field(

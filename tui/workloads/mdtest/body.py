@@ -21,9 +21,9 @@ OWN_OPTIONS = {
     "-n": "items",
     "-i": "iterations",
     "-N": "stride",
-    "-v": "nothing: benchtui always sets it",
 }
 REFUSED_OPTIONS = {
+    "-v": "benchtui always sets it",
     "-V": "benchtui can only read the output of the default verbosity",
     "-Z": "it prints times instead of rates",
     "-f": "one launch measures one number of tasks",
@@ -40,7 +40,7 @@ TERMS = (
     JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
     JobTerm("items", "count", "1000", "Files per rank", "files"),
-    JobTerm("iterations", "count", "1", "Repetitions within one mdtest", "iterations"),
+    JobTerm("iterations", "count", "1", "Repetitions within one mdtest run", "iterations"),
     JobTerm("options", "text", "-F -u",
         "mdtest's own options: -F files only, -u one directory per rank", "options"),
     JobTerm("stride", "text", "next-client",
@@ -70,7 +70,7 @@ class Mdtest(MpiBody):
     """The mdtest command of a profile; unknown keys are errors."""
 
     items: Scalar = Field(description="Files per rank (-n)")
-    iterations: Scalar = Field(1, description="Repetitions within one mdtest (-i)")
+    iterations: Scalar = Field(1, description="Repetitions within one mdtest run (-i)")
     stride: Scalar = Field(
         "next-client",
         description=(
