@@ -104,6 +104,39 @@ def test_a_changed_record_is_named_by_the_value(
     assert any(text.startswith(named) for text in found.differs), found.differs
 
 
+OLDER = "0.0.1"
+
+
+def older(run_dir: Path, text: Callable[[str], str]) -> None:
+    """Make this a run of an older version, whose headline had another text."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["provenance"]["benchtui_version"] = OLDER
+        document["headline"]["text"] = text(document["headline"]["text"])
+
+    change_json(run_dir / "run.json", change)
+    change_events(run_dir, "run_started", lambda event: event.update(benchtui_version=OLDER))
+
+
+def test_an_older_version_may_have_worded_the_same_numbers_differently(run_dir: Path) -> None:
+    older(run_dir, lambda text: f"in those days {text}")
+    found = verify_run(run_dir)
+    assert found.differs == [] and "headline.text" in "".join(found.remarks)
+
+
+def test_numbers_in_the_texts_of_an_older_version_still_have_to_match(run_dir: Path) -> None:
+    older(run_dir, lambda text: f"{text} of 9999")
+    assert any(text.startswith("headline.text: ") for text in verify_run(run_dir).differs)
+
+
+def test_texts_of_this_version_have_to_match(run_dir: Path) -> None:
+    change_json(
+        run_dir / "run.json",
+        lambda document: document["headline"].update(text="fast"),  # type: ignore[attr-defined]
+    )
+    assert any(text.startswith("headline.text: ") for text in verify_run(run_dir).differs)
+
+
 @pytest.mark.parametrize("other", [3, 0.5, "x", None, True, -(10**400)])
 def test_a_whole_number_that_no_float_holds_differs_from_any_other(other: object) -> None:
     huge = 10**400

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+import tui
 from tui import workloads
 from tui.journal.fold import fold_all
 from tui.journal.progress import plan_as_run
@@ -30,6 +32,7 @@ from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.library.seal import broken
+from tui.metrics.units import plural
 from tui.model.bounded import read_file
 from tui.model.event import (
     DirectionResult,
@@ -50,12 +53,22 @@ from tui.workloads.reading import OTHER_JOB
 
 SAME = 1e-9  # rounding of another machine's floating point
 SHOWN = 60
+# sentences that benchtui words itself, by the end of their path
+WORDED = re.compile(
+    r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|limiter|hold|why|intended_reason"
+    r"|remarks?(\[\d+\])?|predicted|coverage_text|(bottleneck|answer|headline|proof|limits\[\d+\]"
+    r"|rounds\[\d+\])\.(text|short)|findings\[\d+\]\.message|checks_not_made\.[\w-]+)\Z"
+)
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
+def differences(
+    kept: Any, derived: Any, path: str = "", reworded: list[str] | None = None
+) -> Iterator[str]:
     """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that differs.
 
-    Ignores values that only the derived record has, because a newer version added them.
+    Ignores values that only the derived record has, because a newer version added them. With a
+    list for `reworded`, sentences with equal numbers are added to it, by their path.
     """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
@@ -64,13 +77,16 @@ def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
             if key not in derived:
                 yield f"{place}: in run.json, but cannot be derived"
             else:
-                yield from differences(value, derived[key], place)
+                yield from differences(value, derived[key], place, reworded)
     elif isinstance(kept, list) and isinstance(derived, list):
         if len(kept) != len(derived):
             yield f"{path}: {len(kept)} in run.json, {len(derived)} when derived"
         for place, (one, other) in enumerate(zip(kept, derived, strict=False)):
-            yield from differences(one, other, f"{path}[{place}]")
+            yield from differences(one, other, f"{path}[{place}]", reworded)
     elif not _same(kept, derived):
+        if reworded is not None and WORDED.search(path) and _numbers(kept) == _numbers(derived):
+            reworded.append(path)
+            return
         yield f"{path}: {_shown(kept)} in run.json, {_shown(derived)} when derived"
 
 
@@ -90,6 +106,10 @@ def _reads_as(kept: Any, derived: Any) -> bool:
     derived one.
     """
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
+
+
+def _numbers(text: Any) -> list[str]:
+    return sorted(NUMBER.findall(text)) if isinstance(text, str) else [repr(text)]
 
 
 def _shown(value: Any) -> str:
@@ -428,7 +448,14 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
     found.values = leaves(kept)
-    found.differs += differences(kept, again)
+    version = (kept.get("provenance") or {}).get("benchtui_version")
+    reworded = None if version == tui.__version__ else list[str]()
+    found.differs += differences(kept, again, reworded=reworded)
+    if reworded:
+        found.remarks.append(
+            f"{plural(len(reworded), 'text')} of version {version} are worded differently by"
+            f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_SAMPLES])}"
+        )
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
