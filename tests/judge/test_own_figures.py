@@ -9,7 +9,7 @@ import pytest
 from tests.samples.evidence import evidence
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence, UnknownError
-from tui.judge.own_figures import DOUBTFUL
+from tui.judge.own_figures import DOUBTFUL, NOTED
 from tui.model.event import Contradiction, ContradictionKind, HostResult
 from tui.model.record import Finding
 
@@ -30,7 +30,8 @@ def test_a_contradiction_is_an_error_unless_something_else_may_explain_it(
     kind: ContradictionKind,
 ) -> None:
     (found,) = look(imported(Contradiction(kind, 3.0, 4.0, "j", "read")))
-    assert found.severity == ("warning" if kind in DOUBTFUL else "error")
+    expected = "info" if kind in NOTED else "warning" if kind in DOUBTFUL else "error"
+    assert found.severity == expected
     assert (found.measured, found.threshold) == (3.0, 4.0)
     assert found.scope == {"step": 0, "hosts": "h1", "direction": "read", "job": "j"}
 

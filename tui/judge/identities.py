@@ -13,6 +13,7 @@ from operator import is_not
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.judge.chance import drawn
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
@@ -106,6 +107,26 @@ def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]
         for job, dirs in result.jobs.items():
             own = [each for each in jobs if each.name == job]
             yield from _of_dirs(host, job, dirs, own, failed=failed)
+        for entry, dirs in result.entries.items():
+            name, _, count = entry.rpartition(" of ")
+            name = name.rpartition(" ")[0]
+            own = [_one_of(load, int(count)) for load in jobs if load.name == name]
+            yield from _of_dirs(host, entry, dirs, own, failed=failed)
+
+
+def _one_of(load: JobLoad, entries: int) -> JobLoad:
+    """Return the load of one of several entries; the whole one, as a limit, if their workers
+    differ.
+    """
+    if load.workers != entries:
+        return load
+    return replace(
+        load,
+        workers=1,
+        held=load.held // entries,
+        rate_iops={name: rate / entries for name, rate in load.rate_iops.items()},
+        rate_bytes_per_s={name: rate / entries for name, rate in load.rate_bytes_per_s.items()},
+    )
 
 
 def _of_dirs(
@@ -413,7 +434,9 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     by_host = at.step.jobs_by_host
     for parts in groups.values():
         own = by_host.get(parts[0].host, at.step.jobs)
-        jobs = [job for job in own if not parts[0].job or job.name == parts[0].job]
+        jobs = [job for job in own if job.name == parts[0].job] if parts[0].job else own
+        if parts[0].job and not jobs:  # one of several entries of a name
+            jobs = list(parts[0].loads)
         yield from _above_depth(at, parts, jobs)
 
 
@@ -428,7 +451,9 @@ def _above_depth(
     waves = [
         sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
     ]
-    seconds = max(each.figures.runtime_s or 0.0 for each in parts)
+    times = [each.figures.runtime_s or 0.0 for each in parts]
+    # writers that read verify, after their writes
+    seconds = max(times) if all(each.loads for each in parts) else sum(times)
     if not waves or seconds < SHORTEST_S or any(each.failed for each in parts):
         return
     latencies = [latency for each in parts if (latency := whole_latency(each)) is not None]

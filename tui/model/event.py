@@ -310,6 +310,8 @@ ContradictionKind = Literal[
     "verify", "pauses", "depth", "workers", "limit", "steady", "mix", "unified", "multiples",
     "elapsed", "fell", "cpu", "off-cpu", "version", "too-early", "entries", "copies", "clients",
     "date", "devices",
+    "share-end", "depth-share", "depth-syncs", "twice", "group-bytes", "group-rate",
+    "group-time", "group-share", "started", "no-error",
 ]  # fmt: skip
 
 
@@ -343,6 +345,8 @@ class HostResult(Event, tag="host_result"):
     end_ms: int | None = None
     usr_cpu: float | None = None
     sys_cpu: float | None = None
+    # of imported output: each of several entries with the same job name, as "log 2 of 3"
+    entries: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)
     # of imported output; None: it was not searched for any
     contradictions: list[Contradiction] | None = None
 

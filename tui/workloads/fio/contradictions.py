@@ -18,7 +18,9 @@ import msgspec
 
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
+from tui.workloads.fio import distributions
 from tui.workloads.fio.asked import bytes_of, directions_of, mix_of, paused, syncs_of, verified
+from tui.workloads.fio.distributions import Completions
 from tui.workloads.fio.on_cpu import cpu_of
 from tui.workloads.fio.options import JobOptions
 from tui.workloads.fio.printed import (
@@ -26,32 +28,32 @@ from tui.workloads.fio.printed import (
     LEAST_IOS,
     LEAST_RANGE_NS,
     PRINTED,
+    RAMPS,
     Entry,
     Found,
     PrintedDevice,
     PrintedDirection,
     PrintedDocument,
     PrintedJob,
+    has,
     named,
     numjobs_of,
 )
 from tui.workloads.fio.queued import echoes, kept_depth, steady_state, workers
 from tui.workloads.fio.sampled import samples_of
-from tui.workloads.fio.snapshot import NOT_A_NUMBER, LatencyKind, StatusLatency
+from tui.workloads.fio.snapshot import NOT_A_NUMBER, LatencyKind
 from tui.workloads.fio.versions import of_version
 
 Host = tuple[str, int]
 OptionsOf = Callable[[str, int], Mapping[str, str]]
 ALL_CLIENTS = "All clients"
-BUCKET = 1 / 64
-MARKED = 0.02  # fio 3.33 with 465,000 I/Os of the null engine: the shares add up to 100.16 %
+EXACT = 1e-8  # shares have six decimals
 CLOCKS_S = 0.1  # two clocks of one fio
 LATE_S = 2.0  # two readings of the clock
 ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
 ZONES_S = (-12 * 3600, 14 * 3600)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 GLOBALS = re.compile(rb'"global options"\s*:\s*(\{[^{}]*\})')
-UNITS = (("latency_ns", 1), ("latency_us", 1000), ("latency_ms", 1_000_000))
 AT_DEVICE, LEAST_AT_DEVICE = 0.9, 0.5  # of the direct I/Os
 DEVICES_S = 0.5  # fio reads the counters of devices every 250 ms, later on a busy client
 FEW, RARE = 8, 16  # I/Os of a bucket; buckets
@@ -124,6 +126,7 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(samples_of(entry, name, part), entry, name)
         yield from named(_multiples(part), entry, name)
     yield from named(_shares(entry.job), entry, "")
+    yield from named(_in_flight(entry), entry, "")
     yield from named(_unified(entry.job), entry, "mixed")
     yield from named(_elapsed(entry), entry, "")
     yield from named(syncs_of(entry), entry, "sync")
@@ -196,59 +199,46 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
         yield "elapsed", longest + before, entry.job.elapsed
 
 
-# -- shares of latencies: latency_ns, latency_us, latency_ms
+# -- distributions of latencies and depths
 
 
 def _shares(job: PrintedJob) -> Iterator[Found]:
-    """Yield latency shares that do not add up to 100 %, or that contradict the completion
-    percentiles.
+    """Yield latency shares that contradict the completion latencies.
 
     fio puts each completion latency into one of 32 ranges (io_u_mark_latency).
     """
     dirs = job.dirs
     counted = [part.clat for part in dirs.values() if part.clat is not None and part.clat.n]
-    shares = list(_ranges(job))
-    told = sum(share for _, share in shares)
-    if not dirs or len(counted) != len(dirs) or job.failed or not told:
+    told = {
+        (unit, end): share
+        for name, unit in distributions.UNITS
+        for end, share in getattr(job, name).items()
+    }
+    if not dirs or len(counted) != len(dirs) or job.failed:
         return  # engines of file operations have none
     if sum(part.total_ios for part in dirs.values()) != sum(each.n for each in counted):
         return
-    if abs(told - 1) > MARKED:
-        yield "share-sum", 100 * told, 100.0
-    elif len(counted) == 1:
-        yield from _share_of_percentiles(counted[0], shares)
+    try:
+        found = distributions.ranges(told)
+    except ValueError:
+        return
+    exact = [Completions.exact(each) for each in counted]
+    yield from distributions.of_latencies(exact, found, EXACT, 0)
 
 
-def _ranges(job: PrintedJob) -> Iterator[tuple[float, float]]:
-    """Yield each latency range as (upper end in ns, share of I/Os in it)."""
-    for name, unit in UNITS:
-        for end, share in getattr(job, name).items():
-            try:
-                top = float("inf") if end.startswith(">=") else float(end) * unit
-            except ValueError:
-                return
-            yield top, share / 100
-
-
-def _share_of_percentiles(
-    latency: StatusLatency, shares: Sequence[tuple[float, float]]
-) -> Iterator[Found]:
-    """Yield the first range limit at which the share of faster I/Os contradicts a percentile.
-
-    A percentile is the middle of its bucket, and its rank may be off by one.
-    """
-    marks = sorted((float(name) / 100, value) for name, value in (latency.percentile or {}).items())
-    slack, below = MARKED + 3 / latency.n, 0.0
-    for top, share in sorted(shares):
-        below += share
-        most = min((p for p, value in marks if value * (1 - BUCKET) - 1 >= top), default=1.0)
-        least = max((p for p, value in marks if value * (1 + BUCKET) + 1 < top), default=0.0)
-        if not least - slack <= below <= most + slack:
-            yield "share", 100 * below, 100 * (least if below < least else most)
-            return
-
-
-# -- syncs, mix of reads and writes
+def _in_flight(entry: Entry) -> Iterator[Found]:
+    """Yield more I/Os in flight than the shares of depths have, syncs included."""
+    job, options = entry.job, entry.options
+    if not entry.alone or job.failed or has(options, (*RAMPS, "io_submit_mode", "verify")):
+        return
+    waits = [part.whole for part in job.dirs.values() if part.whole is not None]
+    runtime_ms = max((part.runtime for part in job.dirs.values()), default=0)
+    if len(waits) != len(job.dirs):
+        return
+    if job.sync is not None and job.sync.lat is not None:
+        waits.append(job.sync.lat)
+    levels = [share for _, share in sorted(entry.levels)]
+    yield from distributions.in_flight(levels, 1, waits, runtime_ms)
 
 
 # -- several entries, several hosts

@@ -21,7 +21,7 @@ from tui.workloads.fio.contradictions import ALL_CLIENTS, contradictions
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.printed import ENDED
-from tui.workloads.fio.results import kept_result
+from tui.workloads.fio.results import entries_of, kept_result
 from tui.workloads.fio.snapshot import (
     NOT_A_NUMBER,
     Count,
@@ -33,6 +33,7 @@ from tui.workloads.fio.snapshot import (
     StatusLatency,
 )
 from tui.workloads.fio.states import fallen
+from tui.workloads.fio.text_contradictions import all_contradictions, is_sum
 from tui.workloads.fio.text_output import Printed, printed_outputs
 from tui.workloads.reading import BLOCK, budget, numbered
 
@@ -218,7 +219,7 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
         snapshot = Snapshot(found.stamp_ms, found.version, list(jobs))
         options = _sections(jobs, shared)
         loads, runtime_s = planned(options)
-        result = kept_result(snapshot, place)
+        result = _imported_result(snapshot, place)
         result.contradictions = wrong.get((host, port))
         if _moved_all(options, result, runtime_s):
             runtime_s = None  # a limit that was not reached
@@ -234,6 +235,12 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
             runtime_s,
             stamp_error_s=stamp_error_s,
         )
+
+
+def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
+    result = kept_result(snapshot, place)
+    result.entries = entries_of(snapshot.jobs)
+    return result
 
 
 def _sections(jobs: Sequence[KeptJob], shared: Mapping[str, str]) -> list[JobOptions]:
@@ -318,11 +325,9 @@ def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
 
 def _output(place: int, group: Sequence[tuple[str, StatusJob]]) -> ImportedOutput:
     jobs = [job for _, job in group]
-    result = kept_result(Snapshot(0, group[0][0], jobs), place)
+    result = _imported_result(Snapshot(0, group[0][0], jobs), place)
     result.end_ms = None
-    for dirs in (result.dirs, *result.jobs.values()):
-        for part in dirs.values():
-            part.rounded = [name for name in ROUNDED if getattr(part, name) is not None]
+    mark_rounded(result, ROUNDED)
     return ImportedOutput(place, ", ".join(dict.fromkeys(job.jobname for job in jobs)), result)
 
 
@@ -414,8 +419,9 @@ def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
     The hosts of one client are one measurement; the client's own total is skipped.
     """
     place, clients, session = -1, set[str](), -1
-    for each in found:
-        if each.sections[0].job.jobname == ALL_CLIENTS and clients:
+    wrong = all_contradictions(found)
+    for at, each in enumerate(found):
+        if is_sum(each) and clients:
             clients = set()
             continue
         if not each.host or not clients or each.session != session:
@@ -427,14 +433,16 @@ def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
             name = f"{stem}#{int(count) + 1}" if stem and count.isdigit() else f"{name}#2"
         if name:
             clients.add(name)
-        yield _of_one(each, place, name or each.prompt_host)
+        output = _of_one(each, place, name or each.prompt_host)
+        output.result.contradictions = wrong[at]
+        yield output
 
 
 def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
     jobs = [section.job for section in printed.sections]
     ended = [section.ended_s for section in printed.sections if section.ended_s is not None]
     stamp_ms = round(max(ended, default=0.0) * 1000)
-    result = kept_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
+    result = _imported_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
     if not ended:
         result.end_ms = None
     counted = all(section.counted for section in printed.sections)
@@ -449,7 +457,7 @@ def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
 
 def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
     """Mark these figures as rounded in every direction: the output has few digits."""
-    for dirs in (result.dirs, *result.jobs.values()):
+    for dirs in (result.dirs, *result.jobs.values(), *result.entries.values()):
         for part in dirs.values():
             part.rounded = [name for name in names if getattr(part, name) is not None]
 
@@ -461,6 +469,8 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers
     if not set(workers) <= set(printed.lines):
         return []
+    if set(workers) != set(printed.lines) and max(workers.values()) > 1:
+        return []  # one group of several jobs, under the name of the first
     own = {name: {**printed.lines[name], "numjobs": str(count)} for name, count in workers.items()}
     loads, _ = planned([JobOptions(name, {}, options) for name, options in own.items()])
     return [msgspec.structs.replace(load, durable=UNTOLD) for load in loads]

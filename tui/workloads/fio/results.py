@@ -414,6 +414,19 @@ def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]
     }
 
 
+def entries_of(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]:
+    """Return each entry whose name others have too, by name and place: figures of one worker."""
+    told = Counter(job.jobname for job in jobs)
+    seen = Counter[str]()
+    found = {}
+    for job in jobs:
+        seen[job.jobname] += 1
+        if told[job.jobname] > 1:
+            place = f"{job.jobname} {seen[job.jobname]} of {told[job.jobname]}"
+            found[place] = _merged_directions([job])
+    return found
+
+
 def _merged_directions(jobs: Sequence[StatusJob]) -> dict[str, DirectionResult]:
     """Return the directions that did I/O, merged over all entries."""
     waves = _waves(jobs)

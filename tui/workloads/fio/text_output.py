@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
-from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
+from tui.workloads.fio import printed_figures
+from tui.workloads.fio.printed_figures import Figures, GroupLine
+from tui.workloads.fio.printed_numbers import value_of
+from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency, Syncs
 from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
@@ -32,10 +34,12 @@ OLD_RATE = re.compile(
 )
 MEANT_AS_RATE = re.compile(r"\s*(read|write|trim|mixed)\s*: (IOPS|io)=.*")
 LATENCY = re.compile(
-    rf"\s*(slat|clat|lat)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER},"
+    rf"\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER},"
     rf" stdev={NUMBER}"
 )
 PERCENTILES = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\)\s*:.*")
+# of a part of the I/Os: "clat prio 2/0/0 (30.12% of IOs) percentiles (usec):"
+PART_PERCENTILES = re.compile(r"\s*\w+ prio .* percentiles \(\w+\)\s*:.*")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
 CPU = re.compile(r"\s*cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%.*")
 DEPTHS = re.compile(r"\s*IO depths\s*: 1=([\d.]+)%.*")
@@ -60,7 +64,7 @@ HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
-ISSUED_ORDER = ("read", "write", "trim")
+ISSUED_ORDER = ("read", "write", "trim", "sync")
 
 
 @dataclass(slots=True)
@@ -77,6 +81,7 @@ class PrintedSection:
     depth_one: bool = False
     counted: bool = False
     pid: int = 0
+    figures: Figures = field(default_factory=Figures)
 
 
 @dataclass(slots=True)
@@ -84,7 +89,9 @@ class Printed:
     """Output of one fio on one host.
 
     `command` is the last command line above it, `lines` are the jobs' first lines. Outputs of one
-    client have the same `session`. `prompt_host`: the host in the shell prompt above it.
+    client have the same `session`. `prompt_host`: the host in the shell prompt above it. `started`:
+    workers, 0 if unknown. `failures`: host, process and error of workers that failed. `unclear`:
+    names of several jobs of different depths.
     """
 
     host: str
@@ -94,6 +101,10 @@ class Printed:
     lines: dict[str, dict[str, str]] = field(default_factory=dict)
     session: int = 0
     prompt_host: str = ""
+    groups: list[GroupLine] = field(default_factory=list)
+    started: int = 0
+    failures: list[tuple[str, int, int]] = field(default_factory=list)
+    unclear: set[str] = field(default_factory=set)
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
@@ -120,6 +131,10 @@ class _Parser:
         self.version, self.command, self.above, self.prompt_host = "", "", "", ""
         self.session = 0
         self.lines: dict[str, dict[str, str]] = {}
+        self.group = 0
+        self.unclear: set[str] = set()
+        self.started: dict[str, set[int]] = {}
+        self.failures: list[tuple[str, int, int]] = []
         self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
             (RATE, self._rate),
             (OLD_RATE, self._old_rate),
@@ -129,6 +144,7 @@ class _Parser:
             (DEPTHS, self._depths),
             (ISSUED, self._issued),
             (OLD_ISSUED, self._old_issued),
+            (PART_PERCENTILES, lambda _: self._part()),
             (BETWEEN, lambda _: self._over()),
         )
 
@@ -143,9 +159,10 @@ class _Parser:
         name, line = (host[1], line[host.end() :]) if host else ("", line)
         if header := HEADER.fullmatch(line.strip()):
             self._header(header, name or above)
-        elif self._before(line):
+        elif self._before(line) or self._around(line, name or above):
             return
         elif self.section is not None:
+            self.section.figures.take(line)
             self._figures(line)
 
     def end(self) -> list[Printed]:
@@ -163,9 +180,13 @@ class _Parser:
         if command := COMMAND.fullmatch(line[prompt.end() :] if prompt else line):
             self.prompt_host = prompt["host"] if prompt else ""
             self.command, self.lines = command[1].strip(), {}
+            self.started, self.failures, self.unclear = {}, [], set()
         elif version := VERSION.fullmatch(line.strip()):
             self.version = version[1]
         elif job := JOB_LINE.fullmatch(line.strip()):
+            before = self.lines.get(job["name"], {"iodepth": job[5]})
+            if before["iodepth"] != job[5]:
+                self.unclear.add(job["name"])
             self.lines[job["name"]] = {
                 "rw": job[2],
                 "bs": _block(job[3]),
@@ -177,6 +198,29 @@ class _Parser:
         self.session += 1
         self._over()
         return True
+
+    def _around(self, line: str, host: str) -> bool:
+        """Parse a line about all jobs: how many were started, failed workers, sums of a group.
+
+        Returns whether it is such a line.
+        """
+        if count := printed_figures.started(line):
+            self.started.setdefault(host, set()).add(count)
+            self.failures = [each for each in self.failures if each[0] != host]
+        elif failure := printed_figures.failed(line):
+            self.failures.append((host, *failure))
+        elif group := printed_figures.GROUP.fullmatch(line.strip()):
+            self._over()
+            self.group = int(group[1])
+        elif self.section is None and (found := printed_figures.group_line(line, self.group)):
+            for printed in self.found[-1:]:
+                printed.groups.append(found)
+        else:
+            return False
+        return True
+
+    def _part(self) -> None:
+        self.percentiles = None
 
     def _over(self) -> None:
         """Finish the results of the current fio output."""
@@ -205,6 +249,9 @@ class _Parser:
                 dict(self.lines),
                 self.session,
                 self.prompt_host,
+                started=max(counts) if len(counts := self.started.get(host, {0})) == 1 else 0,
+                failures=self.failures,
+                unclear=self.unclear,
             )
             self.found.append(last)
         last.sections.append(section)
@@ -244,8 +291,7 @@ class _Parser:
         assert self.section is not None
         part = StatusDirection(runtime=int(milliseconds), iops=self._number(iops))
         try:
-            part.bw_bytes = parse_printed("bytes_per_s", bandwidth).low
-            part.io_bytes = int(parse_printed("bytes", moved).low)
+            part.bw_bytes, part.io_bytes = value_of(bandwidth), int(value_of(moved))
         except ValueError as error:
             self._wrong(f"found '{bandwidth}' and '{moved}': {error}")
         part.total_ios = round(part.iops * part.runtime / 1000)  # until the exact number is read
@@ -254,18 +300,23 @@ class _Parser:
         self.part, self.percentiles = part, None
 
     def _latency(self, match: re.Match[str]) -> None:
-        if self.part is None:
+        if self.part is None or self.section is None:
             return
         factor = FACTORS[match[2]]
         low, high, mean, deviation = (self._number(match[place]) * factor for place in range(3, 7))
-        setattr(
-            self.part, match[1], StatusLatency(low, high, mean, deviation, n=self.part.total_ios)
-        )
+        found = StatusLatency(low, high, mean, deviation)
+        if match[1] == "sync":
+            self.section.job.sync = Syncs(found)
+        else:
+            found.n = self.part.total_ios
+            setattr(self.part, match[1], found)
 
     def _percentiles(self, match: re.Match[str]) -> None:
-        latency = (
-            getattr(self.part, match[1], None) if match[1] in ("slat", "clat", "lat") else None
-        )
+        assert self.section is not None
+        syncs = self.section.job.sync
+        of = {"sync": syncs.lat if syncs is not None else None}
+        of |= {name: getattr(self.part, name, None) for name in ("slat", "clat", "lat")}
+        latency = of.get(match[1])
         self.percentiles = (latency, FACTORS[match[2]]) if latency is not None else None
 
     def _cpu(self, match: re.Match[str]) -> None:
@@ -288,7 +339,7 @@ class _Parser:
 
     def _old_issued(self, match: re.Match[str]) -> None:
         groups = [group or "0" for group in match.groups()]
-        total, short = (dict(zip(ISSUED_ORDER, groups[at : at + 3], strict=True)) for at in (0, 3))
+        total, short = (dict(zip(ISSUED_ORDER, groups[at : at + 3], strict=False)) for at in (0, 3))
         self._count(total, short, {})
 
     def _count(
@@ -297,6 +348,9 @@ class _Parser:
         """Set exact numbers of I/Os, and derive rates and latency counts from them."""
         assert self.section is not None
         self.section.counted = True
+        syncs = self.section.job.sync
+        if syncs is not None and syncs.lat is not None:
+            syncs.lat.n = int(total.get("sync") or 0)
         for name, part in self.section.job.directions().items():
             if name in total and total[name].isdigit() and int(total[name]):
                 part.total_ios = int(total[name])

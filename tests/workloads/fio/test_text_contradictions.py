@@ -1,0 +1,83 @@
+"""Figures of fio's report that contradict each other: none of a report that fio wrote."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tui.workloads.fio.outputs import import_output
+from tui.workloads.fio.printed_numbers import span
+
+DATA = Path(__file__).parents[2] / "data" / "fio"
+REPORTS = sorted(
+    path
+    for path in (*DATA.glob("human/*.stdout"), *DATA.glob("cs/*.stdout"), *DATA.glob("text/*.txt"))
+    if re.search(r" BW=", path.read_text())
+)
+GROUPS = DATA / "human" / "hum-3.33.stdout"  # three groups of 2, 4 and 1 workers
+CLIENTS = DATA / "cs" / "two-normal-3.33.stdout"
+FAILED = DATA / "human" / "err-3.33.stdout"
+
+
+def kinds(text: str) -> set[str]:
+    outputs = import_output(text, "out.txt")
+    return {each.about for output in outputs for each in output.result.contradictions or ()}
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name)
+def test_a_report_of_fio_contradicts_nothing(path: Path) -> None:
+    assert kinds(path.read_text()) == set()
+
+
+LIES = {
+    "share": (GROUPS, r"(?<=99\.50th=\[)  45312", "   1944"),
+    "share-sum": (GROUPS, r"(?<= 4=)90\.07(?=%)", "80.07"),
+    "share-end": (GROUPS, r"(?<=clat \(nsec\): min=1458, max=)3708\.6k", " 908.6k"),
+    "sample-order": (GROUPS, r"(?<=per=99\.62%, avg=)724415\.33", "944415.33"),
+    "twice": (GROUPS, r"(?<=BW=710MiB/s \()745(?=MB/s)", "945"),
+    "depth-syncs": (GROUPS, r"(?<=total=0,181888,0,)2842", "5684"),
+    "syncs": (GROUPS, r"    sync \(usec\).*\n", ""),
+    "depth-share": (GROUPS, r"(?<=    sync \(usec\): min=231, max=10088, avg=)1028\.97", "9928.97"),
+    "depth": (GROUPS, r"(?<=ioengine=posixaio, iodepth=)8", "16"),
+    "group-bytes": (GROUPS, r"(?<=io=)1421MiB \(1490MB\)", "2421MiB (2539MB)"),
+    "group-rate": (GROUPS, r"(?<=bw=)710MiB/s \(745MB/s\)", "910MiB/s (954MB/s)"),
+    "group-time": (GROUPS, r"(?<=run=)2001(?=-2001msec)", "1901"),
+    "group-share": (GROUPS, r"(?<=per=)99\.62", "89.62"),
+    "started": (GROUPS, r"(?<=Starting )7", "8"),
+    "entries": (GROUPS, r"(?<=Starting )7", "6"),
+    "clients": (CLIENTS, r"(?<=total=)6000(?=,6000)", "7000"),
+    "no-error": (FAILED, r"err= 5 \(.*?\)(?=: pid)", "err= 0"),
+}
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_a_figure_changed_alone_contradicts_another(kind: str) -> None:
+    path, figure, other = LIES[kind]
+    lied, count = re.subn(figure, other, path.read_text(), count=1)
+    assert count == 1
+    assert kind in kinds(lied)
+
+
+def test_a_job_that_is_left_out_is_missed_by_its_group() -> None:
+    text = GROUPS.read_text()
+    start, end = text.index("aio-mix: (groupid"), text.index("lib: (groupid")
+    lines = re.sub(r"(?s)Run status group 1.*?(?=Run status group 2)", "", text)
+    assert {"started"} == kinds(lines[:start] + lines[end:])
+
+
+@pytest.mark.parametrize(
+    ("printed", "low", "high"),
+    [
+        ("512B", 512, 512),
+        ("139MiB/s", 138.5 * 2**20, 139.501 * 2**20),
+        ("44.5k", 44_450, 44_551),
+        ("574Mibit/s", 573.5 * 2**17, 574.501 * 2**17),
+        ("1.00G", 0.995e9, 2.001e9),  # fio 3.1 prints 1.996 so
+    ],
+)
+def test_a_printed_number_stands_for_all_that_are_printed_so(
+    printed: str, low: float, high: float
+) -> None:
+    assert span(printed) == pytest.approx((low, high))

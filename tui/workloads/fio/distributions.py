@@ -1,0 +1,162 @@
+"""Distributions that fio prints beside a result: shares of latencies, shares of queue depths.
+
+They count the same I/Os as the result, so they bound its latencies, its syncs, and its I/Os in
+flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tui.model.event import ContradictionKind
+from tui.workloads.fio.printed_numbers import Span
+from tui.workloads.fio.snapshot import StatusLatency
+
+Found = tuple[ContradictionKind, float, float]
+
+BUCKET = 1 / 64
+MARK = 1e-4  # fio prints at least 0.01 % for a range with I/Os
+DEPTH_MARK = 1e-3  # and at least 0.1 % for a depth
+ENDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
+UNITS = (("latency_ns", 1), ("latency_us", 1000), ("latency_ms", 1_000_000))
+LIMITS_NS = (*(float(end * unit) for _, unit in UNITS for end in ENDS), 2e9, float("inf"))
+LEVELS = (1, 3, 7, 15, 31, 63)  # most I/Os in flight of each printed depth, but the last
+CLOCK = 0.02  # two readings of the clock per I/O
+LEAST_S = 1.0
+
+
+class Range(NamedTuple):
+    """I/Os whose completion latency is in [low, top) ns, as a share of all."""
+
+    low: float
+    top: float
+    share: float
+
+
+class Completions(NamedTuple):
+    """Completion latencies of one direction: number, extremes, (share, value) of percentiles."""
+
+    n: int
+    low: Span
+    high: Span
+    marks: Sequence[tuple[float, Span]]
+
+    @classmethod
+    def exact(cls, latency: StatusLatency) -> Completions:
+        """Return latencies that are printed in whole nanoseconds."""
+        marks = [
+            (float(name) / 100, Span(value, value))
+            for name, value in (latency.percentile or {}).items()
+        ]
+        low, high = Span(latency.min, latency.min), Span(latency.max, latency.max)
+        return cls(latency.n, low, high, marks)
+
+    def below(self, limit: float) -> tuple[float, float]:
+        """Return the least and the largest possible share of I/Os that are faster than a limit.
+
+        A percentile is the middle of its bucket, and its rank may be off by one.
+        """
+        if self.low.low >= limit:
+            return 0.0, 0.0
+        if self.high.high < limit:
+            return 1.0, 1.0
+        most = (p for p, value in self.marks if value.low * (1 - BUCKET) - 1 >= limit)
+        least = (p for p, value in self.marks if value.high * (1 + BUCKET) + 1 < limit)
+        return max(least, default=0.0), min(most, default=1.0)
+
+
+def ranges(shares: Mapping[tuple[int, str], float]) -> list[Range]:
+    """Return the latency ranges by (unit in ns, upper end as printed), ascending, of shares in %.
+
+    Raises ValueError for another name than fio's.
+    """
+    found = []
+    for (unit, end), share in shares.items():
+        top = float("inf") if end.startswith(">=") else float(end) * unit
+        at = LIMITS_NS.index(top)
+        low = LIMITS_NS[at - 1] if at and (unit, end) != (1000, "2") else 0.0
+        found.append(Range(low, top, share / 100))
+    return sorted(found)
+
+
+def of_latencies(
+    counted: Sequence[Completions], found: Sequence[Range], digit: float, flying: int
+) -> Iterator[Found]:
+    """Yield latency shares that do not add up, or contradict percentiles, minimum or maximum.
+
+    `digit`: possible error of a printed share. `flying`: I/Os that only one of the two counts.
+    """
+    filled = [each for each in found if each.share > 0]
+    total = sum(each.n for each in counted)
+    if not filled or not total:
+        return
+    marked = sum(each.share <= MARK for each in filled)
+    off = marked * MARK + len(filled) * digit + flying / total
+    told = sum(each.share for each in filled)
+    if abs(told - 1) > off:
+        yield "share-sum", 100 * told, 100.0
+        return
+    yield from _beyond_ends(counted, filled)
+    ranks = 3 * len(counted) / total
+    for limit in LIMITS_NS[:-1]:
+        if any(each.low < limit < each.top for each in filled):
+            continue  # a range of several: terse output has none below 2 us
+        below = sum(each.share for each in filled if each.top <= limit)
+        spans = [(each.n / total, *each.below(limit)) for each in counted]
+        least = sum(part * low for part, low, _ in spans)
+        most = sum(part * high for part, _, high in spans)
+        if not least - off - ranks <= below <= most + off + ranks:
+            yield "share", 100 * below, 100 * (least if below < least else most)
+            return
+
+
+def _beyond_ends(counted: Sequence[Completions], filled: Sequence[Range]) -> Iterator[Found]:
+    """Yield an extreme that is not in the outermost range with I/Os."""
+    low = Span(min(each.low.low for each in counted), min(each.low.high for each in counted))
+    high = Span(max(each.high.low for each in counted), max(each.high.high for each in counted))
+    first, last = filled[0], filled[-1]
+    for extreme, of in ((low, first), (high, last)):
+        if extreme.low >= of.top:
+            yield "share-end", extreme.low, of.top
+        elif extreme.high < of.low:
+            yield "share-end", extreme.high, of.low
+
+
+def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying: int) -> float:
+    """Return by how many syncs the depths, in % of the I/Os, differ from those counted; 0 if they
+    agree.
+
+    fio notes a depth for each I/O and for each sync.
+    """
+    filled = [each for each in levels if each > 0]
+    off = ios * (
+        len(filled) * digit + sum(each / 100 <= DEPTH_MARK for each in filled) * DEPTH_MARK
+    )
+    apart = ios * (sum(filled) / 100 - 1) - syncs
+    return apart if filled and ios and abs(apart) > off + flying + 1 else 0.0
+
+
+def in_flight(
+    levels: Sequence[float],
+    workers: int,
+    latencies: Iterable[StatusLatency],
+    runtime_ms: int,
+    depth: int | None = 0,
+) -> Iterator[Found]:
+    """Yield more I/Os in flight, by Little's law, than the largest depth with a share.
+
+    A depth is noted whenever I/Os are sent, so there are never more. Only threads that submit for a
+    worker (io_submit_mode=offload) have depths of their own; if that is not known, `depth` is the
+    iodepth.
+    """
+    at = max((place for place, share in enumerate(levels) if share > 0), default=len(LEVELS))
+    seconds = runtime_ms / 1000
+    if at >= len(LEVELS) or not workers or seconds < LEAST_S or depth is None:
+        return
+    waits = [each for each in latencies if each.n]
+    waited = sum(each.n * each.mean for each in waits) / 1e9
+    longest = max((each.max for each in waits), default=0.0) / 1e9
+    slots = max(LEVELS[at], depth) * workers
+    if waited > slots * (seconds + longest) * (1 + CLOCK):
+        yield "depth-share", waited / seconds, slots
