@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
-from tui.judge.identities import Counted, counted
+from tui.judge.counted import Counted, counted
 from tui.metrics import units
 from tui.model.criteria import default
 from tui.record.headline import ended_early

@@ -15,13 +15,12 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.counted import Counted, counted
 from tui.judge.identities import (
     FIGURE_CHECKS,
     KIB,
     LEAST_IOS,
     STARTING_S,
-    Counted,
-    counted,
     whole_latency,
 )
 from tui.judge.latencies import COUNTED, PRINTED
