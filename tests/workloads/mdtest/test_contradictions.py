@@ -23,7 +23,7 @@ HOSTS, TABLES = "mdtest-main-2hosts-N1", "mdtest-main-P-ratetime"
 
 
 def contradictions(name: str, pattern: str = "", new: str = "") -> list[str]:
-    """The contradictions in a recording in which what a pattern finds first is something else."""
+    """The contradictions in a recording in which the first match of a pattern is replaced."""
     text = (DATA / f"{name}.out").read_text(errors="replace")
     if pattern:
         text, count = re.subn(pattern, new, text, count=1, flags=re.M | re.S)

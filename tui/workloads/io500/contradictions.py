@@ -13,11 +13,10 @@ from math import sqrt
 
 from tui.metrics import units
 from tui.model.quantities import parse_size
-from tui.workloads.io500.output import GIB, PHASES, ROUNDED, Io500Output
+from tui.workloads.io500.output import GIB, PHASES, ROUNDED, SCORED, Io500Output
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
 Sections = Mapping[str, Mapping[str, str]]  # of result.txt: section, key, value
-SCORED = PHASES[:12]
 WRITES = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
 LIMIT_S, STUDENT_LIMIT_S = 300, 30  # each write phase; of a student cluster competition
 NEAR = 1.1  # several write phases end so soon after the limit

@@ -38,6 +38,7 @@ PHASES = (
     "mdtest-hard-read",
     "mdtest-hard-delete", "ior-rnd4K-easy-read",
 )  # fmt: skip
+SCORED = PHASES[:12]  # those of extended mode are not
 GIB = 1 << 30
 EASY_BYTES = 2 << 20  # of an I/O of ior-easy, unless its ini file says otherwise
 BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
@@ -163,7 +164,9 @@ class Io500Output:
         """
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
             values = [
-                each.value for each in self.phases.values() if each.scored and each.unit == unit
+                each.value
+                for name, each in self.phases.items()
+                if each.scored and each.unit == unit and each.value and name in SCORED
             ]
             said, own = self.scores.get(name), _mean(values)
             if said and abs(own - said) > _off(said, values) * said:

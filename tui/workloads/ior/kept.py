@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from tui.metrics import units
 from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
-from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
+from tui.workloads.ior.beside import IorFigures
+from tui.workloads.ior.contradictions import Told, contradictions
+from tui.workloads.ior.output import MIB, AccessFigures, IorOutput, version_of
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
 from tui.workloads.reading import budget, clean, numbered
@@ -26,7 +28,7 @@ RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
 STAMP_ERROR_S = 1.0
-ROUNDED_BYTES = 0.06 * MIB  # the summary has MiB with one decimal
+MOST_CONTRADICTIONS = 3
 AGAINST = "output contradicts itself: "
 
 
@@ -36,6 +38,7 @@ class KeptIor:
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
+    beside: IorFigures = field(default_factory=IorFigures)
     line: int = 1  # where it begins
     start_s: float | None = None
     end_s: float | None = None
@@ -55,33 +58,10 @@ class KeptIor:
                     f"IOR printed no summary; it reached iteration {self.output.iteration}",
                 )
             )
-        found += [
-            ("ior-contradiction", f"{AGAINST}{text}") for text in _contradictions(self.output)
-        ]
+        told = Told(self.output, self.beside, self.start_s, self.end_s)
+        if wrong := list(islice(contradictions(told), MOST_CONTRADICTIONS)):
+            found.append(("ior-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
         return found
-
-
-def _contradictions(output: IorOutput) -> Iterator[str]:
-    """Yield the numbers of tasks and bytes that contradict each other."""
-    if len(output.tests) > 1:
-        return  # each test of a script file has its own
-    if len(output.told_tasks) > 1:
-        yield " and ".join(f"{count} tasks" for count in sorted(output.told_tasks))
-        return
-    due = output.tasks * output.segments * output.block
-    # a phase that ends by time moves less; so does a read of what such a write has left
-    may_move_less = (
-        output.stonewall_s or not output.command or "stonewall" in output.command.lower()
-    )
-    for name, each in output.figures.items():
-        moved = each.moved_bytes or 0.0
-        if not moved or not due or (may_move_less and moved <= due):
-            continue
-        if abs(moved - due) > ROUNDED_BYTES:
-            yield (
-                f"{name} moved {units.size(moved)}, but {output.tasks} tasks with"
-                f" {output.segments} x {units.size(output.block)} make {units.size(due)}"
-            )
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
@@ -121,6 +101,9 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
             )
         if now.output.line(line) is None and line:
             now.explainer.explain(line)
+        now.beside.line(line)
+        if line.startswith("Command line"):
+            now.beside.command(now.output.command, version_of(now.output.version))
     if now is not None:
         yield now
 
@@ -163,15 +146,20 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
             command=clean(str(document.get("Command line", "")).encode()),
             finished="Finished" in document,
         )
+        beside = IorFigures()
+        beside.command(output.command, version_of(output.version))
         for row in _flat(test.get("Results", [])):
             _take_row(output, row)
-        for row in document.get("summary", []):
-            if row["TestID"] == test["TestID"]:
-                _take_summary(output, row)
+            beside.take_json_row(row)
+        summary = [row for row in document.get("summary", []) if row["TestID"] == test["TestID"]]
+        for row in summary:
+            _take_summary(output, row)
+        highest = test.get("max")
+        beside.take_json(test, {row["operation"]: row for row in summary}, highest)
         began, finished = (
             parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
         )
-        yield KeptIor(output, explainer, start_s=began, end_s=finished)
+        yield KeptIor(output, explainer, beside, start_s=began, end_s=finished)
 
 
 def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:

@@ -13,8 +13,8 @@ from statistics import fmean
 
 from tui.metrics import units
 from tui.model.event import ONE_RANK, OperationResult
+from tui.workloads.command_line import number
 from tui.workloads.mdtest.beside import RankFigures
-from tui.workloads.mdtest.command import RANGE, TREE, number
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
@@ -27,6 +27,8 @@ from tui.workloads.reading import STAMP_S, may_be_set_back
 DIGIT = 0.0005  # half a unit of the last printed digit
 PRINTED = 1e-6  # of figures of ranks: seven digits or more
 SECONDS_UP_TO = (4, 1)  # the table of "ms/op" has seconds of whole phases
+TREE = frozenset("bzIL")  # options of a tree of directories, over which items are rounded
+RANGE = frozenset("fls")  # runs with several numbers of tasks
 OLD = (3, 0)  # before, the summary is by the fastest rank of each iteration
 TIMED = "create-stonewall"  # part of "create"
 CHOICE = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}

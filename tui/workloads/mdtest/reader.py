@@ -13,10 +13,10 @@ from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.command_line import options
 from tui.workloads.mdtest.beside import RankFigures
-from tui.workloads.mdtest.command import options
 from tui.workloads.mdtest.contradictions import Told, contradictions
-from tui.workloads.mdtest.output import MdtestOutput, item_phases
+from tui.workloads.mdtest.output import MdtestOutput, at_least, item_phases
 from tui.workloads.messages import (
     HARMLESS,
     IN_PARTS,
@@ -185,6 +185,8 @@ OWN_COMMAND = "Command line used:"
 # what mpiexec puts before each line
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
+CLUSTERS = (4, 0)  # from here on "-FC" is two flags, as up to 1.9
+VALUED = frozenset("abdefGiIlnNpsVwWxz")  # options with a value
 STAMP_ERROR_S = 1.0
 AGAINST = "output contradicts itself: "
 MOST_CONTRADICTIONS = 3
@@ -212,7 +214,9 @@ class KeptMdtest:
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
-        self.given = options(words)
+        version = self.output.version
+        clusters = at_least(version, CLUSTERS) or not at_least(version, (3, 0))
+        self.given = options(words, VALUED, clusters=clusters)
         self.output.item_phases = item_phases([shlex.quote(word) for word in words])
         self.command = command
 

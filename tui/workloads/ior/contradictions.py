@@ -1,0 +1,196 @@
+"""Find figures in IOR's output that contradict each other.
+
+Each relation follows from IOR's source; tolerances are half a unit of the last printed digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+
+from tui.metrics import units
+from tui.workloads.ior.beside import MIB, IorFigures, Rounded, Row
+from tui.workloads.ior.output import IorOutput
+from tui.workloads.reading import STAMP_S, may_be_set_back
+
+ROUNDED_BYTES = 0.06 * MIB  # the summary has MiB with one decimal
+PRINTED = 1e-6  # of figures of ranks: eleven digits
+
+
+@dataclass
+class Told:
+    """One IOR output; `start_s` and `end_s` are local time."""
+
+    output: IorOutput
+    beside: IorFigures = field(default_factory=IorFigures)
+    start_s: float | None = None
+    end_s: float | None = None
+
+    @property
+    def ends_by_time(self) -> bool:
+        """Whether a phase may move less than its size; so does a read of what such a write left."""
+        command = self.output.command
+        return bool(self.output.stonewall_s or not command or "stonewall" in command.lower())
+
+    @property
+    def due(self) -> int:
+        """Bytes of all tasks in each iteration."""
+        return self.output.tasks * self.output.segments * self.output.block
+
+
+def contradictions(told: Told) -> Iterator[str]:
+    """Yield pairs of figures that contradict each other, as text."""
+    if len(told.output.tests) > 1:
+        return  # each test of a script file has its own
+    for check in CHECKS:
+        yield from check(told)
+
+
+def _header(told: Told) -> Iterator[str]:
+    """Tasks are printed several times; bytes follow from them."""
+    output = told.output
+    if len(output.told_tasks) > 1:
+        yield " and ".join(f"{count} tasks" for count in sorted(output.told_tasks))
+        return
+    for name, each in output.figures.items():
+        moved = each.moved_bytes or 0.0
+        if not moved or not told.due or (told.ends_by_time and moved <= told.due):
+            continue
+        if abs(moved - told.due) > ROUNDED_BYTES:
+            yield (
+                f"{name} moved {units.size(moved)}, but {output.tasks} tasks with"
+                f" {output.segments} x {units.size(output.block)} make {units.size(told.due)}"
+            )
+
+
+def _settings(told: Told) -> Iterator[str]:
+    """Settings are printed as options, as parameters, and in the summary; all follow from the
+    command line.
+    """
+    first: dict[str, tuple[str, int]] = {}
+    for source, settings in told.beside.settings.items():
+        for name, value in settings.items():
+            known, before = first.setdefault(name, (source, value)), value
+            if known[1] != before:
+                yield f"{name}: {known[1]} by {known[0]}, {value} by {source}"
+
+
+def _iterations(told: Told) -> Iterator[str]:
+    """Each access has a row for each iteration, unless a time limit is given."""
+    beside, count = told.beside, told.output.iterations
+    for name in beside.summary:
+        rows = beside.rows.get(name, [])
+        if rows and len(rows) != count and "T" not in beside.given:
+            yield f"{name}: {units.plural(len(rows), 'row')}, but {count} repetitions"
+
+
+def _summary(told: Told) -> Iterator[str]:
+    """The summary has extremes, mean and deviation of the rows, and "Max" the largest."""
+    beside = told.beside
+    for name, rows in beside.rows.items():
+        if not rows or (len(rows) != told.output.iterations and "T" not in beside.given):
+            continue
+        slack = max(row.rate.slack for row in rows)
+        rates = [row.rate.value for row in rows]
+        due = {
+            "maximum": max(rates),
+            "minimum": min(rates),
+            "mean": fmean(rates),
+            "deviation": pstdev(rates),
+        }
+        summary = beside.summary.get(name, {})
+        pairs = [(what, summary[what], value) for what, value in due.items() if what in summary]
+        if name in beside.highest:
+            pairs.append(("highest", beside.highest[name], max(rates)))
+        for what, summed, value in pairs:
+            more = 2 if what == "deviation" else 1
+            if not _is_near(summed, value, slack * more):
+                yield f"{name}: {what} {summed.value:.6g} MiB/s, but {value:.6g} by the iterations"
+        if "mean time" in summary:
+            mean_s, slack = (
+                fmean(row.seconds.value for row in rows),
+                max(row.seconds.slack for row in rows),
+            )
+            if not _is_near(summary["mean time"], mean_s, slack):
+                summed_s = summary["mean time"].value
+                yield f"{name}: mean time {summed_s:.6g} s, but {mean_s:.6g} s by the iterations"
+
+
+def _is_near(summed: Rounded, value: float, slack: float) -> bool:
+    return abs(summed.value - value) <= (summed.slack + slack) * (1 + PRINTED) + PRINTED * value
+
+
+def _bytes(told: Told) -> Iterator[str]:
+    """Rate x time is the number of bytes, in each iteration."""
+    for name, rows in told.beside.rows.items():
+        summed = told.beside.summary.get(name, {}).get("moved")
+        for at, row in enumerate(rows):
+            span = _moved(told, row, summed if at == 0 else None)
+            if span is None or not row.seconds.value:
+                continue
+            least, most = row.rate.low * row.seconds.low, row.rate.high * row.seconds.high
+            if least > span.high * (1 + PRINTED) or most < span.low * (1 - PRINTED):
+                moved = f"{row.rate.value:.6g} MiB/s x {row.seconds.value:.6g} s"
+                product = row.rate.value * row.seconds.value
+                yield f"{name}: {moved} = {product:.6g} MiB, not {span.value:.6g} MiB"
+                break
+
+
+def _moved(told: Told, row: Row, summed: Rounded | None) -> Rounded | None:
+    """Return how many MiB an iteration moved; None if unknown."""
+    if row.moved is not None:
+        return Rounded(row.moved / MIB, 0.0)
+    if summed is not None:
+        return summed
+    return Rounded(told.due / MIB, 0.0) if told.due and not told.ends_by_time else None
+
+
+def _ranks(told: Told) -> Iterator[str]:
+    """Rows of ranks: every rank once, bytes over both times, all bytes in sum, no rank slower than
+    the whole.
+    """
+    tasks = told.output.tasks
+    for name, rows in told.beside.rows.items():
+        for row in rows:
+            ranks = [rank for rank, _ in row.ranks]
+            if not ranks:
+                continue
+            if tasks and sorted(ranks) != list(range(tasks)):
+                yield f"{name}: {units.plural(len(ranks), 'row')} of {tasks} ranks"
+                continue
+            yield from _rank_figures(name, row)
+
+
+def _rank_figures(name: str, row: Row) -> Iterator[str]:
+    moved = 0.0
+    for rank, (whole_s, io_s, whole_rate, io_rate) in row.ranks:
+        whole, own = whole_s * whole_rate, io_s * io_rate
+        moved += whole
+        if abs(whole - own) > PRINTED * own:
+            yield f"{name}: rank {rank} moved {whole / MIB:.6g} or {own / MIB:.6g} MiB"
+            return
+    if row.moved is not None and abs(moved - row.moved) > PRINTED * row.moved:
+        yield f"{name}: ranks moved {moved / MIB:.6g} MiB, all of them {row.moved / MIB:.6g} MiB"
+    longest = max(figures[0] for _, figures in row.ranks)
+    if longest > row.seconds.high * (1 + PRINTED):
+        yield f"{name}: a rank took {longest:.6g} s, all of them {row.seconds.value:.6g} s"
+
+
+def _clock(told: Told) -> Iterator[str]:
+    """All iterations fit between the stamps of start and end."""
+    if told.start_s is None or told.end_s is None:
+        return
+    went_s = told.end_s - told.start_s
+    took_s = sum(row.seconds.low for rows in told.beside.rows.values() for row in rows)
+    if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
+        if went_s < -STAMP_S:
+            yield f"finished {units.seconds(-went_s)} before it began"
+        else:
+            took, went = units.seconds(took_s), units.seconds(went_s)
+            yield f"iterations took {took}, but began and finished {went} apart"
+
+
+CHECKS: Sequence[Callable[[Told], Iterator[str]]] = (
+    _header, _settings, _iterations, _summary, _bytes, _ranks, _clock,
+)  # fmt: skip
