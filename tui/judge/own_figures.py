@@ -75,6 +75,15 @@ TEXTS: dict[ContradictionKind, str] = {
     ),
     "version": "version {version}, but fields of the output exist since version {since}",
     "too-early": "the date is {days:.0f} days before this version of fio was released",
+    "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
+    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON {other:.6g}",
+    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON {other:.6g}",
+    "log-mean": "the rows allow a mean of {told:.6g}, but the JSON has {other:.6g}",
+    "log-gap": (
+        "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
+        " pauses, and no I/O took that long"
+    ),
+    "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
     "entries": "{told:.0f} entries for {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
@@ -101,7 +110,7 @@ NOTED: tuple[ContradictionKind, ...] = ("started",)
         " and bytes, samples, latency shares and counts, syncs, directions, their mix and their"
         " sum, bytes, queue depth, workers, thinktime, verification, limits, steady state, CPU"
         " time, age, earlier states, depth shares, group lines, failed and started jobs, entries,"
-        " sum over clients, version, date and time stamp"
+        " sum over clients, version, date, time stamp and logs"
         " (error); direct I/Os reached the devices, a size-bound job moved all its data, and"
         " samples, context switches and date are plausible (warning)"
     ),

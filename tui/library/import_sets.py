@@ -356,6 +356,7 @@ def _of_folder(
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
         return [_remarking(runs[0], problems), *runs[1:]], problems
+    _compare_logs(found, [file for log in logs for file in log.files], known)
     alone = [log for log in logs if not _put_beside(log, found)]
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
@@ -364,6 +365,23 @@ def _of_folder(
         file for file in files if file.place in logged or any(file is each for each, _ in found)
     ]
     return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
+
+
+def _compare_logs(
+    found: Sequence[tuple[KeptFile, list[ImportedOutput]]],
+    logs: Sequence[KeptFile],
+    known: Sequence[Format],
+) -> None:
+    """Add to the output of a run what its logs contradict.
+
+    Only if it is the directory's one output: logs of an earlier run are overwritten.
+    """
+    if not logs or len(found) != 1 or len(found[0][1]) != 1:
+        return
+    ((file, (output,)),) = found
+    for reader in known:
+        if reader.name == output.tool and output.result.contradictions is not None:
+            output.result.contradictions += reader.beside_logs(file, logs)
 
 
 def _nights(

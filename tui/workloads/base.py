@@ -20,7 +20,13 @@ from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
-    from tui.model.event import HostResult, MetadataResult, PhaseName, Sample
+    from tui.model.event import (
+        Contradiction,
+        HostResult,
+        MetadataResult,
+        PhaseName,
+        Sample,
+    )
     from tui.model.plan import FileSpec, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
     from tui.model.search import Change, Offer
@@ -342,6 +348,10 @@ class Format(Protocol):
         """Return the results computed from log files in one directory. Raises UsageError."""
         return ()
 
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
+        """Return what an output and the logs of its run contradict each other in."""
+        return ()
+
 
 class Importing(Protocol):
     """Interface for importing job files and saved output."""
@@ -376,6 +386,10 @@ class Importing(Protocol):
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
         """Return the results computed from log files in one directory. Raises UsageError."""
+        return ()
+
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
+        """Return what an output and the logs of its run contradict each other in."""
         return ()
 
 

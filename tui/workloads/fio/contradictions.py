@@ -63,14 +63,21 @@ MANY = 32  # buckets: the counts of so many are even by chance once in 10^9
 _decoder = msgspec.json.Decoder(PrintedDocument, strict=False)
 
 
+def printed(data: bytes) -> PrintedDocument | None:
+    """Return one JSON object with every figure; None if it has other types than fio prints."""
+    try:
+        return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
 def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contradiction]]:
     """Return the contradictions in one JSON object, by host; the host is ("", 0) without clients.
 
     Empty if the object has other types than fio prints.
     """
-    try:
-        document = _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    document = printed(data)
+    if document is None:
         return {}
     hosts: dict[Host, list[PrintedJob]] = {}
     for job in document.jobs:
@@ -78,17 +85,19 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
     for job in document.clients:
         if job.jobname != ALL_CLIENTS:
             hosts.setdefault((job.hostname, job.port), []).append(job)
-    unclear = _told_twice(data)
-    shared = {
-        host: {name: told for name, told in options_of(*host).items() if name not in unclear}
-        for host in hosts
-    }
+    shared = {host: clear(data, options_of(*host)) for host in hosts}
     found = {host: list(_of_host(jobs, shared[host], document)) for host, jobs in hosts.items()}
     for host in list(found)[:1]:
         found[host] += _sums(document.clients)
         found[host] += _date(document)
         found[host] += of_version(document)
     return found
+
+
+def clear(data: bytes, shared: Mapping[str, str]) -> dict[str, str]:
+    """Return the global options without those of several values."""
+    unclear = _told_twice(data)
+    return {name: told for name, told in shared.items() if name not in unclear}
 
 
 def _told_twice(data: bytes) -> set[str]:

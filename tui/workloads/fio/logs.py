@@ -79,12 +79,11 @@ def kept_logs(files: Sequence[KeptFile]) -> list[KeptLog]:
 
 
 def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog | None:
-    rows = [(kind, _rows(file, histogram=kind == "clat_hist")) for kind, file in logs]
+    rows = [(kind, rows_of(file, histogram=kind == "clat_hist")) for kind, file in logs]
     told = [(kind, each) for kind, each in rows if each]
     if not told:
         return None
-    begun_ms = min(each[0][0] for _, each in told)
-    begun_ms = begun_ms if begun_ms > EPOCH_MS else 0
+    begun_ms = min(begin_of(each) for _, each in told)
     seconds: Seconds = {}
     each_io = next(
         (kind for kind in EACH_IO for other, each in told if kind == other and each[0][3]), None
@@ -106,6 +105,18 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
     return KeptLog(stem, output, [file for _, file in logs]) if result.dirs else None
 
 
+def begin_of(rows: Sequence[Row]) -> int:
+    """Return the time of day in ms at which a log begins; 0 if its times are relative.
+
+    The row of an interval has the time of its end.
+    """
+    first = rows[0]
+    if first[0] <= EPOCH_MS:
+        return 0
+    usual = 0.0 if first[3] else _usual_ms(rows)
+    return first[0] - (round(usual) if usual < inf else 0)
+
+
 def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
     """Return the time in ms up to which all logs have data; fio drops the interval in which a job
     ended.
@@ -119,7 +130,8 @@ def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
     return max(ends) if each_io or apart > 2 * min(steps, default=0) else min(ends)
 
 
-def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
+def rows_of(file: KeptFile, *, histogram: bool = False) -> list[Row]:
+    """Return the rows of a log by time. Raises UsageError with the line of an invalid one."""
     found: list[Row] = []
     for number, line in numbered(file.text, file.place):
         words = [word for word in line.replace(" ", "").split(",") if word]

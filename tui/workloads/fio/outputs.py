@@ -16,8 +16,9 @@ from tui.model.event import Contradiction, HostResult
 from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput
-from tui.workloads.fio.contradictions import ALL_CLIENTS, contradictions
+from tui.workloads.base import ImportedOutput, KeptFile
+from tui.workloads.fio.contradictions import ALL_CLIENTS, clear, contradictions, printed
+from tui.workloads.fio.log_figures import log_contradictions
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.printed import ENDED
@@ -241,6 +242,24 @@ def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
     result = kept_result(snapshot, place)
     result.entries = entries_of(snapshot.jobs)
     return result
+
+
+def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> list[Contradiction]:
+    """Return what the JSON of one run and its logs contradict each other in.
+
+    Empty for any other file, and for output of several runs or hosts.
+    """
+    whole = [
+        (document, data)
+        for line, data in _objects(file.text, file.place)
+        if (document := _decoded(data, file.place, line)).jobs
+    ]
+    if not whole or any(not whole[-1][0].is_of_same(each) for each, _ in whole[:-1]):
+        return []
+    document, data = whole[-1]
+    found = printed(data)
+    shared = clear(data, document.shared_by("", 0))
+    return [] if found is None else [*log_contradictions(found, shared, logs)]
 
 
 def _sections(jobs: Sequence[KeptJob], shared: Mapping[str, str]) -> list[JobOptions]:

@@ -22,12 +22,17 @@ BEFORE_S = 100 * 86_400.0  # the version number is set some time before the tag
 EPOCH_S = 10 * 365 * 86_400.0  # a host whose clock was never set
 
 
+def number_of(version: str) -> tuple[int, int]:
+    """Return the major and minor number of a version; zeros if it has none."""
+    told = VERSION.match(version)
+    return (int(told[1]), int(told[2])) if told else (0, 0)
+
+
 def of_version(document: PrintedDocument) -> Iterator[Contradiction]:
     """Yield a version that is older than a field of the output, or younger than its date."""
-    told = VERSION.match(document.version)
-    if told is None:
+    version = number_of(document.version)
+    if version == (0, 0):
         return
-    version = int(told[1]), int(told[2])
     since = max(map(_since, [*document.jobs, *document.clients]), default=(0, 0))
     if version < since:
         yield Contradiction("version", number(*version), number(*since))

@@ -20,7 +20,7 @@ from tui.workloads.base import (
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
-    from tui.model.event import PhaseName
+    from tui.model.event import Contradiction, PhaseName
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
@@ -232,3 +232,9 @@ class FioWorkload(Workload):
         from tui.workloads.fio.logs import kept_logs
 
         return kept_logs(files)
+
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
+        """Return what fio's JSON and its logs contradict each other in."""
+        from tui.workloads.fio.outputs import beside_logs
+
+        return beside_logs(file, logs)

@@ -1,0 +1,118 @@
+"""fio's logs beside the JSON of the same run: the same samples and latencies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.fio.test_contradictions import DATA
+from tui.library.imported import records_of
+from tui.workloads.base import KeptFile
+from tui.workloads.fio.outputs import beside_logs
+
+Rows = list[list[int]]
+Change = Callable[[Rows], Rows]
+
+
+def told(folder: str, change: Change, *kinds: str, change_json: bool = False) -> set[str]:
+    """Return what a run and its logs contradict each other in, after a change of some logs."""
+    place = DATA / "logs" / folder
+    logs = [
+        KeptFile(path.name, path.name, changed(path.read_text(), change))
+        if any(f"_{kind}." in path.name for kind in kinds)
+        else KeptFile(path.name, path.name, path.read_text())
+        for path in sorted(place.glob("*.log"))
+    ]
+    text = (place / "run.json").read_text()
+    if change_json:
+        document = json.loads(text)
+        for job in document["jobs"]:
+            for part in (job["read"], job["write"]):
+                part |= {f"iops_{name}": part[f"iops_{name}"] * 1.2 for name in ("min", "mean")}
+        text = json.dumps(document, indent=2)
+    return {each.about for each in beside_logs(KeptFile("run.json", "run.json", text), logs)}
+
+
+def changed(text: str, change: Change) -> str:
+    rows = [[int(word) for word in line.split(",")] for line in text.splitlines()]
+    return "".join(f"{', '.join(map(str, row))}\n" for row in change(rows))
+
+
+def scaled(by: float) -> Change:
+    return lambda rows: [[row[0], round(row[1] * by), *row[2:]] for row in rows]
+
+
+def same(rows: Rows) -> Rows:
+    return rows
+
+
+@pytest.mark.parametrize("folder", ["avg", "each"])
+def test_logs_and_json_of_one_run_agree(folder: str) -> None:
+    assert told(folder, same) == set()
+
+
+LIES: dict[str, tuple[str, str, Change, tuple[str, ...]]] = {
+    "rates scaled": ("log-most", "avg", scaled(1.25), ("iops", "bw")),
+    "rates scaled down": ("log-least", "avg", scaled(0.8), ("iops",)),
+    "latencies halved": ("log-mean", "avg", scaled(0.5), ("lat", "clat")),
+    "an end cut off": ("log-rows", "avg", lambda rows: rows[: len(rows) // 2], ("iops", "bw")),
+    "slow I/Os left out": (
+        "log-rows",
+        "each",
+        lambda rows: sorted(rows, key=lambda row: row[1])[: len(rows) * 49 // 50],
+        ("lat", "clat"),
+    ),
+    "the slowest I/O made faster": (
+        "log-most",
+        "each",
+        lambda rows: [[row[0], min(row[1], 5000), *row[2:]] for row in rows],
+        ("lat",),
+    ),
+    "each latency halved": ("log-mean", "each", scaled(0.9), ("clat",)),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_log_that_was_changed_contradicts_the_json(lie: str) -> None:
+    expected, folder, change, kinds = LIES[lie]
+    found = told(folder, change, *kinds)
+    assert found & {expected, "log-least"}, found
+
+
+def test_a_json_that_was_changed_contradicts_the_logs() -> None:
+    assert "log-least" in told("avg", same, change_json=True)
+
+
+def test_the_log_of_one_worker_is_not_that_of_another() -> None:
+    place = DATA / "logs" / "avg"
+    text = (place / "run_lat.1.log").read_text()
+    logs = [KeptFile(f"run_lat.{number}.log", "", text) for number in (1, 2)]
+    file = KeptFile("run.json", "run.json", (place / "run.json").read_text())
+    assert "log-copies" in {each.about for each in beside_logs(file, logs)}
+
+
+def test_an_import_of_a_directory_compares_its_logs(tmp_path: Path) -> None:
+    for path in (DATA / "logs" / "avg").iterdir():
+        name = path.name.removesuffix(".gz")
+        if name == path.name:
+            more = scaled(1.25) if "_iops" in name else same
+            text = path.read_text()
+            (tmp_path / name).write_text(changed(text, more) if ".log" in name else text)
+    (only,) = records_of([tmp_path])
+    assert "own-figures" in {finding.id for finding in only.record.findings}
+
+
+def test_times_of_day_are_those_of_the_ends_of_intervals(tmp_path: Path) -> None:
+    begun_ms = 1_795_349_907_070 - 4_001  # the time stamp of the JSON, less its runtime
+    for path in (DATA / "logs" / "avg").iterdir():
+        if path.suffix == ".log":
+            later = changed(
+                path.read_text(), lambda rows: [[row[0] + begun_ms, *row[1:]] for row in rows]
+            )
+            (tmp_path / path.name).write_text(later)
+    (tmp_path / "run.json").write_text((DATA / "logs" / "avg" / "run.json").read_text())
+    (only,) = records_of([tmp_path])
+    assert "series-mismatch" not in {finding.id for finding in only.record.findings}

@@ -1,0 +1,342 @@
+"""Compare fio's logs with the JSON of the same run: rows of a rate are the samples that it counts.
+
+A log of rates has one row for each sample (add_bw_sample, __add_samples); one of latencies a row
+for each I/O, or the mean of an interval.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import fsum
+from operator import mul
+
+from msgspec import Struct
+
+from tui.model.event import Contradiction, ContradictionKind
+from tui.model.problem import UsageError
+from tui.workloads.base import KeptFile
+from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
+from tui.workloads.fio.options import PACING, JobOptions
+from tui.workloads.fio.printed import (
+    LEAST_IOS,
+    PRINTED,
+    RAMPS,
+    Entry,
+    PrintedDirection,
+    PrintedDocument,
+    has,
+    numjobs_of,
+)
+from tui.workloads.fio.snapshot import StatusLatency
+from tui.workloads.fio.versions import number_of
+
+OPTION_OF = {
+    "bw": "write_bw_log", "iops": "write_iops_log", "lat": "write_lat_log", "clat": "write_lat_log",
+    "slat": "write_lat_log",
+}  # fmt: skip
+RATES, LATENCIES = ("bw", "iops"), ("lat", "clat", "slat")
+SUMMED = (3, 13)  # since then, minimum and maximum of a group are sums as its mean is
+FEW = 0.02  # of the mean: intervals of which only one log has a row
+ROUNDED = 1.0  # rows are whole numbers
+LATE = 0.2  # of an interval, by which a row of one log may differ from that of another
+LONGER = 1.5  # than the usual interval: one of two samples
+GAP = 2.5  # intervals: rows may be late by as much as a helper thread is
+LEAST_SHARE = 0.1  # of a job's I/Os, for a direction to be in every interval
+COPIED_ROWS = 4  # means of as many intervals, to the nanosecond
+PAUSING = (*PACING, "rate", "rate_iops", "verify", "zonemode", "read_iolog", "startdelay")
+
+
+class Series(Struct, frozen=True):
+    """The rows of one direction in one log file. `each`: a row is one I/O."""
+
+    worker: int
+    times_ms: tuple[int, ...]
+    values: tuple[int, ...]
+    each: bool
+
+
+Told = tuple[ContradictionKind, float, float]
+
+
+def log_contradictions(
+    document: PrintedDocument, shared: Mapping[str, str], files: Sequence[KeptFile]
+) -> Iterator[Contradiction]:
+    """Yield what logs and JSON contradict each other in. Nothing if it is unclear whose logs they
+    are.
+    """
+    entries = [Entry(job, JobOptions(job.jobname, shared, job.options)) for job in document.jobs]
+    alone = all(entry.alone for entry in entries)
+    if not alone and len(entries) > 1:
+        return  # which workers are a group's is not printed
+    summed = number_of(document.version) >= SUMMED
+    rates = _by_stem("iops", files)
+    for kind, option in OPTION_OF.items():
+        for stem, found in _by_stem(kind, files).items():
+            theirs = {
+                number: entry
+                for number, entry in enumerate(entries, 1)
+                if _stem(entry, option) == stem
+            }
+            if theirs:
+                logs = Logs(kind, found, rates.get(stem, {}), summed)
+                yield from _of_kind(logs, theirs, alone=alone)
+
+
+class Logs(Struct, frozen=True):
+    """The logs of one kind and one name, by direction.
+
+    `rates`: those of I/Os per second with the same name. `summed`: the JSON has sums of minima and
+    maxima for a group.
+    """
+
+    kind: str
+    found: Mapping[str, Sequence[Series]]
+    rates: Mapping[str, Sequence[Series]]
+    summed: bool
+
+    @property
+    def numbered(self) -> bool:
+        """Whether each file is of one worker."""
+        return all(each.worker for series in self.found.values() for each in series)
+
+    def of_worker(self, number: int) -> Logs:
+        """Return the logs of one worker."""
+        found, rates = (
+            {
+                name: [each for each in series if each.worker == number]
+                for name, series in parts.items()
+            }
+            for parts in (self.found, self.rates)
+        )
+        return Logs(self.kind, found, rates, self.summed)
+
+
+def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[Series]]]:
+    """Return the rows of the logs of one kind, by name and direction."""
+    named: dict[str, list[KeptFile]] = {}
+    for file in files:
+        match = NAME.fullmatch(file.name.rpartition("/")[2])
+        if match and match["kind"] == kind and not match["host"]:
+            named.setdefault(match["stem"], []).append(file)
+    return {stem: _series(own) for stem, own in named.items()}
+
+
+def _stem(entry: Entry, option: str) -> str:
+    """Return what the names of a job's logs begin with: the option's value, else its name."""
+    return (entry.options.get(option) or "").rpartition("/")[2] or entry.job.jobname
+
+
+def _series(files: Sequence[KeptFile]) -> dict[str, list[Series]]:
+    """Return the rows of these files by direction."""
+    found: dict[str, list[Series]] = {}
+    for file in files:
+        match = NAME.fullmatch(file.name.rpartition("/")[2])
+        parts: dict[int, list[Row]] = {}
+        for row in rows_of(file):
+            parts.setdefault(row[2], []).append(row)
+        for direction, rows in parts.items():
+            begun = begin_of(rows)
+            series = Series(
+                int(match["job"] or 0) if match else 0,
+                tuple(row[0] - begun for row in rows),
+                tuple(row[1] for row in rows),
+                rows[0][3] > 0,
+            )
+            found.setdefault(DIRECTIONS[direction], []).append(series)
+    return found
+
+
+def _of_kind(logs: Logs, entries: Mapping[int, Entry], *, alone: bool) -> Iterator[Contradiction]:
+    """Yield what logs of one kind and JSON contradict each other in, by worker or as a whole."""
+    if logs.kind in LATENCIES:
+        for direction, series in logs.found.items():
+            yield from _copies(direction, series, entries)
+    if alone and logs.numbered:
+        for number, entry in entries.items():
+            yield from _compared(entry, logs.of_worker(number))
+    elif len(entries) == 1:
+        yield from _compared(next(iter(entries.values())), logs)
+
+
+def _copies(
+    direction: str, series: Sequence[Series], entries: Mapping[int, Entry]
+) -> Iterator[Contradiction]:
+    """Yield a log of latencies that is another worker's."""
+    seen: set[tuple[int, ...]] = set()
+    for each in series:
+        if len(set(each.values)) >= COPIED_ROWS and each.values in seen:
+            entry = entries.get(each.worker) or next(iter(entries.values()))
+            yield Contradiction("log-copies", len(each.values), 1.0, entry.job.jobname, direction)
+        seen.add(each.values)
+
+
+def _compared(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
+    for name, part in entry.job.dirs.items():
+        series = [
+            each
+            for direction, own in logs.found.items()
+            for each in own
+            if name in (direction, "mixed") and each.values
+        ]
+        if not series or entry.job.failed:
+            continue
+        if logs.kind in RATES:
+            summed = len(series) == 1 or (logs.summed and logs.numbered)
+            told = _of_rates(logs.kind, entry, part, series, summed=summed)
+        else:
+            rates = [each for each in logs.rates.get(name, ()) if each.values]
+            told = _of_latencies(logs.kind, entry, part, series, rates)
+        for about, logged, printed in told:
+            yield Contradiction(
+                about, logged, printed, entry.job.jobname, f"{name} {logs.kind} log"
+            )
+
+
+def _of_rates(
+    kind: str, entry: Entry, part: PrintedDirection, series: Sequence[Series], *, summed: bool
+) -> Iterator[Told]:
+    """Yield samples that a log has and the JSON does not count, or the reverse."""
+    if kind == "iops":
+        count, low, mean, high = part.iops_samples, part.iops_min, part.iops_mean, part.iops_max
+    else:
+        count, low, mean, high = part.bw_samples, part.bw_min, part.bw_mean, part.bw_max
+    rows = sum(len(each.values) for each in series)
+    averaged = has(entry.options, ("bwavgtime", "iopsavgtime"))
+    if not count:
+        return
+    if not averaged and rows != count and not _is_merged(series, count, mean):
+        yield "log-rows", rows, count
+        return
+    if not summed:
+        return
+    lows = fsum(min(each.values) for each in series)
+    highs = fsum(max(each.values) for each in series)
+    means = fsum(fsum(each.values) / len(each.values) for each in series)
+    off = ROUNDED * len(series)
+    if lows < low - off:
+        yield "log-least", lows, low
+    elif highs > high + off:
+        yield "log-most", highs, high
+    elif rows == count and not averaged and abs(means - mean) > off + PRINTED * mean:
+        yield "log-mean", means, mean
+
+
+def _is_merged(series: Sequence[Series], count: int, mean: float) -> bool:
+    """Return whether two samples may have come into one row, or the last one into none.
+
+    A row that is the mean of two stands for one more of its value.
+    """
+    if len(series) > 1:
+        return abs(sum(len(each.values) for each in series) - count) <= len(series)
+    (only,) = series
+    if count - len(only.values) != 1:
+        return False
+    steps = [later - earlier for earlier, later in pairwise((0, *only.times_ms))]
+    longest = max(steps)
+    if longest <= LONGER * min(steps):
+        return True  # the last one
+    left = count * mean - fsum(only.values)
+    return abs(left - only.values[steps.index(longest)]) <= count * (ROUNDED + PRINTED * mean)
+
+
+def _of_latencies(
+    kind: str,
+    entry: Entry,
+    part: PrintedDirection,
+    series: Sequence[Series],
+    rates: Sequence[Series],
+) -> Iterator[Told]:
+    latency = part.slat if kind == "slat" else part.clat if kind == "clat" else part.lat
+    if latency is None or not latency.n:
+        return
+    values = [value for each in series for value in each.values]
+    if min(values) < latency.min - ROUNDED:
+        yield "log-least", min(values), latency.min
+    elif max(values) > latency.max + ROUNDED:
+        yield "log-most", max(values), latency.max
+    elif all(each.each for each in series):
+        yield from _of_each(entry, latency, values)
+    elif not has(entry.options, ("log_max_value",)):
+        if not min(values) - ROUNDED <= latency.mean <= max(values) + ROUNDED:
+            nearest = min(values) if latency.mean < min(values) else max(values)
+            yield "log-mean", nearest, latency.mean
+        elif len(series) == len(rates) == 1 and part.total_ios >= LEAST_IOS:
+            yield from _weighted(latency, part, series[0], rates[0])
+        yield from _gaps(entry, part, series)
+
+
+def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Iterator[Told]:
+    """Yield what differs from the JSON in a log with a row for each I/O."""
+    try:
+        flying = entry.options.in_flight if has(entry.options, RAMPS) else 0
+    except UsageError:
+        return
+    if abs(len(values) - latency.n) > flying:
+        yield "log-rows", len(values), latency.n
+    elif not flying and max(values) < latency.max - ROUNDED:
+        yield "log-most", max(values), latency.max
+    elif not flying and abs(fsum(values) / len(values) - latency.mean) > ROUNDED:
+        yield "log-mean", fsum(values) / len(values), latency.mean
+
+
+def _weighted(
+    latency: StatusLatency, part: PrintedDirection, rows: Series, rates: Series
+) -> Iterator[Told]:
+    """Yield a mean that differs from that of the rows, each with the I/Os of its interval.
+
+    The two logs end their intervals at slightly different times: I/Os at the edges may be counted
+    with the neighbour.
+    """
+    done, at_ms = [0.0], [0.0]
+    for time_ms, rate in zip(rates.times_ms, rates.values, strict=True):
+        done.append(done[-1] + rate * max(time_ms - at_ms[-1], 0) / 1000)
+        at_ms.append(max(time_ms, at_ms[-1]))
+    done.append(max(part.total_ios, done[-1]))
+    at_ms.append(max(part.runtime, at_ms[-1]))
+    ends = [_between(at_ms, done, time_ms) for time_ms in (0, *rows.times_ms)]
+    weights = [later - earlier for earlier, later in pairwise(ends)]
+    if not sum(weights):
+        return
+    mean = fsum(map(mul, weights, rows.values)) / sum(weights)
+    edges = fsum(
+        abs(one - other) * LATE * min(near, far)
+        for (one, other), (near, far) in zip(pairwise(rows.values), pairwise(weights), strict=True)
+    )
+    off = edges / sum(weights) + FEW * latency.mean + ROUNDED
+    if abs(mean - latency.mean) > off:
+        yield "log-mean", mean, latency.mean
+
+
+def _between(times: Sequence[float], values: Sequence[float], at: float) -> float:
+    """Return a value between two known ones."""
+    place = min(max(bisect_left(times, at), 1), len(times) - 1)
+    before, after = times[place - 1], times[place]
+    share = min(max((at - before) / (after - before), 0.0), 1.0) if after > before else 1.0
+    return values[place - 1] + (values[place] - values[place - 1]) * share
+
+
+def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[Series]) -> Iterator[Told]:
+    """Yield the longest time without a row, if a load that never pauses has no I/O so long."""
+    job, options = entry.job, entry.options
+    whole, total = part.whole, sum(each.total_ios for each in job.dirs.values())
+    if whole is None or has(options, PAUSING) or part.total_ios < LEAST_SHARE * total:
+        return
+    interval_ms = _interval_ms(options)
+    if not interval_ms or (numjobs_of(options) > 1 and not entry.alone):
+        return
+    syncs = job.sync.lat.max if job.sync is not None and job.sync.lat is not None else 0.0
+    longest_ms = max(whole.max, syncs) / 1e6
+    for each in series:
+        times = [0, *each.times_ms, part.runtime]
+        gap = max(later - earlier for earlier, later in pairwise(times))
+        if gap > GAP * interval_ms + 2 * longest_ms:
+            yield "log-gap", gap / 1000, interval_ms / 1000
+
+
+def _interval_ms(options: JobOptions) -> float:
+    try:
+        return float(options.count("log_avg_msec", 0))
+    except UsageError:
+        return 0.0
