@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from tui.workloads.base import (
     FromTerms,
-    Imported,
-    ImportedOutput,
-    KeptFile,
-    KeptLog,
     LatencyKind,
     Paced,
     Requirement,
-    Workload,
 )
+from tui.workloads.fio.imports import FioImports
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
-    from tui.model.event import Contradiction, PhaseName
+    from tui.model.event import PhaseName
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
@@ -34,7 +30,7 @@ ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/c
 OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
-class FioWorkload(Workload):
+class FioWorkload(FioImports):
     """fio, one process on each host."""
 
     name = "fio"
@@ -212,29 +208,3 @@ class FioWorkload(Workload):
         from tui.workloads.fio.terms import FioTerms
 
         return FioTerms()
-
-    def import_job(
-        self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
-    ) -> Imported:
-        """Return the profiles of a fio job file, one per step."""
-        from tui.workloads.fio.jobimport import import_job
-
-        return import_job(text, file, tag, environ)
-
-    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the fio outputs in a text: JSON, JSON+, terse or human-readable."""
-        from tui.workloads.fio.outputs import import_output
-
-        return import_output(text, file)
-
-    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return the results computed from fio's logs."""
-        from tui.workloads.fio.logs import kept_logs
-
-        return kept_logs(files)
-
-    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
-        """Return what fio's JSON and its logs contradict each other in."""
-        from tui.workloads.fio.outputs import beside_logs
-
-        return beside_logs(file, logs)
