@@ -182,3 +182,19 @@ def test_a_figure_that_is_no_number_is_reported_with_its_line() -> None:
     with pytest.raises(UsageError) as told:
         of("elbencho").import_output(text, "r.csv")
     assert (told.value.problems[0].file, told.value.problems[0].line) == ("r.csv", 4)
+
+
+@pytest.mark.parametrize(
+    ("printed", "other"),
+    [
+        ("total bandwidth: 7.00", "total bandwidth: 8.00"),
+        ("average bandwidth: 3.50", "average bandwidth: 4.50"),
+        ("max 4.00 GiB/s", "max 3.20 GiB/s"),
+        ("average iops: 989,165", "average iops: 889,165"),
+    ],
+)
+def test_sums_of_wekatester_are_those_of_directions_and_hosts(printed: str, other: str) -> None:
+    text = (DATA / "foreign" / "wekatester.log").read_text()
+    assert printed in text
+    found = of("wekatester").import_output(text.replace(printed, other), "x")
+    assert [code for each in found for code, _ in each.problems] == ["wekatester-contradiction"]

@@ -20,6 +20,13 @@ from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
+from tui.workloads.elbencho.contradictions import (
+    Amounts,
+    PhaseFacts,
+    contradictions,
+    missing_phases,
+    of_table,
+)
 from tui.workloads.elbencho.options import Phase, phase_of
 from tui.workloads.elbencho.output import BUCKET, QUARTER, Done, done, part, whole
 from tui.workloads.reading import budget, numbered
@@ -31,23 +38,25 @@ KEY = "operation"
 NEEDED = (KEY, "time ms [last]")
 LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
 ALL_HOSTS = "all-hosts"
+CONTRADICTION, AGAINST = "elbencho-contradiction", "output contradicts itself: "
+MOST_CONTRADICTIONS = 3
 Row = Mapping[str, str]
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return one measurement per phase in a text. Raises UsageError."""
     if "phase_type" in text and "last_done" in text:
-        return _numbered(list(_of_json(text, file)))
+        return _numbered(_against_command(list(_of_json(text, file))))
     rows = _of_csv(text, file) if all(name in text for name in NEEDED) else table_rows(text, file)
-    found: list[ImportedOutput] = []
+    found: list[tuple[PhaseFacts, ImportedOutput | None]] = []
     for line, row in rows:
         if (phase := phase_of(row.get(KEY, ""), objects=_of_objects(row))) is None:
             continue
         try:
-            found += _output(row, phase)
+            found.append((_row_facts(row), next(_output(row, phase), None)))
         except ValueError as error:
             raise _no_number(error, file, line) from None
-    return _numbered(found)
+    return _numbered(_against_command(found))
 
 
 def _no_number(error: ValueError, file: str, line: int) -> UsageError:
@@ -71,10 +80,33 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
     ]
 
 
+def _against_command(
+    found: Sequence[tuple[PhaseFacts, ImportedOutput | None]],
+) -> list[ImportedOutput]:
+    """Return the outputs with what contradicts other figures or the command line as problems.
+
+    A phase that did no work has no output.
+    """
+    from msgspec.structs import replace
+
+    missing = dict(missing_phases([facts for facts, _ in found]))
+    outputs = []
+    for at, (facts, output) in enumerate(found):
+        if output is None:
+            continue
+        wrong = [*contradictions(facts), *([missing[at]] if at in missing else [])]
+        if wrong:
+            text = f"{AGAINST}{output.name}: {'; '.join(wrong[:MOST_CONTRADICTIONS])}"
+            problems = [*output.problems, (CONTRADICTION, text)]
+            output = replace(output, problems=problems)
+        outputs.append(output)
+    return outputs
+
+
 # -- JSON
 
 
-def _of_json(text: str, file: str) -> Iterator[ImportedOutput]:
+def _of_json(text: str, file: str) -> Iterator[tuple[PhaseFacts, ImportedOutput | None]]:
     """Yield the phases in JSON lines; other lines are skipped."""
     for number, line in numbered(text, file):
         try:
@@ -84,8 +116,8 @@ def _of_json(text: str, file: str) -> Iterator[ImportedOutput]:
         if not isinstance(value, dict):
             continue
         try:
-            if (over := done(value, _block_of(part(value, "config")))) is not None and over.dirs:
-                yield _json_output(value, over)
+            if (over := done(value, _block_of(part(value, "config")))) is not None:
+                yield _json_facts(value, over), _json_output(value, over) if over.dirs else None
         except ValueError as error:
             raise _no_number(error, file, number) from None
 
@@ -121,11 +153,58 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
     )
 
 
+def _json_facts(value: Mapping[str, Any], over: Done) -> PhaseFacts:
+    config, last = part(value, "config"), part(value, "last_done")
+    first, latency = part(value, "first_done"), part(part(last, "latency"), "IO")
+    names = ("hosts", "threads", "dirs", "files", "file_size", "block_size", "io_depth")
+    return PhaseFacts(
+        over.name,
+        str(config.get("command", "")),
+        str(config.get("path_type", "")),
+        {name: whole(config, name) for name in names if str(config.get(name, "")).isdigit()},
+        _json_amounts(first) if first else None,
+        _json_amounts(last),
+        whole(part(last, "rwmix_read"), "bytes"),
+        whole(latency, "max_us") / 1e6,
+    )
+
+
+def _json_amounts(done_: Mapping[str, Any]) -> Amounts:
+    return Amounts(*(whole(done_, name) for name in ("elapsed_time_ms", "entries", "bytes")))
+
+
 def _version(version: str) -> str:
     return f"elbencho-{version}" if version else ""
 
 
 # -- rows of CSV, and of tables
+
+
+def _row_facts(row: Row) -> PhaseFacts:
+    """Return the settings and amounts in a row. Raises ValueError."""
+    names = {"hosts": "hosts", "threads": "threads", "dirs": "dirs", "files": "files",
+        "file size": "file_size", "block size": "block_size", "IO depth": "io_depth"}  # fmt: skip
+    of_csv = "time ms [first]" in row and not row.get("begins")
+    return PhaseFacts(
+        row[KEY],
+        row.get("command", ""),
+        row.get(PATH_TYPE, ""),
+        {key: int(row[name]) for name, key in names.items() if row.get(name, "").isdigit()},
+        _row_amounts(row, "first") if of_csv else None,
+        _row_amounts(row, "last"),
+        round((_number(row, "rwmix read MiB [last]") or 0) * MIB),
+        (_number(row, "IO lat us [max]") or 0) / 1e6,
+        whole_mib=True,
+    )
+
+
+def _row_amounts(row: Row, done_: str) -> Amounts:
+    moved = _number(row, f"MiB [{done_}]") or 0
+    return Amounts(
+        round(_number(row, f"time ms [{done_}]") or 0),
+        round(_number(row, f"entries [{done_}]") or 0),
+        round(moved * MIB),
+    )
 
 
 def _of_csv(text: str, file: str) -> Iterator[tuple[int, Row]]:
@@ -154,7 +233,9 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
     load = list(_loads(row, row[KEY], result, hosts))
     if result.dirs:
         command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
-        yield ImportedOutput(0, name, result, host, load, None, command, 1.0)
+        wrong = list(of_table(row))[:MOST_CONTRADICTIONS]
+        problems = [(CONTRADICTION, f"{AGAINST}{name}: {'; '.join(wrong)}")] if wrong else []
+        yield ImportedOutput(0, name, result, host, load, None, command, 1.0, problems=problems)
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:
@@ -332,6 +413,7 @@ def _size(text: str) -> str:
 
 def _take(row: dict[str, str], what: str, values: str) -> None:
     """Add a table line to a row; of two columns, use the last."""
+    row[what] = values
     last = values.rsplit(maxsplit=1)[-1]
     if what == "Elapsed time":
         row["time ms [last]"] = str(_milliseconds(last))

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import PurePosixPath
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.metrics import units
 from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
@@ -29,6 +31,12 @@ FIGURE = re.compile(
     r"\s*(?:\[?[A-Z]+[\]:]\s*)?(?P<name>read|write) (?P<what>bandwidth|iops|latency):"
     r" (?P<value>[\d.,]+)\s?(?P<unit>[A-Za-zµμ/]*).*"
 )
+SUMMED = re.compile(
+    r"\s*(?:\[?[A-Z]+[\]:]\s*)?(?P<name>total|average) (?P<what>bandwidth|iops):"
+    r" (?P<value>[\d.,]+)\s?(?P<unit>[A-Za-z/]*)(?P<rest>.*)"
+)
+SPAN = re.compile(r"(?P<name>min|max) (?P<value>[\d.,]+)\s?(?P<unit>[A-Za-z/]*)")
+DIGITS = re.compile(r"[\d,]+(?:\.(?P<decimals>\d+))?")
 NANOSECONDS = {"ns": 1.0, "nanosecs": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "lat")
 ALL_HOSTS = "all-hosts"
@@ -41,14 +49,16 @@ class Wekatester(Format):
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the jobs in a printed summary. Raises UsageError."""
-        jobs: list[tuple[str, dict[tuple[str, str], float]]] = []
+        jobs: list[_Job] = []
         for number, line in numbered(text, file):
             if match := JOB.fullmatch(line) or RESUMMED.fullmatch(line.strip()):
-                jobs.append((match["job"], {}))
+                jobs.append(_Job(match["job"]))
             elif jobs and (match := FIGURE.fullmatch(line)):
-                jobs[-1][1][match["name"], match["what"]] = _value(match, file, number)
-        told = [(job, figures) for job, figures in jobs if figures]
-        return [_output(place, job, figures) for place, (job, figures) in enumerate(told)]
+                jobs[-1].figures[match["name"], match["what"]] = _value(match, file, number)
+            elif jobs and (match := SUMMED.fullmatch(line)):
+                jobs[-1].take_sum(match)
+        told = [job for job in jobs if job.figures]
+        return [_output(place, job) for place, job in enumerate(told)]
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         """Return one run per bundle: its jobs in order, without layouts."""
@@ -65,6 +75,79 @@ class Wekatester(Format):
 
 
 FORMAT = Wekatester()
+
+
+class _Summed(Struct):
+    """A printed sum over hosts or directions, and half a unit of its last digit."""
+
+    value: float
+    slack: float
+
+
+class _Job(Struct):
+    """The figures of a job by direction and kind; sums as printed, in the unit of the figures."""
+
+    name: str
+    figures: dict[tuple[str, str], float] = field(default_factory=dict)
+    sums: dict[tuple[str, str], _Summed] = field(default_factory=dict)
+
+    def take_sum(self, match: re.Match[str]) -> None:
+        """Take a line of a total, or of an average with its smallest and largest host."""
+        what = match["what"]
+        for name, each in (
+            (match["name"], match),
+            *((found["name"], found) for found in SPAN.finditer(match["rest"])),
+        ):
+            if (value := _printed(each["value"], each["unit"], what)) is not None:
+                self.sums[name, what] = value
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield sums that contradict the directions or hosts that they are of."""
+        for what in ("bandwidth", "iops"):
+            sums = {name: each for (name, kind), each in self.sums.items() if kind == what}
+            parts = [value for (_, kind), value in self.figures.items() if kind == what]
+            total, average = sums.get("total"), sums.get("average")
+            slack = (len(parts) + 1) * total.slack if total is not None else 0.0
+            if total is not None and parts and abs(total.value - sum(parts)) > slack + ONE:
+                told, own = _shown(what, total.value), _shown(what, sum(parts))
+                yield f"total {what} {told}, but directions add up to {own}"
+            if average is None or not average.value:
+                continue
+            whole = total or _Summed(sum(parts), len(parts) * average.slack)
+            hosts = max(round(whole.value / average.value), 1)
+            if parts and abs(whole.value - hosts * average.value) > (
+                whole.slack + hosts * average.slack + ONE
+            ):
+                each, mean = whole.value / average.value, _shown(what, average.value)
+                yield f"total {what} is {each:.4g} x the average of hosts, {mean}"
+            low, high = sums.get("min", average), sums.get("max", average)
+            if not low.value - 2 * low.slack <= average.value <= high.value + 2 * high.slack:
+                span = f"{_shown(what, low.value)} to {_shown(what, high.value)}"
+                yield f"average {what} {_shown(what, average.value)}, but hosts have {span}"
+
+
+ONE = 1e-6  # of floating point
+
+
+def _shown(what: str, value: float) -> str:
+    return units.bandwidth(value) if what == "bandwidth" else units.iops(value)
+
+
+def _printed(text: str, unit: str, what: str) -> _Summed | None:
+    """Return a printed sum in the unit of the figures; None if it cannot be read."""
+    match = DIGITS.fullmatch(text.rstrip("."))
+    if match is None:
+        return None
+    half = 0.5 * 10 ** -len(match["decimals"] or "")
+    number = match[0].replace(",", "")
+    if what == "iops":
+        return _Summed(float(number), half)
+    try:
+        unit = unit.removesuffix("/s").replace("bytes", "B")
+        value = float(parse_printed("bytes", f"{number} {unit}").low)
+    except (ValueError, KeyError):
+        return None
+    return _Summed(value, half * value / float(number) if float(number) else half)
 
 
 def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]) -> KeptRun:
@@ -111,9 +194,13 @@ def _value(match: re.Match[str], file: str, line: int) -> float:
         raise UsageError([Problem(message, file=file, line=line)]) from None
 
 
-def _output(place: int, job: str, figures: Mapping[tuple[str, str], float]) -> ImportedOutput:
-    result = HostResult(t=0.0, host="", step=place, dirs=dict(_directions(figures)))
-    return ImportedOutput(place, job, result, ALL_HOSTS)
+def _output(place: int, job: _Job) -> ImportedOutput:
+    result = HostResult(t=0.0, host="", step=place, dirs=dict(_directions(job.figures)))
+    wrong = "; ".join(job.contradictions())
+    problems = (
+        [("wekatester-contradiction", f"output contradicts itself: {wrong}")] if wrong else []
+    )
+    return ImportedOutput(place, job.name, result, ALL_HOSTS, problems=problems)
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:

@@ -1,0 +1,59 @@
+"""Results of elbencho whose figures contradict each other, or the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tui.workloads.elbencho.kept import import_output
+
+DATA = Path(__file__).parents[2] / "data" / "elbencho"
+WITH_RESULTS = sorted(
+    path.name
+    for suffix in ("json", "csv", "out")
+    for path in DATA.glob(f"*.{suffix}")
+    if path.stem != "no-space" and re.search("phase_type|operation|OPERATION", path.read_text())
+)
+
+
+def contradictions(name: str, pattern: str = "", new: str = "") -> list[str]:
+    """The contradictions in a recording in which every match of a pattern is replaced."""
+    text = (DATA / name).read_text()
+    if pattern:
+        text, count = re.subn(pattern, new, text, flags=re.M)
+        assert count
+    return [
+        message
+        for output in import_output(text, name)
+        for code, message in output.problems
+        if code == "elbencho-contradiction"
+    ]
+
+
+@pytest.mark.parametrize("name", WITH_RESULTS)
+def test_recorded_output_contradicts_nothing(name: str) -> None:
+    assert contradictions(name) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "new"),
+    [
+        ("files-write-read.json", r'"entries":"400"', '"entries":"800"'),
+        ("files-write-read.json", r'"bytes":"6553600"', '"bytes":"9553600"'),
+        ("files-write-read.json", r'^.*"phase_type":"STAT".*\n', ""),
+        ("files-write-read.json", r'\\"--stat\\" ', ""),
+        ("files-write-read.json", r'"threads":"4"', '"threads":"5"'),
+        ("files-write-read.json", r'"entries":"331"', '"entries":"431"'),
+        ("files-write-read.csv", r"^.*,READ,.*\n", ""),
+        ("files-write-read.csv", r",331,400,", ",331,500,"),
+        ("files-write-read.out", r"99%<=724", "99%<=45"),
+        ("files-write-read.out", r"Files total      :         331         400",
+         "Files total      :         331         500"),
+        ("limited.json", r'"bytes":"\d+"', '"bytes":"50000000"'),
+        ("rand-read-live.json", r'"elapsed_time_ms":"6\d+"', '"elapsed_time_ms":"60000"'),
+    ],
+)  # fmt: skip
+def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
+    assert contradictions(name, pattern, new)

@@ -1,0 +1,244 @@
+"""Find figures in elbencho's output that contradict each other, or its command line.
+
+Each relation follows from elbencho's source and holds for every phase, in JSON, CSV and tables.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import floor
+
+from msgspec import Struct, field
+
+from tui.metrics import units
+from tui.model.quantities import parse_size
+from tui.workloads.elbencho.options import MIXED, OBJECT_PHASES, OPTIONS, PHASES, SHORT
+
+LATE_S = 5.0  # the time limit is checked every few seconds
+DIRECTORY, BUCKET = "dir", "bucket"
+ENTRIES = ("WRITE", "READ", "STAT", "RMFILES", "HEADOBJ", "RMOBJECTS")
+# files that are other than -n and -N say, or settings from a file
+UNTOLD = ("configfile", "treefile", "dirsharing", "sharesize", "s3multidel", "hostsfile")
+# a phase may end early, or do more than once over
+UNBOUNDED = ("timelimit", "infloop", "randamount", "rand", "rwmixthr", "rwmixthrpct")
+FLAGS = frozenset(
+    ("write", "read", "stat", "mkdirs", "delfiles", "deldirs", "infloop", "direct", "rand")
+)
+CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_size"}
+Words = Mapping[str, str]  # options by long name
+
+
+class Amounts(Struct, frozen=True):
+    """What was done when the first or the last thread ended."""
+
+    ms: int = 0
+    entries: int = 0
+    bytes: int = 0
+
+
+class PhaseFacts(Struct, frozen=True):
+    """What one phase printed of its settings and amounts.
+
+    `config` has the names of the JSON. `reads` are the bytes read in a mixed phase.
+    """
+
+    name: str
+    command: str
+    path_type: str = ""
+    config: dict[str, int] = field(default_factory=dict)
+    first: Amounts | None = None
+    last: Amounts = Amounts()
+    reads: int = 0
+    slowest_s: float = 0.0
+    whole_mib: bool = False  # bytes are cut off to MiB
+
+    @property
+    def given(self) -> Words:
+        """Return the options of the command line."""
+        return options(self.command)
+
+    @property
+    def workers(self) -> int:
+        """Threads of all hosts; 0 if unknown."""
+        return self.config.get("threads", 0) * (self.config.get("hosts", 0) or 1)
+
+
+def options(command: str) -> Words:
+    """Return the options of a command line by long name; flags have no value."""
+    try:
+        words = shlex.split(command)[1:]
+    except ValueError:
+        return {}
+    found: dict[str, str] = {}
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if not equals and name not in FLAGS and OPTIONS.get(name, "text") != "flag":
+                value = words[0] if words and not words[0].startswith("-") else ""
+            found[name] = value
+        elif word.startswith("-"):
+            _short(word[1:], words, found)
+    return found
+
+
+def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
+    """Take the options of a word such as ``-wr`` or ``-t4``."""
+    for at, letter in enumerate(cluster):
+        name = SHORT.get(letter, letter)
+        if name in FLAGS:
+            found[name] = ""
+            continue
+        found[name] = cluster[at + 1 :].removeprefix("=") or (words.pop(0) if words else "")
+        return
+
+
+def contradictions(phase: PhaseFacts) -> Iterator[str]:
+    """Yield pairs of figures of one phase that contradict each other, as text."""
+    given = phase.given
+    yield from _first(phase)
+    if "configfile" in given or not given:
+        return
+    yield from _config(phase, given)
+    yield from _time(phase, given)
+    yield from _limits(phase, given)
+    yield from _amounts(phase, given)
+
+
+def _first(phase: PhaseFacts) -> Iterator[str]:
+    """When the last thread is done, at least as much is done as before."""
+    if phase.first is None:
+        return
+    for name in ("ms", "entries", "bytes"):
+        before, after = getattr(phase.first, name), getattr(phase.last, name)
+        if before > after:
+            what = "ms" if name == "ms" else name
+            yield f"{before} {what} when the first thread was done, {after} when the last was"
+
+
+def _config(phase: PhaseFacts, given: Words) -> Iterator[str]:
+    """Settings printed beside the results are those of the command line."""
+    for name, key in CONFIG.items():
+        told, due = phase.config.get(key), _size(given.get(name))
+        only_dirs = name in ("dirs", "files") and phase.path_type not in (DIRECTORY, BUCKET)
+        if told is None or due is None or only_dirs or name not in given:
+            continue
+        if told != due and (name != "size" or phase.path_type in (DIRECTORY, BUCKET)):
+            yield f"{name} {told}, but the command line has {due}"
+
+
+def _time(phase: PhaseFacts, given: Words) -> Iterator[str]:
+    limit_s, took_s = _size(given.get("timelimit")), phase.last.ms / 1000
+    if limit_s and took_s > limit_s + LATE_S + 2 * phase.slowest_s:
+        yield f"took {units.seconds(took_s)}, but --timelimit {limit_s}"
+
+
+def _limits(phase: PhaseFacts, given: Words) -> Iterator[str]:
+    """Each thread starts every second with the bytes of its limit."""
+    if not phase.workers:
+        return
+    writes = phase.last.bytes if phase.name == "WRITE" or phase.name.startswith(MIXED) else 0
+    reads = phase.last.bytes if phase.name == "READ" else phase.reads
+    flying = phase.workers * phase.config.get("block_size", 0) * phase.config.get("io_depth", 1)
+    for name, moved in (("limitwrite", writes), ("limitread", reads)):
+        limit = _size(given.get(name))
+        most = (limit or 0) * phase.workers * (floor(phase.last.ms / 1000) + 2) + 2 * flying
+        if limit and moved > most:
+            took = units.seconds(phase.last.ms / 1000)
+            yield f"{units.size(moved)} in {took}, but --{name} allows {units.size(most)}"
+
+
+def _amounts(phase: PhaseFacts, given: Words) -> Iterator[str]:
+    """Without a limit, every thread does all of its files, and all of their bytes."""
+    if phase.path_type not in (DIRECTORY, BUCKET) or given.keys() & {*UNTOLD, *UNBOUNDED}:
+        return
+    dirs, files = phase.config.get("dirs"), phase.config.get("files")
+    if dirs is None or not files or not phase.workers:
+        return
+    made = {"MKDIRS": dirs, "RMDIRS": dirs}.get(phase.name)
+    due = phase.workers * (made if made is not None else files * max(dirs, 1))
+    known = phase.name in ENTRIES or (made and phase.path_type == DIRECTORY)
+    if known and phase.last.entries and phase.last.entries != due:
+        what = "entries" if made is None else "directories"
+        yield f"{phase.last.entries} {what}, but threads, -n and -N make {due}"
+    size = phase.config.get("file_size", 0)
+    if phase.name in ("WRITE", "READ") and phase.last.bytes and phase.last.entries and size:
+        due_bytes = phase.last.entries * size
+        if phase.last.bytes != due_bytes and not phase.whole_mib:
+            yield f"{phase.last.bytes} bytes, but {phase.last.entries} files have {due_bytes}"
+
+
+def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, str]]:
+    """Yield (index, text) of phases before which one is missing that their command line asks for.
+
+    Phases run in a fixed order; those after an error or a time limit do not run.
+    """
+    for at, phase in enumerate(phases):
+        given = phase.given
+        if not given or given.keys() & {"configfile", "treefile"}:
+            continue
+        if phase.path_type not in (DIRECTORY, BUCKET):
+            continue
+        kinds = (OBJECT_PHASES if phase.path_type == BUCKET else PHASES).values()
+        names = [each.printed for each in kinds if each.option in given]
+        own = "WRITE" if phase.name.startswith(MIXED) else phase.name
+        if own not in names:
+            if own in [each.printed for each in kinds]:
+                yield at, f"phase {own}, but the command line does not ask for it"
+            continue
+        before = names[: names.index(own)]
+        shown = [
+            "WRITE" if each.name.startswith(MIXED) else each.name
+            for each in phases[:at]
+            if each.command == phase.command
+        ]
+        if not phase.config.get("dirs"):  # none to make
+            before = [name for name in before if name not in ("MKDIRS", "RMDIRS")]
+        if before and at and before[-1] not in shown[-len(names) :]:
+            yield at, f"phase {own} without {before[-1]}, which the command line asks for"
+
+
+# -- tables: percentiles and histograms are printed side by side
+
+SUBJECTS = ("Files", "Dirs", "Objects", "Buckets", "IO", "IO wr", "IO rd")
+COUNTS = {"Files": "Files total", "Dirs": "Dirs total", "Objects": "Objects total",
+    "Buckets": "Buckets total", "IO": "IOs total"}  # fmt: skip
+BUCKET_COUNT = re.compile(r"([\d.]+): (\d+)")
+PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=([\d.]+)")
+
+
+def of_table(lines: Mapping[str, str]) -> Iterator[str]:
+    """Yield percentiles that contradict their histogram, from the lines of a phase by name."""
+    for subject in SUBJECTS:
+        counts = BUCKET_COUNT.findall(lines.get(f"{subject} lat hist", ""))
+        total = sum(int(count) for _, count in counts)
+        if not total:
+            continue
+        printed = lines.get(COUNTS.get(subject, ""), "").rpartition(" ")[2]
+        if printed.isdigit() and int(printed) != total:
+            yield f"{printed} {subject.lower()}, but {total} latencies"
+        for name, upper in PERCENTILE.findall(lines.get(f"{subject} lat % us", "")):
+            due = [_at(counts, float(name) / 100 * total + one) for one in (-1, 0, 1)]
+            if float(upper) not in due:
+                yield f"p{name} {upper} us of {subject.lower()}, but {due[1]:g} us by the histogram"
+
+
+def _at(counts: Sequence[tuple[str, str]], reached: float) -> float:
+    """Return the upper edge of the bucket in which a number of latencies is reached."""
+    for (upper, _), summed in zip(counts, accumulate(int(each) for _, each in counts), strict=True):
+        if summed >= reached:
+            return float(upper)
+    return float(counts[-1][0])
+
+
+def _size(text: str | None) -> int | None:
+    """Return a number with its binary unit; None if there is none."""
+    if not text or not text[0].isdigit():
+        return None
+    try:
+        return parse_size(text)
+    except ValueError:
+        return None
