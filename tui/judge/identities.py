@@ -13,7 +13,7 @@ from math import isnan, sqrt
 from tui.judge.chance import drawn
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.counted import Counted, counted
-from tui.judge.latencies import COUNTED, PRINTED, disagreements
+from tui.judge.latencies import COUNTED, PRINTED, disagreements, unit_of
 from tui.metrics import units
 from tui.metrics.figures import Latency
 from tui.metrics.registry import direction
@@ -412,20 +412,24 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     completes faster than any counted part of it.
     """
     slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
-    if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
+    if clat is None or lat is None or clat.n != lat.n or not lat.n:
         return
+    rough = each.slack("lat")
+    digit = unit_of(lat.max_ns or 0) if rough else 0  # of a report
     waited = slat.mean_ns or 0.0 if slat is not None and slat.n == lat.n else 0.0
     parts, whole = (clat.mean_ns or 0.0) + waited, lat.mean_ns or 0.0
-    if whole < parts * (1 - CLOCK) - 1000:
+    if whole < parts * (1 - CLOCK - rough) - 1000 - digit / 50:  # means have two decimals
         what = f"lat {units.latency(whole)} is below slat + clat, {units.latency(parts)}"
         yield each.error(what, whole, parts)
-    elif waited and whole > parts * (1 + CLOCK) + 5000:  # sg reads the clock once more
+    elif (
+        waited and whole > parts * (1 + CLOCK + rough) + 5000 + digit / 50
+    ):  # sg reads the clock once more
         what = f"lat {units.latency(whole)} is above slat + clat, {units.latency(parts)}"
         yield each.error(what, whole, parts)
     for name, part in (("clat", clat), ("slat", slat)):
         if part is not None and part.n == lat.n:
             yield from _part_above_whole(each, name, part, lat)
-    if slat is not None and waited and slat.n == lat.n:
+    if slat is not None and waited and slat.n == lat.n and not rough:
         yield from _spread_apart(each, slat, clat, lat)
 
 
@@ -434,7 +438,9 @@ def _part_above_whole(
 ) -> Iterator[CheckResult]:
     """Yield a longest part that is longer than the longest whole latency."""
     most, longest = lat.max_ns, part.max_ns
-    if most is not None and longest is not None and most < longest * (1 - CLOCK) - 1000:
+    digit = max(unit_of(most or 0), unit_of(longest or 0)) if each.slack("lat") else 0
+    off = CLOCK + each.slack("lat")
+    if most is not None and longest is not None and most < longest * (1 - off) - 1000 - digit:
         what = f"maximum lat, {units.latency(most)}, is below maximum {name}"
         yield each.error(f"{what}, {units.latency(longest)}", most, longest)
 

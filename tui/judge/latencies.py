@@ -111,7 +111,7 @@ def _ascending(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(_shares(names), key=itemgetter(1)))
 
 
-def _unit(value: int) -> int:
+def unit_of(value: int) -> int:
     """Return the unit in which a time was printed, in ns: the largest of ns, µs, ms and s that
     divides it.
     """
@@ -136,12 +136,12 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     marks = _marks(latency)
     if _rises([value for _, _, value in marks], latency):
         return
-    unit = max((_unit(value) for _, _, value in marks), default=1)
-    unit = min((_unit(value) for _, _, value in marks if value), default=unit)
+    unit = max((unit_of(value) for _, _, value in marks), default=1)
+    unit = min((unit_of(value) for _, _, value in marks if value), default=unit)
     rising = [(f"p{name}", float(value), unit) for name, _, value in marks]
     low, high = latency.min_ns, latency.max_ns
-    first = [("the minimum", float(low), _unit(low))] if low is not None else []
-    last = [("the maximum", float(high), _unit(high))] if high is not None else []
+    first = [("the minimum", float(low), unit_of(low))] if low is not None else []
+    last = [("the maximum", float(high), unit_of(high))] if high is not None else []
     row = [*first, *rising, *last]
     for (name, value, own), (after, more, other) in pairwise(row):
         percentiles = name[0] == after[0] == "p"
@@ -158,7 +158,7 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
             )
     mean = latency.mean_ns or 0.0
     if low is not None and high is not None and high:
-        off = max(mean * rounding, 1.0) + (max(_unit(low), _unit(high)) if rounding else 0)
+        off = max(mean * rounding, 1.0) + (max(unit_of(low), unit_of(high)) if rounding else 0)
         if not low - off <= mean <= high + off:
             limit = low if mean < low else high
             yield (
@@ -193,7 +193,7 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     )
     if low is None or not high or told is None or isnan(told) or latency.n < 2:
         return
-    off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
+    off = mean * rounding + (max(unit_of(low), unit_of(high)) if rounding else 1)
     most = sqrt(
         max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1)
     )
@@ -277,10 +277,10 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         return
     mean, width = latency.mean_ns or 0.0, max(BUCKET, latency.bucket_width or 0.0)
     marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
-    off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
+    off = mean * rounding + (max(unit_of(low), unit_of(high)) if rounding else 1)
     squares = sum(max(abs(end - mean) - end * rounding - off, 0.0) ** 2 for end in (low, high))
     for (begin, floor), (end, ceiling) in zip([(0, low), *marks], [*marks, (n, high)], strict=True):
-        unit = max(_unit(floor), _unit(ceiling)) if rounding else 1
+        unit = max(unit_of(floor), unit_of(ceiling)) if rounding else 1
         beyond = max(
             floor * (1 - width - rounding) - unit - mean,
             mean - _end(ceiling, high) * (1 + width + rounding) - unit,
@@ -325,8 +325,8 @@ def _mean_off(
     if span is None:
         return
     mean, (low, high) = latency.mean_ns or 0.0, span
-    unit = min((_unit(value) for value in latency.percentiles_ns.values() if value), default=1)
-    own = _unit(int(mean)) if mean.is_integer() else 1  # a tool may cut its mean to whole units
+    unit = min((unit_of(value) for value in latency.percentiles_ns.values() if value), default=1)
+    own = unit_of(int(mean)) if mean.is_integer() else 1  # a tool may cut its mean to whole units
     off = mean * rounding + (max(unit, own) if rounding else 1)
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"

@@ -85,7 +85,7 @@ TEXTS: dict[ContradictionKind, str] = {
     ),
     "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
     "entries": "{told:.0f} entries for {other:.0f} workers",
-    "copies": "two workers have the same {told:.0f} latencies, to the nanosecond",
+    "copies": "two workers have the same {told:.0f} latencies, in every digit",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
     "date": "date and time stamp are {apart} apart, which is not a time zone offset",
     "devices": (

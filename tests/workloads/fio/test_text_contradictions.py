@@ -1,4 +1,4 @@
-"""Figures of fio's report that contradict each other: none of a report that fio wrote."""
+"""Figures of fio's report and terse output that contradict each other: none as fio wrote them."""
 
 from __future__ import annotations
 
@@ -58,6 +58,29 @@ def test_a_figure_changed_alone_contradicts_another(kind: str) -> None:
     lied, count = re.subn(figure, other, path.read_text(), count=1)
     assert count == 1
     assert kind in kinds(lied)
+
+
+TERSE = sorted((DATA / "human").glob("terse-*.stdout"))
+# of one line: read direction from field 5 on
+TERSE_LIES = {
+    "group-share": (5 + 38, "12.5%"),
+    "sample-order": (5 + 39, "1.0"),
+    "share": (5 + 12 + 13, "99.500000%=1"),
+    "share-end": (5 + 9, "999999"),
+}
+
+
+@pytest.mark.parametrize("path", TERSE, ids=lambda path: path.name)
+def test_terse_output_of_fio_contradicts_nothing(path: Path) -> None:
+    assert kinds(path.read_text()) == set()
+
+
+@pytest.mark.parametrize("kind", TERSE_LIES)
+def test_a_field_of_a_terse_line_changed_alone_contradicts_another(kind: str) -> None:
+    at, told = TERSE_LIES[kind]
+    fields = (DATA / "human" / "terse-randrw-3.33.stdout").read_text().split(";")
+    fields[at] = told
+    assert kind in kinds(";".join(fields))
 
 
 def test_a_job_that_is_left_out_is_missed_by_its_group() -> None:

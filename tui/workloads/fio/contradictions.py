@@ -18,7 +18,7 @@ import msgspec
 
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
-from tui.workloads.fio import distributions
+from tui.workloads.fio import distributions, groups
 from tui.workloads.fio.asked import bytes_of, directions_of, mix_of, paused, syncs_of, verified
 from tui.workloads.fio.distributions import Completions
 from tui.workloads.fio.on_cpu import cpu_of
@@ -39,6 +39,7 @@ from tui.workloads.fio.printed import (
     named,
     numjobs_of,
 )
+from tui.workloads.fio.printed_numbers import Span
 from tui.workloads.fio.queued import echoes, kept_depth, steady_state, workers
 from tui.workloads.fio.sampled import samples_of
 from tui.workloads.fio.snapshot import NOT_A_NUMBER, LatencyKind
@@ -47,6 +48,7 @@ from tui.workloads.fio.versions import of_version
 Host = tuple[str, int]
 OptionsOf = Callable[[str, int], Mapping[str, str]]
 ALL_CLIENTS = "All clients"
+GROUP_DIGIT = 1e-4
 EXACT = 1e-8  # shares have six decimals
 CLOCKS_S = 0.1  # two clocks of one fio
 LATE_S = 2.0  # two readings of the clock
@@ -123,6 +125,7 @@ def _of_host(
     for entry in entries:
         yield from _of_entry(entry, alone=len(entries) == 1)
     yield from _missing(entries)
+    yield from _group_shares(jobs)
     yield from _copies(entry for entry in entries if entry.alone)
     if document.jobs:
         yield from _devices(entries, document.devices)
@@ -268,6 +271,28 @@ def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
         (count,) = workers
         if count and len(each) % count:
             yield Contradiction("entries", len(each), count, name)
+
+
+def _group_shares(jobs: Sequence[PrintedJob]) -> Iterator[Contradiction]:
+    """Yield shares of a group's rate (bw_agg) that its jobs do not give.
+
+    Jobs whose directions are added up count as reads.
+    """
+    for group in {job.groupid for job in jobs}:
+        members = [job for job in jobs if job.groupid == group]
+        if any(job.mixed is not None for job in members):
+            continue
+        for name in ("read", "write", "trim"):
+            parts = [(job, part) for job in members if (part := job.dirs.get(name)) is not None]
+            longest = max((part.runtime for _, part in parts), default=0)
+            moved = sum(part.io_bytes for _, part in parts)
+            rate = 1000 * moved / longest if longest else 0.0
+            for job, part in parts:
+                if part.bw_agg is None or not part.bw_samples:
+                    continue
+                mean = Span(part.bw_mean, part.bw_mean)
+                for each in groups.of_share(part.bw_agg, mean, Span(rate, rate), GROUP_DIGIT):
+                    yield Contradiction(*each, job.jobname, name)
 
 
 def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:

@@ -13,7 +13,6 @@ from msgspec import field
 
 from tui.model.bounded import NO_JSON
 from tui.model.event import Contradiction, HostResult
-from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile
@@ -29,14 +28,14 @@ from tui.workloads.fio.snapshot import (
     Framer,
     Snapshot,
     Stamp,
-    StatusDirection,
     StatusJob,
-    StatusLatency,
 )
 from tui.workloads.fio.states import fallen
+from tui.workloads.fio.terse_contradictions import contradictions as terse_contradictions
+from tui.workloads.fio.terse_output import TerseJob, runs_of, terse_blocks
 from tui.workloads.fio.text_contradictions import all_contradictions, is_sum
 from tui.workloads.fio.text_output import Printed, printed_outputs
-from tui.workloads.reading import BLOCK, budget, numbered
+from tui.workloads.reading import BLOCK, budget
 
 VERSION = "fio version"
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
@@ -311,109 +310,27 @@ def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
         return [], None
 
 
-LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
-PERCENTILES = 20
-# fields before and behind the directions, then so many for each disk, then a description
-HEAD, TAIL, DISK = 5, 34, 9
-FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
-DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
-KIB, US = 1024, 1000
-ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
-
-
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return the terse outputs in a text; consecutive lines are jobs of one fio.
-
-    Raises UsageError.
-    """
-    groups: list[list[tuple[str, StatusJob]]] = []
-    before = 0
-    for number, line in numbered(text, file):
-        if match := LINE.fullmatch(line.strip()):
-            job = _job(match, line.strip(), file, number)
-            if (
-                not groups
-                or number > before + 1
-                or any(job.jobname == other.jobname for _, other in groups[-1])
-            ):
-                groups.append([])
-            groups[-1].append((match["fio"], job))
-            before = number
-    return [_output(place, group) for place, group in enumerate(groups)]
+    """Return the terse outputs in a text. Raises UsageError."""
+    return [
+        _terse(place, group, block)
+        for place, (group, block) in enumerate(
+            (group, block) for block in terse_blocks(text, file) for group in runs_of(block)
+        )
+    ]
 
 
-def _output(place: int, group: Sequence[tuple[str, StatusJob]]) -> ImportedOutput:
-    jobs = [job for _, job in group]
-    result = _imported_result(Snapshot(0, group[0][0], jobs), place)
+def _terse(place: int, group: Sequence[TerseJob], block: Sequence[TerseJob]) -> ImportedOutput:
+    jobs = [each.job for each in group]
+    result = _imported_result(Snapshot(0, group[0].version, jobs), place)
     result.end_ms = None
+    result.contradictions = terse_contradictions(group, block)
     mark_rounded(result, ROUNDED)
     return ImportedOutput(place, ", ".join(dict.fromkeys(job.jobname for job in jobs)), result)
 
 
-def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
-    version = int(match["version"])
-    words = line[line.index(";") - 1 :].split(";")
-    width, names = FIELDS[version], DIRECTIONS[version]
-    needed = HEAD + width * len(names) + TAIL
-    if len(words) < needed or (len(words) - needed) % DISK > 1:
-        names = ("mixed",)  # unified_rw_reporting: reads and writes are counted together
-        if len(words) < HEAD + width + TAIL:
-            message = (
-                f"found {len(words)} fields in a terse line of version {version};"
-                f" expected {needed} or more"
-            )
-            raise UsageError([Problem(message, file=file, line=number)])
-    try:
-        job = StatusJob(jobname=words[2], groupid=int(words[3]), error=int(words[4]))
-        for place, name in enumerate(names):
-            setattr(job, name, _direction(words[HEAD + place * width : HEAD + (place + 1) * width]))
-        cpu = words[HEAD + width * len(names) :]
-        job.usr_cpu, job.sys_cpu = float(cpu[0].rstrip("%")), float(cpu[1].rstrip("%"))
-    except ValueError as error:
-        raise UsageError(
-            [
-                Problem(
-                    f"a fio terse line contains a value that is not a number: {error}",
-                    file=file,
-                    line=number,
-                )
-            ]
-        ) from None
-    job.job_runtime = max(part.runtime for part in job.directions().values())
-    return job
-
-
-def _direction(words: Sequence[str]) -> StatusDirection:
-    """Return one direction of a terse line; its number of I/Os is derived from rate and runtime."""
-    runtime_ms, iops = int(words[3]), float(words[2])
-    ios = round(iops * runtime_ms / 1000)
-    part = StatusDirection(int(words[0]) * KIB, ios, runtime_ms, iops, float(words[1]) * KIB)
-    if ios:
-        part.slat, part.clat = _latency(words[4:8], ios), _latency(words[8:12], ios)
-        part.lat = _latency(words[12 + PERCENTILES : 16 + PERCENTILES], ios)
-        part.clat.percentile = dict(_percentiles(words[12 : 12 + PERCENTILES]))
-        if not part.slat.max:
-            part.slat = None  # the engine submits nothing, or nothing was counted
-    return part
-
-
-def _latency(words: Sequence[str], ios: int) -> StatusLatency:
-    low, high, mean, deviation = (float(word) * US for word in words)
-    return StatusLatency(low, high, mean, deviation, n=ios)
-
-
-def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Yield percentiles by name; unused fields are 0%."""
-    for word in words:
-        printed, _, value = word.partition("=")
-        name = percentile_name(printed.rstrip("%"))
-        if name is None:
-            raise ValueError(f"'{printed}' as a percentile")
-        if name != "0":
-            yield name, float(value) * US
-
-
 STAMP_ERROR_S = 1.0
+ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
 UNTOLD = "not in the output"
 # to four digits, percentiles to their unit
 PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")

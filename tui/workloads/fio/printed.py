@@ -38,6 +38,7 @@ class PrintedDirection(StatusDirection):
     iops_mean: Amount = 0.0
     iops_stddev: Amount | None = None
     iops_samples: Count = 0
+    bw_agg: Amount | None = None
     bw_min: Amount = 0.0
     bw_max: Amount = 0.0
     bw_mean: Amount = 0.0
@@ -82,6 +83,7 @@ class PrintedJob(Struct):
     """One entry of ``jobs`` or ``client_stats``, with every figure that is checked."""
 
     jobname: str = ""
+    groupid: Count = 0
     hostname: str = ""
     port: Count = 0
     job_runtime: Count = 0

@@ -12,7 +12,7 @@ from tui.workloads.fio import distributions, groups
 from tui.workloads.fio.distributions import Completions, Found, Range
 from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
 from tui.workloads.fio.printed_numbers import Span, total
-from tui.workloads.fio.snapshot import StatusDirection, StatusLatency
+from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
 from tui.workloads.fio.text_output import Printed, PrintedSection
 
 SHARE_DIGIT = 0.5e-4  # shares of latencies have two decimals of a per cent
@@ -25,6 +25,9 @@ UNSAMPLED_S = 1.5
 KIB = 1024
 MEGA = 1024.0 * KIB
 MILLISECONDS = 1000.0
+MILLI_NS = 1e6
+LEAST_IOS = 100
+DISTINCT = 1000  # steps of the printed digits
 SECOND_NS = 1e9
 DENSE = 100  # I/Os of a sample: with fewer, intervals may be shorter, and those without I/O missing
 LEAST_S = 4.0
@@ -44,7 +47,7 @@ def contradictions(printed: Printed) -> list[Contradiction]:
         ]
         found += [Contradiction(*each, "", line.name) for each in _of_group(line, sections)]
     found += [Contradiction(*each) for each in _started(printed)]
-    return [*found, *_failures(printed)]
+    return [*found, *_failures(printed), *copies(section.job for section in printed.sections)]
 
 
 def of_clients(whole: Printed, parts: Sequence[Printed]) -> Iterator[Contradiction]:
@@ -68,6 +71,27 @@ def of_clients(whole: Printed, parts: Sequence[Printed]) -> Iterator[Contradicti
             expected = sum(counts[place] for counts in each)
             if told[place] != expected:
                 yield Contradiction("clients", told[place], expected, "", name)
+
+
+def copies(jobs: Iterable[StatusJob]) -> Iterator[Contradiction]:
+    """Yield jobs of one fio with identical latencies.
+
+    Minimum, mean, maximum and deviation are printed to 10 ns or 10 us; of latencies that differ by
+    a thousand such steps, all four are equal by chance less than once in 10^9.
+    """
+    seen: set[tuple[object, ...]] = set()
+    for job in jobs:
+        for name, part in job.directions().items():
+            latency = part.lat or part.clat
+            if latency is None or latency.n < LEAST_IOS or latency.stddev <= 0:
+                continue
+            step = 10.0 if latency.max % MILLI_NS else MILLI_NS / 100
+            if min(latency.stddev, latency.mean) < DISTINCT * step:
+                continue
+            own = name, latency.min, latency.max, latency.mean, latency.stddev
+            if own in seen:
+                yield Contradiction("copies", latency.n, 1.0, job.jobname, name)
+            seen.add(own)
 
 
 # -- one job's section

@@ -1,0 +1,170 @@
+"""Parse fio's terse output, versions 3 to 5, into the same objects as its JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from tui.model.plain_data import percentile_name
+from tui.model.problem import Problem, UsageError
+from tui.workloads.fio.distributions import ENDS
+from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
+from tui.workloads.reading import numbered
+
+LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
+PERCENTILES = 20
+# fields before and behind the directions, then so many for each disk, then a description
+HEAD, TAIL, DISK = 5, 34, 9
+FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
+DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
+CPU, DEPTHS = 5, 7  # fields behind the directions
+KIB, US = 1024, 1000
+
+
+class Samples(Struct):
+    """Samples of a rate of one direction: smallest, largest, mean; share of the group in %."""
+
+    low: float
+    high: float
+    mean: float
+    share: float | None = None
+
+
+class TerseJob(Struct):
+    """A terse line: a job with its figures, and what is printed beside them.
+
+    `levels`: shares of depths in %. `shares`: of latencies, by unit in ns and upper end.
+    """
+
+    version: str
+    job: StatusJob
+    bw: dict[str, Samples] = field(default_factory=dict)
+    iops: dict[str, Samples] = field(default_factory=dict)
+    levels: Sequence[float] = ()
+    shares: dict[tuple[int, str], float] = field(default_factory=dict)
+
+
+def terse_blocks(text: str, file: str) -> list[list[TerseJob]]:
+    """Return the terse lines in a text; consecutive lines are one block. Raises UsageError."""
+    blocks: list[list[TerseJob]] = []
+    before = 0
+    for number, line in numbered(text, file):
+        if match := LINE.fullmatch(line.strip()):
+            if not blocks or number > before + 1:
+                blocks.append([])
+            blocks[-1].append(_job(match, line.strip(), file, number))
+            before = number
+    return blocks
+
+
+def runs_of(block: Sequence[TerseJob]) -> list[list[TerseJob]]:
+    """Return the jobs of each fio in a block: a name that comes again begins another one."""
+    found: list[list[TerseJob]] = []
+    for each in block:
+        if not found or any(each.job.jobname == other.job.jobname for other in found[-1]):
+            found.append([])
+        found[-1].append(each)
+    return found
+
+
+def _orders(version: int) -> Iterator[tuple[str, ...]]:
+    """Yield the directions that a line may have; unified_rw_reporting adds them up, or adds their
+    sum.
+    """
+    split = DIRECTIONS[version]
+    yield from (split, ("mixed",), (*split, "mixed"))
+
+
+def _ends_at(words: Sequence[str], place: int) -> bool:
+    """Return whether the fields behind the directions begin here: two shares of the CPU, three
+    counts, shares of depths.
+    """
+    behind = words[place : place + TAIL]
+    shares = [word.endswith("%") for word in behind]
+    return len(behind) == TAIL and shares == [True, True, False, False, False] + [True] * (TAIL - 5)
+
+
+def _job(match: re.Match[str], line: str, file: str, number: int) -> TerseJob:
+    version = int(match["version"])
+    words = line[line.index(";") - 1 :].split(";")
+    width = FIELDS[version]
+    names = next(
+        (each for each in _orders(version) if _ends_at(words, HEAD + width * len(each))), ()
+    )
+    if not names:
+        message = (
+            f"found {len(words)} fields in a terse line of version {version}, but no CPU time"
+            " behind those of the directions"
+        )
+        raise UsageError([Problem(message, file=file, line=number)])
+    told = [words[HEAD + place * width :][:width] for place in range(len(names))]
+    try:
+        job = StatusJob(jobname=words[2], groupid=int(words[3]), error=int(words[4]))
+        for name, part in zip(names, told, strict=True):
+            setattr(job, name, _direction(part))
+        cpu = words[HEAD + width * len(names) :]
+        job.usr_cpu, job.sys_cpu = float(cpu[0].rstrip("%")), float(cpu[1].rstrip("%"))
+        found = _beside(TerseJob(match["fio"], job), dict(zip(names, told, strict=True)), cpu)
+    except ValueError as error:
+        raise UsageError(
+            [
+                Problem(
+                    f"a fio terse line contains a value that is not a number: {error}",
+                    file=file,
+                    line=number,
+                )
+            ]
+        ) from None
+    job.job_runtime = max(part.runtime for part in job.directions().values())
+    return found
+
+
+def _beside(found: TerseJob, parts: Mapping[str, Sequence[str]], behind: Sequence[str]) -> TerseJob:
+    """Add the figures in the fields of each direction, and in those `behind` it from the CPU on."""
+    for name, words in parts.items():
+        low, high, share, mean = (float(word.rstrip("%")) for word in words[36:40])
+        found.bw[name] = Samples(low, high, mean, share)
+        if len(words) > FIELDS[4]:
+            low, high, mean = (float(word) for word in words[42:45])
+            found.iops[name] = Samples(low, high, mean)
+    ends = [(US, str(end)) for end in ENDS]
+    ends += [(US * US, end) for end in (*map(str, ENDS), "2000", ">=2000")]
+    found.levels = [float(word.rstrip("%")) for word in behind[CPU : CPU + DEPTHS]]
+    first = CPU + DEPTHS
+    told = [float(word.rstrip("%")) for word in behind[first : first + len(ends)]]
+    found.shares = dict(zip(ends, told, strict=True))
+    return found
+
+
+def _direction(words: Sequence[str]) -> StatusDirection:
+    """Return one direction of a terse line; its number of I/Os is derived from rate and runtime."""
+    runtime_ms, iops = int(words[3]), float(words[2])
+    ios = round(iops * runtime_ms / 1000)
+    part = StatusDirection(int(words[0]) * KIB, ios, runtime_ms, iops, float(words[1]) * KIB)
+    if ios:
+        part.slat, part.clat = _latency(words[4:8], ios), _latency(words[8:12], ios)
+        part.lat = _latency(words[12 + PERCENTILES : 16 + PERCENTILES], ios)
+        part.clat.percentile = dict(_percentiles(words[12 : 12 + PERCENTILES]))
+        for name in ("slat", "clat", "lat"):
+            latency: StatusLatency = getattr(part, name)
+            if not latency.mean:
+                setattr(part, name, None)  # the engine submits nothing, or nothing was counted
+    return part
+
+
+def _latency(words: Sequence[str], ios: int) -> StatusLatency:
+    low, high, mean, deviation = (float(word) * US for word in words)
+    return StatusLatency(low, high, mean, deviation, n=ios)
+
+
+def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Yield percentiles by name; unused fields are 0%."""
+    for word in words:
+        printed, _, value = word.partition("=")
+        name = percentile_name(printed.rstrip("%"))
+        if name is None:
+            raise ValueError(f"'{printed}' as a percentile")
+        if name != "0":
+            yield name, float(value) * US
