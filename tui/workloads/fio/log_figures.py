@@ -224,21 +224,21 @@ def _of_rates(
 
 
 def _is_merged(series: Sequence[Series], count: int, mean: float) -> bool:
-    """Return whether two samples may have come into one row, or the last one into none.
+    """Return whether the samples without a row are in the row of another one.
 
-    A row that is the mean of two stands for one more of its value.
+    Such a row ends a longer interval, and as the mean of two stands for one more of its value.
     """
-    if len(series) > 1:
-        return abs(sum(len(each.values) for each in series) - count) <= len(series)
-    (only,) = series
-    if count - len(only.values) != 1:
-        return False
-    steps = [later - earlier for earlier, later in pairwise((0, *only.times_ms))]
-    longest = max(steps)
-    if longest <= LONGER * min(steps):
-        return True  # the last one
-    left = count * mean - fsum(only.values)
-    return abs(left - only.values[steps.index(longest)]) <= count * (ROUNDED + PRINTED * mean)
+    missing = count - sum(len(each.values) for each in series)
+    steps = [
+        [later - earlier for earlier, later in pairwise((0, *each.times_ms))] for each in series
+    ]
+    long = sum(step > LONGER * min(own) for own in steps for step in own)
+    if len(series) > 1 or missing != 1:
+        return 0 < missing <= long
+    values = series[0].values
+    left = count * mean - fsum(values)
+    merged = values[steps[0].index(max(steps[0]))]
+    return bool(long) and abs(left - merged) <= count * (ROUNDED + PRINTED * mean)
 
 
 def _of_latencies(

@@ -77,10 +77,14 @@ def workers(entry: Entry) -> Iterator[Found]:
     except UsageError:
         return
     others = ("number_ios", "latency_target", "startdelay", "steadystate", "exitall", "rate_min")
-    if not limit_ms or longest < ENDED * limit_ms or not size or has(options, others):
+    timed = options.flag("time_based")
+    if not limit_ms or longest < ENDED * limit_ms or has(options, others):
+        return
+    if not size and not timed:
         return
     moved = sum(part.io_bytes for part in job.dirs.values())
-    due = (count - moved // size) * ENDED * longest
+    ended = 0 if timed else moved // (size or 1)
+    due = (count - ended) * ENDED * longest
     if job.job_runtime < due:
         yield "workers", job.job_runtime / longest, count
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from tests.long.lies.classes import Kind
-from tests.long.lies.doctored import fio_own
+from tests.long.lies.doctored import fio_asked, fio_own
 from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor, thinned
 from tests.long.lies.doctored.change import Lie, Lied, aims, pick
 from tests.long.lies.doctored.documents import (
@@ -492,6 +492,7 @@ LIES: dict[str, tuple[Kind, Lie]] = {
     "runtime that was not reached": ("time", short_of_runtime),
     "a job that ended early": ("time", job_ended),
     **{name: ("identities", lie) for name, lie in fio_own.LIES.items()},
+    **{name: ("identities", lie) for name, lie in fio_asked.LIES.items()},
 }
 
 

@@ -12,7 +12,6 @@ from tests.long.lies.doctored.documents import Document, Source, doctored_copy, 
 KIB = 1024
 FILLED = 0.25  # the least share of I/Os that is moved: percentiles are at most 0.1 apart
 SIGMAS = 6.0
-SAMPLE_MS = 500  # of a rate
 OWN = "own-figures"
 
 
@@ -40,8 +39,6 @@ def sample_mean(rng: Random, document: Document, _: Source) -> Lied | None:
     away = 1 + rng.uniform(0.05, 2)
     part[f"{kind}_mean"] = high * away + 2 if rng.random() < 0.5 else low / away - 2
     what = f"{direction} {kind}_mean of {low} to {high}"
-    if part[f"{kind}_samples"] > part["runtime"] / SAMPLE_MS + 2:
-        return Lied(what, (), "samples of several workers, whose means are added")
     return Lied(what, aims(OWN))
 
 
