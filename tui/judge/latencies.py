@@ -326,7 +326,8 @@ def _mean_off(
         return
     mean, (low, high) = latency.mean_ns or 0.0, span
     unit = min((unit_of(value) for value in latency.percentiles_ns.values() if value), default=1)
-    own = unit_of(int(mean)) if mean.is_integer() else 1  # a tool may cut its mean to whole units
+    # a tool may cut its mean to whole units, those of its other figures if that leaves 0
+    own = unit_of(int(mean) or latency.max_ns or 0) if mean.is_integer() else 1
     off = mean * rounding + (max(unit, own) if rounding else 1)
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"

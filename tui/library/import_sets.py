@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from tui import workloads
+from tui.library.formats import without_copies
 from tui.library.import_sources import ImportSource, impossible
 from tui.model.event import Sample
 from tui.model.problem import Problem, UsageError
@@ -200,6 +201,9 @@ def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming
         raise UsageError(empty)
     if naming.hosts:
         outputs = [_unnamed(file, found) for file, found in zip(files, outputs, strict=True)]
+    else:
+        kept = without_copies(list(zip(files, map(list, outputs), strict=True)))
+        files, outputs = [file for file, _ in kept], [found for _, found in kept]
     return [
         _of_night([files[at] for at in night], [outputs[at] for at in night], naming.only(night))
         for night in naming.nights(files)
@@ -353,6 +357,7 @@ def _of_folder(
                 found.append((file, outputs))
         except UsageError as error:
             problems += error.problems
+    found = without_copies(found)
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
         return [_remarking(runs[0], problems), *runs[1:]], problems

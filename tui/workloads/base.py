@@ -269,6 +269,21 @@ class Imported(Struct, frozen=True):
     messages: list[Problem]
 
 
+class FormatMark(Struct, frozen=True):
+    """What identifies a measurement that a tool writes in several formats at once.
+
+    `rank`: of its formats, the lowest has the most figures. `moment`: when it began, with its
+    command; empty if the format has neither. `amounts` and `rates` are whole numbers by name.
+    """
+
+    format: str
+    rank: int
+    phase: str
+    moment: str
+    amounts: dict[str, int]
+    rates: dict[str, int]
+
+
 class ImportedOutput(Struct, frozen=True):
     """One imported output: the result of one host in one measurement.
 
@@ -289,6 +304,7 @@ class ImportedOutput(Struct, frozen=True):
     samples: Sequence[Sample] = ()
     problems: Sequence[tuple[str, str]] = ()
     tool: str = ""  # whose output it is; empty: of the load generator that read it
+    mark: FormatMark | None = None  # of a measurement that may be saved in several formats
 
 
 class KeptFile(Struct, frozen=True):

@@ -19,7 +19,7 @@ from tui.model.event import DirectionResult, HostResult, LatencyResult
 from tui.model.plain_data import percentile_name
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput
+from tui.workloads.base import FormatMark, ImportedOutput
 from tui.workloads.elbencho.contradictions import (
     Amounts,
     PhaseFacts,
@@ -148,8 +148,39 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
     name = " ".join(filter(None, (str(value.get("label", "")).strip(), over.name.lower())))
     loads = list(_loads(row, over.name, result, hosts))
     command = str(config.get("command", "")).strip()
-    return ImportedOutput(
-        0, name, result, ALL_HOSTS if hosts > 1 else "", loads, None, command, 0.001
+    last, latency = part(value, "last_done"), part(part(part(value, "last_done"), "latency"), "IO")
+    rates = {"IOPS": whole(last, "iops")} | {
+        f"us {what}": whole(latency, f"{what}_us") for what in LATENCIES if latency
+    }
+    mark = _mark(
+        "JSON",
+        over.name,
+        (str(value.get("iso_start_date", "")), command),
+        _json_amounts(last),
+        rates,
+    )
+    host = ALL_HOSTS if hosts > 1 else ""
+    return ImportedOutput(0, name, result, host, loads, None, command, 0.001, mark=mark)
+
+
+FORMATS = ("JSON", "CSV", "table")
+
+
+def _mark(
+    name: str, phase: str, begun: tuple[str, str], amounts: Amounts, rates: Mapping[str, int]
+) -> FormatMark:
+    """Return what identifies a phase in each of its formats.
+
+    `begun`: date and command; without milliseconds, several phases have the same date.
+    """
+    stamp, bare = begun[0], begun[1].replace('"', "")  # csv removes the first ones
+    return FormatMark(
+        name,
+        FORMATS.index(name),
+        phase,
+        f"{stamp} {bare}" if "." in stamp and bare else "",
+        {"ms": amounts.ms, "entries": amounts.entries, "MiB": amounts.bytes // MIB},
+        {what: rate for what, rate in rates.items() if rate},
     )
 
 
@@ -184,7 +215,7 @@ def _row_facts(row: Row) -> PhaseFacts:
     """Return the settings and amounts in a row. Raises ValueError."""
     names = {"hosts": "hosts", "threads": "threads", "dirs": "dirs", "files": "files",
         "file size": "file_size", "block size": "block_size", "IO depth": "io_depth"}  # fmt: skip
-    of_csv = "time ms [first]" in row and not row.get("begins")
+    of_csv = "time ms [first]" in row
     return PhaseFacts(
         row[KEY],
         row.get("command", ""),
@@ -196,6 +227,15 @@ def _row_facts(row: Row) -> PhaseFacts:
         (_number(row, "IO lat us [max]") or 0) / 1e6,
         whole_mib=True,
     )
+
+
+def _row_mark(row: Row, command: str) -> FormatMark:
+    table = "time ms [first]" not in row
+    names = {"IOPS": "IOPS [last]"} | {f"us {what}": f"IO lat us [{what}]" for what in LATENCIES}
+    rates = {what: round(_number(row, name) or 0) for what, name in names.items()}
+    begun = ("" if table else row.get("ISO date", ""), command)
+    amounts = _row_amounts(row, "last")
+    return _mark("table" if table else "CSV", row[KEY], begun, amounts, {} if table else rates)
 
 
 def _row_amounts(row: Row, done_: str) -> Amounts:
@@ -235,17 +275,24 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
         command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
         wrong = list(of_table(row))[:MOST_CONTRADICTIONS]
         problems = [(CONTRADICTION, f"{AGAINST}{name}: {'; '.join(wrong)}")] if wrong else []
-        yield ImportedOutput(0, name, result, host, load, None, command, 1.0, problems=problems)
+        yield ImportedOutput(
+            *(0, name, result, host, load, None, command, 1.0),
+            problems=problems,
+            mark=_row_mark(row, command),
+        )
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:
-    """Set the end time of a result: CSV rows have the end, tables the start."""
+    """Set the end time of a result: tables have the start, and rows of CSV with milliseconds; older
+    rows have the end.
+    """
     try:
         stamp = datetime.fromisoformat(row.get("ISO date", ""))
     except ValueError:
         return
+    begins = row.get("begins") or "." in row.get("ISO date", "")
     at_ms = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * 1000)
-    result.end_ms = at_ms + round(seconds * 1000) if row.get("begins") else at_ms
+    result.end_ms = at_ms + round(seconds * 1000) if begins else at_ms
 
 
 def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, DirectionResult]]:

@@ -1,0 +1,52 @@
+"""One measurement that was saved in several formats is imported once, and the formats compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui.library.imported import ImportedRecord, records_of
+
+DATA = Path(__file__).parents[1] / "data" / "elbencho"
+
+
+def copies(folder: Path, name: str, *suffixes: str) -> list[Path]:
+    paths = [folder / f"r.{suffix}" for suffix in suffixes]
+    for path in paths:
+        path.write_text((DATA / f"{name}{path.suffix}").read_text())
+    return paths
+
+
+def hosts_and_errors(made: list[ImportedRecord]) -> tuple[int, list[str]]:
+    (record,) = [each.record for each in made]
+    wrong = [error.code for step in record.steps for error in step.errors]
+    return len(record.hosts), wrong
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+@pytest.mark.parametrize(
+    ("name", "suffixes"),
+    [("rand-read-live", ("json", "csv")), ("files-write-read", ("json", "csv", "out"))],
+)
+def test_formats_of_one_measurement_are_one_host(
+    tmp_path: Path, name: str, suffixes: tuple[str, ...], as_folder: bool
+) -> None:
+    paths = copies(tmp_path, name, *suffixes)
+    made = records_of([tmp_path] if as_folder else paths)
+    assert hosts_and_errors(made) == (1, [])
+    assert len(made[0].record.steps) == {"rand-read-live": 1, "files-write-read": 6}[name]
+
+
+def test_formats_that_differ_are_an_error(tmp_path: Path) -> None:
+    _, table = copies(tmp_path, "rand-read-live", "json", "csv")
+    text = table.read_text()
+    table.write_text(text.replace(",497,497,", ",597,597,"))
+    assert table.read_text() != text
+    assert hosts_and_errors(records_of([tmp_path])) == (1, ["formats-differ"])
+
+
+def test_two_files_of_one_format_are_two_hosts(tmp_path: Path) -> None:
+    for host in ("h1", "h2"):
+        (tmp_path / f"{host}.json").write_text((DATA / "rand-read-live.json").read_text())
+    assert hosts_and_errors(records_of([tmp_path]))[0] == 2
