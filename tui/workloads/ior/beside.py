@@ -152,14 +152,17 @@ class IorFigures:
             if name in known and isinstance(value, int)
         }
         for access, row in summary.items():
-            self._take_settings({name: row.get(name) for name in (*FLAGS, *NUMBERS, "numTasks")})
+            told = {name: row.get(name) for name in (*FLAGS, *NUMBERS, "numTasks")}
+            self._take_settings(access, told)
             names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "MeanTime", "xsizeMiB")
-            told = {
+            figures = {
                 name: of_json(row[source])
                 for name, source in zip(NAMES, names, strict=True)
                 if source in row
             }
-            self.summary[access] = {name: each for name, each in told.items() if each is not None}
+            self.summary[access] = {
+                name: each for name, each in figures.items() if each is not None
+            }
         for access in ("write", "read"):
             if isinstance(highest, dict) and (rate := of_json(highest.get(f"{access}MiB"))):
                 self.highest[access] = rate
@@ -170,13 +173,13 @@ class IorFigures:
         if row["access"] in ("write", "read") and rate is not None and seconds is not None:
             self.rows.setdefault(row["access"], []).append(Row(rate, seconds))
 
-    def _take_settings(self, row: Mapping[str, Any]) -> None:
+    def _take_settings(self, access: str, row: Mapping[str, Any]) -> None:
         known = {
             SUMMED.get(name, name): int(value)
             for name, value in row.items()
             if isinstance(value, int) or (isinstance(value, str) and value.isdigit())
         }
-        self.settings.setdefault("the summary", {}).update(known)
+        self.settings[f"the summary of {access}"] = known
 
     def _option(self, name: str, value: str) -> None:
         found = self.settings.setdefault("the options", {})
@@ -210,7 +213,7 @@ class IorFigures:
             if place is not None
         }
         self.summary[words[0]] = {name: each for name, each in told.items() if each is not None}
-        self._take_settings({name: words[at[name]] for name in SUMMED if name in at})
+        self._take_settings(words[0], {name: words[at[name]] for name in SUMMED if name in at})
 
     def _rank(self, match: re.Match[str]) -> None:
         rows = self.rows.get(match["access"])

@@ -18,6 +18,7 @@ _SUMMARY_ROW = re.compile(r"^ {3}(?P<name>[A-Z][a-z]+ [a-z]+)\s+(?P<values>[\d. 
 _ITERATION = re.compile(r"main: \* iteration (?P<number>\d+)\b")
 _HIT = re.compile(r"stonewall hit min: \d+ max: (?P<most>\d+)")
 _WITH_RANKS = 7  # figures of a row of the summary: three of ranks, four of iterations
+OF_ALL = (*OF_RANKS, "tree-create", "tree-remove")
 Figures = dict[str, tuple[float, float]]  # by operation: rate and seconds
 
 
@@ -59,7 +60,7 @@ class RankFigures:
         words = match["figures"].split(",")
         figures = {
             name: (float(rate), float(seconds))
-            for name, rate, seconds in zip(OF_RANKS, words[::2], words[1::2], strict=False)
+            for name, rate, seconds in zip(OF_ALL, words[::2], words[1::2], strict=False)
             if rate and seconds and float(seconds)
         }
         if match["rank"] == "all":

@@ -251,13 +251,15 @@ def _all_ranks(told: Told) -> Iterator[str]:
     output, beside = told.output, told.beside
     for name, (rate, seconds) in beside.all_ranks.items():
         items, due = rate * seconds, told.due * output.tasks
+        if name in ONE_RANK:  # directories
+            due = round(items)
         if due and abs(items - due) > PRINTED * due:
             yield f"{name}: all ranks did {rate:.6g} ops/s x {seconds:.6g} s = {items:.6g} items"
         own = [times[name][1] for _, times in beside.rows[: output.tasks] if name in times]
         if own and max(own) > seconds * (1 + PRINTED):
             yield f"{name}: all ranks took {seconds:.6g} s, but one took {max(own):.6g} s"
         each = told.rows.get(name)
-        if each is not None and each.max and each.min is not None and due:
+        if each is not None and each.max and each.min is not None and due and name not in ONE_RANK:
             slack = DIGIT + PRINTED * rate
             if not each.min - slack <= rate <= each.max + slack:
                 span = f"{each.min:.3f} to {each.max:.3f}"
