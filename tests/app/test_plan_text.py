@@ -162,10 +162,10 @@ def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
         for step in plan(directions=("create", "remove")).steps
     ]
     own = replace(plan(), steps=steps)
-    assert "the test removes its own files; leftovers of an interrupted run remain" in " ".join(
+    assert "the test removes its own files; files left by an interrupted run remain" in " ".join(
         shown(own).split()
     )
-    assert "leftovers of an interrupted run are removed" in review_text(replace(own, cleanup=True))
+    assert "files left by an interrupted run are removed" in review_text(replace(own, cleanup=True))
     kept = replace(own, steps=[replace(step, directions=["create", "stat"]) for step in steps])
     assert "test files remain" in shown(kept) and "test files remain" in review_text(kept)
 

@@ -78,7 +78,7 @@ async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_ru
     run_of(home, "20261121T101530Z-demo-quick-7f3a", ["weka-01", "gone"])
     async with opened(options(home, profile="demo/quick")) as user:
         await user.press("3")
-        await user.sees("h run on the hosts of the last run: weka-01, weka-02")
+        await user.sees("h run on the last run's hosts: weka-01, weka-02")
         assert user.text.splitlines()[-1].split()[:7] == [
             "1",
             "hosts",

@@ -535,7 +535,7 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
         await pilot.press("r")
         await app.settle(pilot)
         assert any(
-            "none of its hosts exist any more: weka-01" in each.message
+            "none of the run's hosts exist any more: weka-01" in each.message
             for each in app._notifications
         )
         (newest.run_dir / "plan.json").unlink()

@@ -115,7 +115,7 @@ def test_repetitions_over_hosts_and_runs_without_a_common_number(
     assert apart.search is not None
     assert (apart.word, apart.search.why) == (
         "not comparable",
-        "no number of hosts measured by all searches",
+        "no host count measured by all searches",
     )
     other.search.scaling = None  # it was stopped before its first point
     assert compare([linear], [other]).word == "not measured"

@@ -216,7 +216,7 @@ def test_runs_are_named_by_how_far_back_they_are(
 @pytest.mark.parametrize(("words", "said"), [
     ([SAME, "nothing"], "no run 'nothing'"),
     ([SAME, "last~9"], "fewer runs"),
-    ([SAME, ","], "',' names no run"),
+    ([SAME, ","], "',' contains no run"),
     ([SAME, f"{OTHER},{OTHER}"], "names a run twice"),
 ])  # fmt: skip
 def test_what_names_no_run_is_wrong_usage(

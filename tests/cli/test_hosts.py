@@ -313,7 +313,7 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
         assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
     told = mpi_hosts.notes(seen)
-    assert "mdtest: the trial launch of a run determines its version" in told["h1"][-1]
+    assert "mdtest: a run's trial launch determines the mdtest version" in told["h1"][-1]
     assert "mdtest: mdtest not found for me" in told["h2"]
     assert told["h3"] == []
     assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"

@@ -241,7 +241,7 @@ def test_a_note_to_a_journal_that_does_not_say_when_it_began_is_refused(
     (runs / OLD / "journal.jsonl").write_bytes(b"garbage\n")
     (runs / OLD / "run.json").unlink()
     assert main(["runs", "note", OLD, "text"]) == 1
-    assert "does not contain the start time" in capsys.readouterr().err
+    assert "does not contain the run's start time" in capsys.readouterr().err
 
 
 def test_an_empty_note_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

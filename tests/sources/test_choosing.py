@@ -124,7 +124,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
         ("command:", "no command given"),
         ("command:exit 7", "exit code 7"),
         ("command:true", "names no hosts"),
-        ("command:echo 'a;b'", "line 1 of the output"),
+        ("command:echo 'a;b'", "output line 1"),
         ('command:echo \'{"nam": "h1"}\'', "unknown key 'nam' (did you mean 'name'?)"),
         (
             'command:echo \'{"name": "h1", "port": 0}\'',

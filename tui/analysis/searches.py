@@ -237,7 +237,7 @@ def compare_searches(
     figure, ours, theirs = _figures(*first, hosts)
     why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
     if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
-        why = "no number of hosts measured by all searches"
+        why = "no host count measured by all searches"
     ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)

@@ -355,7 +355,7 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     """Return the fitted law with its uncertainty, and its measured and extrapolated points."""
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
-        few = f"{len(numbers)} numbers of hosts: too few to fit the three unknowns of the law"
+        few = f"{len(numbers)} host counts: too few to fit the law's three unknowns"
         return Scaling(_measured_points(measured), remark=few)
     check_statistics("the scaling law")
     import numpy as np

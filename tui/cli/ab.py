@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--name",
         metavar="NAME",
-        help="name of the experiment; complete runs already saved under it count",
+        help="experiment name; complete runs already saved under it count",
     )
     parser.epilog = (
         "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable or undecided, 4 runs"

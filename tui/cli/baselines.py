@@ -25,14 +25,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed = verbs.add_parser("list", help="list published results by profile")
     listed.add_argument("--json", action="store_true", help="print every figure as JSON on stdout")
     show = verbs.add_parser(
-        "show", help="print every figure of a profile or a collection, with its caveats"
+        "show", help="print all figures for a profile or a collection, with caveats"
     )
     show.add_argument(
         "name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph"
     )
     show.add_argument("--json", action="store_true", help="print JSON on stdout")
     compare = verbs.add_parser(
-        "compare", help="compare a run with the published results of its profile"
+        "compare", help="compare a run with results published for its profile"
     )
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
     compare.add_argument("--json", action="store_true", help="print JSON on stdout")
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check",
         help="run the checks on published results",
         description=(
-            "Applies the checks of a run to published figures, where the source has enough data."
+            "Applies the run checks to published figures, where the source has enough data."
             " For a FILE, first reports every error in it. Findings do not change the exit code;"
             " an unreadable file does (2)."
         ),

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)
     away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
-    verbs.add_parser("path", help="print the path of the file")
+    verbs.add_parser("path", help="print the file's path")
 
 
 def main(args: argparse.Namespace) -> int:

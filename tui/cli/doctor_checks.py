@@ -97,7 +97,7 @@ def python(_: Surroundings) -> DoctorCheck:
     spec = importlib.util.find_spec("textual")  # finds, does not import
     if spec is None or spec.origin is None:
         return DoctorCheck(
-            "python", "fail", f"{version}: package textual is missing", "install benchtui again"
+            "python", "fail", f"{version}: package textual is missing", "reinstall benchtui"
         )
     if not Path(importlib.util.cache_from_source(spec.origin)).exists():
         advice = f"{sys.executable} -m compileall -q {Path(spec.origin).parent}"

@@ -18,7 +18,7 @@ WIDEST = 100
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("id", nargs="?", help="name of a check: concurrency, straggler, ...")
+    parser.add_argument("id", nargs="?", help="check name: concurrency, straggler, ...")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="check reachability, load generators, cores, kernel and free space",
         epilog=CHECK_CODES,
     )
-    check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
+    check.add_argument("--dir", metavar="PATH", help="directory on the file system under test")
     check.add_argument(
         "--facts",
         action="store_true",

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help=(
-            "host of a file whose output does not name one; repeat for each file, in order"
+            "host name for a file whose output contains none; repeat for each file, in order"
             " (default: the file's name without dates)"
         ),
     )

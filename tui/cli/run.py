@@ -118,7 +118,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--on-host-loss",
         choices=["continue", "stop"],
-        help="reaction to a lost host (default: as in the profile)",
+        help="what to do if a host is lost (default: as in the profile)",
     )
     add(
         "--wait",
@@ -154,7 +154,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-telemetry",
         action="store_true",
-        help="do not sample CPU, network and disks of the hosts",
+        help="do not sample host CPU, network and disks",
     )
     add(
         "--no-precondition",

@@ -49,7 +49,7 @@ def add_changes(actions: Actions) -> None:
     renaming = actions.add_parser("rename", help="give a run a title; its ID does not change")
     renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
     renaming.add_argument(
-        "title", metavar="TITLE", help="one line of text; an empty one removes the title"
+        "title", metavar="TITLE", help="one line of text; empty text removes the title"
     )
     renaming.set_defaults(do=rename_run)
     add_json(renaming)
@@ -205,7 +205,7 @@ def add_resuming(actions: Actions) -> None:
     resume.set_defaults(do=resume_run)
     add_json(resume)
     prove = actions.add_parser(
-        "prove", help="confirm the bottleneck of a run with a short counter-experiment"
+        "prove", help="confirm a run's bottleneck with a short counter-experiment"
     )
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)

@@ -156,7 +156,7 @@ def _positive(text: str) -> int:
 
 def add_showing(actions: Actions) -> None:
     """Add the action `show`."""
-    show = actions.add_parser("show", help="print the figures of one run")
+    show = actions.add_parser("show", help="print one run's figures")
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the run record")
@@ -169,7 +169,7 @@ def add_showing(actions: Actions) -> None:
         "--defend", action="store_true", help="print objections to the figures, with the evidence"
     )
     show.add_argument(
-        "--steps", action="store_true", help="add the figures of every step of a sweep or a suite"
+        "--steps", action="store_true", help="add figures for every step of a sweep or a suite"
     )
     show.add_argument(
         "--metric",

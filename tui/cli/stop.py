@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
-        "--host", metavar="NAME", help="stop the load of this host only; the others continue"
+        "--host", metavar="NAME", help="stop the load on this host only; the others continue"
     )
     parser.add_argument(
         "--abort", action="store_true", help="abort immediately; do not wait for final results"

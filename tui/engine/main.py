@@ -82,7 +82,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
     The hosts keep their spools for a recovery.
     """
     print(f"benchtui: {reason}", file=sys.stderr, flush=True)  # to engine.log
-    ctx.request_stop("stop", "the engine", f"cannot write to the disk of this machine: {reason}")
+    ctx.request_stop("stop", "the engine", f"cannot write to this machine's disk: {reason}")
 
 
 def remark(ctx: RunContext, host: str | None, text: str) -> None:

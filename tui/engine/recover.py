@@ -44,9 +44,7 @@ async def find_loads(ctx: RunContext, history: History) -> None:
     """
     if history.seen.started is not None and not history.seen.unreadable:
         return
-    ctx.say(
-        "warning", "the journal of this run has gaps: collecting the missing data from the hosts"
-    )
+    ctx.say("warning", "this run's journal has gaps: collecting the missing data from the hosts")
     await on_hosts(ctx, REACH, ctx.alive, partial(_find_on, ctx, history), _not_asked)
 
 

@@ -145,8 +145,7 @@ class Journal:
         self._free_reserve()
         self._write()
         text = (
-            "cannot write measurements to the disk of this machine, stopping the load:"
-            f" {self.failed}; "
+            f"cannot write measurements to this machine's disk, stopping the load: {self.failed}; "
         )
         self.append(Message(t=0.0, severity="error", text=text + "then: benchtui runs recover"))
         self.on_failure(self.failed)
@@ -237,8 +236,6 @@ def _seconds_since_start(path: Path, now: datetime) -> float:
     begun = parse_utc(started.utc) if started is not None else None
     if begun is None:
         raise BenchtuiError(
-            Problem(
-                "does not contain the start time of the run: nothing can be added", file=str(path)
-            )
+            Problem("does not contain the run's start time: nothing can be added", file=str(path))
         )
     return round(max(0.0, (now - begun).total_seconds()), 3)

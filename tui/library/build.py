@@ -370,7 +370,7 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = f"{run.unreadable} lines of the journal are unreadable and ignored"
+        text = f"{run.unreadable} journal lines are unreadable and ignored"
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
         text = f"{run.messages.dropped} more messages in the journal"

@@ -419,7 +419,7 @@ class RunStore:
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "another user"
             raise UsageError(
-                f"{run_dir.name} is a run of {whose} in {run_dir.parent}; it is read-only"
+                f"{run_dir.name} belongs to {whose}, in {run_dir.parent}; it is read-only"
             )
 
     def check_hosts_ours(self, run_dir: Path) -> None:

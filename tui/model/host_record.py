@@ -95,7 +95,7 @@ class FactDifferenceRecord(RecordPart):
 
     name: str = Field(description="FACT, MAP.KEY or TABLE.COLUMN: nics.mtu, sysctls.vm.dirty_ratio")
     title: str = Field("", description="title")
-    matters: bool = Field(False, description="whether it may affect the figures")
+    matters: bool = Field(False, description="whether a difference may affect the figures")
     groups: list[FactGroupRecord] = Field(
         default_factory=list,
         description="hosts by value, the largest group first, unknown last",

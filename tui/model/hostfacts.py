@@ -396,7 +396,7 @@ _TARGET = (
     HostFact(
         "shares_files_with",
         "shares files with",
-        "the file systems of all hosts",
+        "all hosts' file systems",
         section="target",
         differs="expected",
     ),

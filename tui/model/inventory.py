@@ -315,7 +315,7 @@ class _GroupFinder:
         for name in self.listed(group, above):
             self.count += 1
             if self.count > MOST_MEMBERS:
-                message = f"groups list more than {MOST_MEMBERS} hosts in all"
+                message = f"groups list more than {MOST_MEMBERS} hosts in total"
                 raise UsageError(
                     [*self.problems, self.document.problem(("groups", group), message)]
                 )

@@ -100,7 +100,7 @@ class AnswerRecord(RecordPart):
     knobs: dict[str, Scalar] = Field(
         default_factory=dict, description=("settings at the best point")
     )
-    step: int | None = Field(None, description="index of the step that proves it")
+    step: int | None = Field(None, description="index of the step that proves the capacity")
     binding: str = Field(
         "",
         description="the limit that is exceeded first; or the offered rate, if it was not achieved",
@@ -108,7 +108,7 @@ class AnswerRecord(RecordPart):
     limiter: str = Field("", description="bottleneck at that step, as text")
     headroom: dict[str, float] = Field(
         default_factory=dict,
-        description="unused share of each limit at the answer's step, by its text",
+        description="unused share of each limit at the best point, by limit text",
     )
     not_tried: list[str] = Field(
         default_factory=list, description="settings that were not measured, as text"
@@ -131,9 +131,9 @@ class KneeRecord(RecordPart):
 
     iops: ConfidenceInterval = Field(description="achieved rate")
     latency_ns: float | None = Field(
-        None, description="latency at the knee, of the figure in `percentile`"
+        None, description="latency at the knee, for the figure in `percentile`"
     )
-    percentile: str = Field("", description="figure of the curve: p99, write p99.9")
+    percentile: str = Field("", description="curve figure: p99, write p99.9")
     remark: str = Field("", description="why no knee was found, or a caveat")
 
 
@@ -162,7 +162,7 @@ class ScalingRecord(RecordPart):
     contention: ConfidenceInterval | None = Field(None, description="sigma")
     coherence: ConfidenceInterval | None = Field(None, description="kappa")
     best_hosts: ConfidenceInterval | None = Field(
-        None, description="number of hosts at the maximum of the model"
+        None, description="number of hosts at the model's maximum"
     )
     remark: str = Field("", description="model caveats")
 

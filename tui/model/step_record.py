@@ -201,9 +201,7 @@ class MetadataRecord(RecordPart):
     iterations: int = Field(description="requested iterations")
     shift_ranks: int | None = Field(None, description="rank shift between phases; null if unknown")
     shift_text: str = Field("", description="the rank shift, as text")
-    nodemap: str = Field(
-        "", description="map printed by the tool; 1: the rank is on the node of rank 0"
-    )
+    nodemap: str = Field("", description="map printed by the tool; 1: the rank is on rank 0's node")
     final: bool = Field(False, description="whether the tool finished successfully")
     latency_meaning: str = Field("", description="meaning of the operation latencies")
     iterations_of: Literal["rank 0", "all ranks"] = Field(
@@ -338,7 +336,7 @@ class ProofRecord(RecordPart):
         ),
     )
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
-        description="whether the bottleneck was confirmed"
+        description="whether the experiment confirmed the bottleneck"
     )
     text: str = Field(description="the result, as text")
 
@@ -465,7 +463,7 @@ class FillRecord(RecordPart):
     step: int = Field(description="step index")
     times: int = Field(description="number of passes")
     bytes: int | None = Field(
-        None, description="planned bytes in all; null for whole devices of unknown size"
+        None, description="total planned bytes; null for whole devices of unknown size"
     )
     duration_s: float | None = Field(None, description="seconds; null if not completed")
     whole: bool = Field(description="true: every host wrote all its files")
@@ -483,7 +481,7 @@ class RoundsRecord(RecordPart):
     most: int = Field(description="maximum number of rounds")
     window: int = Field(description="number of consecutive rounds that had to be steady")
     range: float | None = Field(
-        None, description="largest minus smallest of the last window, as a share of its mean"
+        None, description="largest minus smallest in the last window, as a share of its mean"
     )
     slope: float | None = Field(
         None,

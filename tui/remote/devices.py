@@ -125,7 +125,7 @@ UNSURE = {
     "claimed": (
         "cannot check whether the kernel would open it exclusively (requires perl or python3)"
     ),
-    "open": "cannot check whether a process of another user has it open (requires root)",
+    "open": "cannot check whether another user's process has it open (requires root)",
     "scan": (
         "cannot check whether a process has it open (find does not support it, or took too long)"
     ),

@@ -55,8 +55,8 @@ REASONS = {
     "no-device": "/sys has no block device {}",
     "no-command": "no command {}",
     "no-route": "no route to {}",
-    "by-name": "only the name of the server is known, {}",
-    "zfs": "/sys does not list the disks of a ZFS pool, {}",
+    "by-name": "only the server name is known, {}",
+    "zfs": "/sys does not list ZFS pool disks, {}",
     "overlay": "an overlay file system has several lower file systems, {}",
 }
 VIRTUAL = (

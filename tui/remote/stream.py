@@ -246,7 +246,8 @@ class OutputBudget:
             raise self._flooded(kind, bounds(kind))
         if self._left["cpu"] < 0:
             raise self._flooded(
-                kind, f"parsing it takes more than {CPU_SHARE * 100:.0f} % of a CPU core here"
+                kind,
+                f"parsing the output takes more than {CPU_SHARE * 100:.0f} % of a CPU core here",
             )
 
     def _flooded(self, kind: str, why: str) -> HostError:

@@ -53,10 +53,10 @@ def printed_hosts(printed: str) -> Iterator[HostAddress]:
                 else [address_of(each) for each in _names(text)]
             )
         except UsageError as error:
-            raise UsageError(f"line {number} of the output: {error.problems[0].message}") from error
+            raise UsageError(f"output line {number}: {error.problems[0].message}") from error
         count += len(found)
         if count > MOST_KNOWN:
-            raise UsageError(f"line {number} of the output: more than {MOST_KNOWN} hosts")
+            raise UsageError(f"output line {number}: more than {MOST_KNOWN} hosts")
         yield from found
 
 

@@ -27,7 +27,7 @@ class KubernetesSource(HostSource):
     """A source of pods, listed by kubectl with its own configuration."""
 
     form = "k8s:NAMESPACE/SELECTOR, such as k8s:storage/app=bench"
-    title = "running pods of a Kubernetes namespace, by label selector"
+    title = "running pods in a Kubernetes namespace, by label selector"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the pods. Raises UsageError if a pod is not running."""

@@ -103,7 +103,7 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
         line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))
     ]
     lines += [Line.of(("Earlier findings", HEADING)), Line(), *over] if over else []
-    text = f"{len(found.made)} checks run during the run, the rest after it."
+    text = f"{len(found.made)} checks run live, the rest after the run."
     text = "The run has ended; these are the findings in its record." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 

@@ -339,7 +339,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
     found = record.provenance
     if record.state == "baseline":
         yield ObjectionEvidence(
-            "unknown", "published result: no raw output to recompute the figures from"
+            "unknown", "published result: no raw output for recomputing the figures"
         )
         return
     if found.artefacts:
@@ -348,7 +348,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
         files = f"{len(found.artefacts)} raw files ({size}) saved with SHA-256"
         yield ObjectionEvidence("refutes", f"{files}; to recompute all figures: {again}")
     else:
-        yield ObjectionEvidence("unknown", "no raw output of the load generator")
+        yield ObjectionEvidence("unknown", "no load generator output saved")
     if found.journal is not None and found.journal.damaged_lines:
         yield ObjectionEvidence(
             "partly", f"{found.journal.damaged_lines} lines of the journal are damaged"

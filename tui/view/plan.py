@@ -90,7 +90,7 @@ def after_text(plan: Plan) -> str:
     ]
     if own and all(own):
         return (
-            "the test removes its own files; leftovers of an interrupted run"
+            "the test removes its own files; files left by an interrupted run"
             f" {'are removed' if plan.cleanup else 'remain'}"
         )
     others = "other test files" if any(own) else "test files"

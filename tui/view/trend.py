@@ -73,7 +73,7 @@ def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
         lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
     return [
         *lines,
-        Line.of(("to show the history of a run: --like RUN; every history: --all", LABEL)),
+        Line.of(("to show one run's history: --like RUN; all histories: --all", LABEL)),
     ]
 
 

@@ -20,12 +20,12 @@ class MpiBody(BaseModel):
     ranks_per_host: Scalar = Field(description="MPI ranks on each host")
     program: Scalar = Field(description="Program on the hosts: a name on PATH, or an absolute path")
     mpi: Literal["auto", "mpich", "openmpi"] = Field(
-        "auto", description="MPI family; auto: the one that the program was built with"
+        "auto", description="MPI family; auto: the MPI that the program was built with"
     )
     launcher: Literal["benchtui", "plain"] = Field(
         "benchtui",
         description=(
-            "Launcher of the ranks: benchtui's own connections; or plain: mpiexec on the"
+            "Rank launcher: benchtui's own connections; or plain: mpiexec on the"
             " first host logs in to the others by SSH"
         ),
     )

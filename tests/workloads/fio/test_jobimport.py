@@ -398,7 +398,7 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
             "x.fio:2: percentile_list is dropped: benchtui records a fixed list of percentiles",
         ),
         ("gtod_reduce=1", "x.fio:2: gtod_reduce is dropped: benchtui records latencies"),
-        ("name=other", "x.fio:2: name is dropped: the job name is that of the section"),
+        ("name=other", "x.fio:2: name is dropped: the section name is the job name"),
         ("runtime=0", "x.fio:2: runtime is dropped: in fio, 0 means no limit"),
         (
             "time_based",

@@ -126,7 +126,7 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
             "twice-in-flight",
             "job a: each file is processed only once",
         ),
-        ({"numjobs": "{jobs}"}, "half-workers", "job a: the number of workers differs by host"),
+        ({"numjobs": "{jobs}"}, "half-workers", "job a: hosts have different numbers of workers"),
         ({}, "half-hosts", "my/p: half-hosts does not change its jobs"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_value_that_cannot_be_is_refused_by_name(
         ("[-F, -n 5]", "-n is not allowed here; set it with items"),
         (
             "[-F, -V=3]",
-            "-V cannot be used: benchtui can only read the output of the default verbosity",
+            "-V cannot be used: benchtui can only read output at the default verbosity",
         ),
         ("['']", "'' is not an option"),
     ],

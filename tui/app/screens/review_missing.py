@@ -31,7 +31,7 @@ def missing_keys(shell: AppShell) -> list[Way]:
         first = f"choose a host that generates load; only monitored: {some(selection.servers)}"
     ways = [("1", "hosts", first), way("review.local", "run on this machine")]
     if names := last_hosts(shell):
-        ways.append(way("review.last-hosts", f"run on the hosts of the last run: {some(names)}"))
+        ways.append(way("review.last-hosts", f"run on the last run's hosts: {some(names)}"))
     return ways
 
 

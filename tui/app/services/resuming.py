@@ -83,7 +83,7 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     hosts, gone = known_hosts([host.name for host in plan.hosts], fleet)
     servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
     if not hosts:
-        raise UsageError(f"none of its hosts exist any more: {', '.join(gone)}")
+        raise UsageError(f"none of the run's hosts exist any more: {', '.join(gone)}")
     remarks = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
     return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
 
@@ -393,7 +393,7 @@ def proof_question(plan: Plan) -> Confirm:
         f" load.\nPredicted: {experiment.prediction.text}."
     )
     body += "".join(f"\n\n{remark}" for remark in plan.remarks)
-    return Confirm("Confirm the bottleneck of this run?", body, PROOF_CHOICES)
+    return Confirm("Confirm this run's bottleneck?", body, PROOF_CHOICES)
 
 
 async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:

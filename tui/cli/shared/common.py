@@ -69,7 +69,7 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
 def add_host_files(parser: argparse.ArgumentParser) -> None:
     """Add the options --inventory and --ssh-config."""
     parser.add_argument(
-        "--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)"
+        "--inventory", type=Path, metavar="FILE", help="inventory file with hosts and groups (YAML)"
     )
     parser.add_argument(
         "--ssh-config",
@@ -188,7 +188,7 @@ def side_of(store: RunStore, text: str) -> list[Path]:
     refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
-        raise UsageError(f"'{text}' names no run")
+        raise UsageError(f"'{text}' contains no run")
     if len(set(directories)) < len(directories):
         raise UsageError(f"'{text}' names a run twice; repetitions are different runs")
     return directories

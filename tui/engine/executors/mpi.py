@@ -102,7 +102,7 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
         head.say("warning", f"files not removed from {directory}: {error.message}")
         return
     if said == made.STUCK and not ctx.plan.cleanup:
-        head.say("warning", f"files of an unfinished run remain in {directory}")
+        head.say("warning", f"an unfinished run's files remain in {directory}")
     elif why := why_kept(directory, said):
         head.say("warning", f"files not removed from {directory}: {why}")
     else:

@@ -454,7 +454,7 @@ class MpiJob:
             await remove_scratch(self.ctx, alive)
 
     def _not_ended(self, session: HostSession, error: HostError) -> None:
-        message = f"cannot confirm that its ranks have ended: {error.message}"
+        message = f"cannot confirm that the ranks have ended: {error.message}"
         session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:

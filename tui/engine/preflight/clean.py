@@ -397,7 +397,7 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
     if alive := await agent.sweep(kill=False):
         return Cleaning(
-            agent.host, error=f"{len(alive)} processes of this run are running: not cleaned"
+            agent.host, error=f"{len(alive)} processes from this run are running: not cleaned"
         )
     looked = await _look(agent, created)
     whole = [

@@ -52,7 +52,7 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     """
     names = carried_names(plan)
     if required and not names:
-        mpi = "MPI starts the load generators of this plan; install them on the hosts"
+        mpi = "MPI starts the load generators in this plan; install them on the hosts"
         raise UsageError(Problem(mpi, file=str(folder)))
     found = programs_in(folder, names, required=required)
     if not found:

@@ -62,7 +62,9 @@ async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None
     for name in plan.secrets:
         if name not in values and asker is not None:
             answers = await asker(
-                Question(f"secret of this run: {name}", ((name, False),), "", f"secret {name}")
+                Question(
+                    f"secret needed by this run: {name}", ((name, False),), "", f"secret {name}"
+                )
             )
             if answers and answers[0]:
                 values[name] = answers[0]

@@ -104,7 +104,7 @@ class AnsibleGroups:
             for name in self._members_of(group):
                 count += 1
                 if count > MOST_MEMBERS:
-                    raise UsageError(f"groups list more than {MOST_MEMBERS} hosts in all")
+                    raise UsageError(f"groups list more than {MOST_MEMBERS} hosts in total")
                 found[name].add(group)
         return found
 

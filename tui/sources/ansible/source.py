@@ -72,7 +72,7 @@ class AnsibleSource(HostSource):
     """An inventory in INI or YAML, a folder of them, or a program that prints one."""
 
     form = "ansible:FILE[:GROUP]"
-    title = "hosts of an Ansible inventory (INI, YAML, dynamic), or of one of its groups or hosts"
+    title = "all hosts in an Ansible inventory (INI, YAML, dynamic), or one group or host"
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
@@ -364,7 +364,7 @@ class _IniReading:
         """Add a child group to the current group."""
         name = text.split("#", maxsplit=1)[0].strip()
         if not name or any(map(str.isspace, name)):
-            raise UsageError(f"'{text[:60]}': expected the name of one group")
+            raise UsageError(f"'{text[:60]}': expected a single group name")
         self.into.group(self.group).children[name] = None
         if name not in self.into.groups:
             self.children.setdefault(name, number)

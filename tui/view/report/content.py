@@ -363,7 +363,7 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
     found = (
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
-        ("limiter", "What limited it", _bottleneck(record, steps)),
+        ("limiter", "Bottleneck", _bottleneck(record, steps)),
         ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
         (
             "capacity",

@@ -49,9 +49,7 @@ class Elbencho(Strict):
         None,
         description="S3 mode: bucket in which each thread has its own objects",
     )
-    endpoint: Scalar | None = Field(
-        None, description="Host and port of the S3 service, without https://"
-    )
+    endpoint: Scalar | None = Field(None, description="S3 service host and port, without https://")
     https: Scalar = Field(
         "off", description="off: HTTP; insecure: HTTPS, where elbencho accepts any certificate"
     )

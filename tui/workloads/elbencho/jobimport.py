@@ -196,7 +196,7 @@ def _of_objects(found: _Command, problems: list[str], say: Callable[[str], objec
         say(f"--{name} is dropped: it applies to files only, and the command uses objects")
     if found.drop_caches:
         found.drop_caches = False
-        say("--dropcache is dropped: objects bypass the page caches of the hosts")
+        say("--dropcache is dropped: objects bypass the hosts' page caches")
     if any(phase.name == "rmobjects" for phase in found.phases):
         say("'prepare: precondition' is set, so that objects exist before they are deleted")
 
@@ -537,7 +537,7 @@ def store_places(
     assert match is not None
     scheme, endpoint = match.groups()
     params = {
-        "endpoint": Param(default=endpoint, kind="text", help="Host and port of the S3 service"),
+        "endpoint": Param(default=endpoint, kind="text", help="S3 service host and port"),
         "bucket": Param(default=bucket_of(paths[0]), kind="text", help="Existing bucket"),
         **{
             name: Param(default=default, kind="secret", help=about)

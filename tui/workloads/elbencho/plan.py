@@ -410,7 +410,7 @@ def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar
         raise UsageError(
             f"elbencho restarts its rate limit with each pass over the files: at {limit} B/s a"
             f" thread's pass takes {load.pass_bytes / limit:.2g} s, at least {LEAST_PASS_S} s are"
-            f" needed; use files of {limit * LEAST_PASS_S} bytes or more in all for each thread"
+            f" needed; use files of {limit * LEAST_PASS_S} bytes or more in total for each thread"
         )
     if load.pass_bytes > limit * seconds:
         return {name: limit}
@@ -449,7 +449,7 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
     ]
     defaults = {name: param.default for name, param in profile.params.items()}
     unused = [name for name in lengths(profile) if params.get(name) != defaults.get(name)]
-    left += [f"{name} is ignored: the search sets the length of each point" for name in unused]
+    left += [f"{name} is ignored: the search sets each point's length" for name in unused]
     return left + _most_offered(resolve(profile, params, "h1", 1, 1))
 
 

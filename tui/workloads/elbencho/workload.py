@@ -35,7 +35,7 @@ S3 = Requirement(
     "elbencho",
     trial_args=("--s3fastget", "--version"),
     trial_of="S3",
-    source="install a build with S3_SUPPORT=1, such as the static builds of the releases",
+    source="install a build with S3_SUPPORT=1, such as the static release builds",
 )
 ADVICE = {
     "files-there": "elbencho/files-rm",

@@ -35,7 +35,7 @@ from tui.workloads.fio.option_table import (
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "name": "the job name is that of the section",
+    "name": "the section name is the job name",
 }
 # Left out when they have another value than benchtui's.
 REPORTING = {

@@ -46,7 +46,7 @@ UNSEEN = {
     ),
     "allow_mounted_write": "benchtui never writes to a mounted device",
     "cgroup_nodelete": "a control group would remain on the host",
-    "aux-path": "benchtui starts fio in a directory of its own",
+    "aux-path": "benchtui starts fio in its own directory",
     "program": "profiles cannot run commands on hosts",
     "arguments": "profiles cannot run commands on hosts",
 }
@@ -179,7 +179,7 @@ def reach_problem(name: str, text: str) -> str | None:
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
         return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
     if name == "cgroup" and ".." in text.split("/"):
-        return f"found {shown(text)}; '..' is not allowed in the name of a control group"
+        return f"found {shown(text)}; '..' is not allowed in a control group name"
     return None
 
 

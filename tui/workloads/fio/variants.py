@@ -189,7 +189,7 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 def half_workers(job: JobOptions, own: Own) -> Jobs:
     """Halve the workers; the remaining ones keep their files."""
     if "{" in (job.get("numjobs") or ""):
-        raise cannot(job, "the number of workers differs by host")
+        raise cannot(job, "hosts have different numbers of workers")
     if job.numjobs < 2:
         raise cannot(job, "one worker cannot be halved")
     return {job.name: {**own, "numjobs": job.numjobs // 2}}

@@ -27,7 +27,7 @@ REFUSED_SETTINGS = {
     "find.external-script": "it runs any command on the first host",
     "find-easy.external-script": "it runs any command on the first host",
     "find-hard.external-script": "it runs any command on the first host",
-    "global.verbosity": "benchtui can only read the output of the default verbosity",
+    "global.verbosity": "benchtui can only read output at the default verbosity",
 }
 
 
@@ -59,7 +59,7 @@ class Io500(MpiBody):
     stonewall: Scalar = Field(
         300,
         description=(
-            "Minimum seconds of a write phase ([debug] stonewall-time); a submission requires 300"
+            "Minimum write phase seconds ([debug] stonewall-time); a submission requires 300"
         ),
     )
     skip: Scalar = Field(

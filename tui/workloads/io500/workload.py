@@ -22,7 +22,7 @@ ADVICE = {
         " program=PATH)"
     ),
     "checked": (
-        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
+        "a run's trial launch determines the IO500 version and whether ranks can connect (TCP,"
         " any port)"
     ),
     "mpi-address": "set it with the parameter addresses (--set addresses=...)",

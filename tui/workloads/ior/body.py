@@ -54,7 +54,7 @@ REFUSED_OPTIONS = {
     "-H": "it prints help",
 }
 TERMS = (
-    JobTerm("directory", "directory", "", "Directory of the file system under test", "directory"),
+    JobTerm("directory", "directory", "", "Directory on the file system under test", "directory"),
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
     JobTerm("transfer", "size", "1m", "Bytes per I/O (-t)", "transfer"),
     JobTerm("block", "size", "1g", "Contiguous bytes written by each rank (-b)", "block"),
@@ -128,7 +128,7 @@ class Ior(MpiBody):
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list,
-        description="More options of IOR, one per entry, such as -g or '-l random'",
+        description="More IOR options, one per entry, such as -g or '-l random'",
     )
     program: Scalar = Field(
         "ior", description="IOR on the hosts: a name on PATH, or an absolute path"

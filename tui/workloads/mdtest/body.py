@@ -24,7 +24,7 @@ OWN_OPTIONS = {
 }
 REFUSED_OPTIONS = {
     "-v": "benchtui always sets it",
-    "-V": "benchtui can only read the output of the default verbosity",
+    "-V": "benchtui can only read output at the default verbosity",
     "-Z": "it prints times instead of rates",
     "-f": "one launch measures one number of tasks",
     "-l": "one launch measures one number of tasks",
@@ -79,7 +79,7 @@ class Mdtest(MpiBody):
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
         default_factory=list,
-        description="More options of mdtest, one per entry, such as -F, -u, '-w 3901'",
+        description="More mdtest options, one per entry, such as -F, -u, '-w 3901'",
     )
     program: Scalar = Field(
         "mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path"

@@ -24,7 +24,7 @@ ADVICE = {
         " (--set program=PATH)"
     ),
     "checked": (
-        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
+        "a run's trial launch determines the mdtest version and whether ranks can connect (TCP,"
         " any port); -N shifts by ranks up to 3.2, and by clients since 3.3"
     ),
     "mpi-address": "set it with the parameter addresses (--set addresses=...)",
