@@ -79,3 +79,18 @@ def test_a_job_that_moved_all_its_bytes_had_no_short_ios(tmp_path: Path) -> None
     assert "tool-errors" not in imported(tmp_path, [told])
     part["io_bytes"] -= 512
     assert "tool-errors" in imported(tmp_path, [told])
+
+
+def test_a_depth_that_fio_rounds_up_may_be_kept_as_a_whole(tmp_path: Path) -> None:
+    (document,) = kept(("size/1job-json+-3.33",))[0].hosts
+    for depth, said in (("12", False), ("4", True)):
+        told = doctored_copy(document)
+        told["jobs"][0]["job options"] |= {"ioengine": "io_uring", "iodepth": depth, "numjobs": "1"}
+        part = told["jobs"][0]["read"]
+        for name in ("clat_ns", "lat_ns"):  # 15 in flight
+            scale = 15 * part["runtime"] * 1e6 / part["total_ios"] / part[name]["mean"]
+            part[name] = {
+                each: part[name][each] * (1 if each == "N" else scale)
+                for each in ("N", "min", "max", "mean", "stddev")
+            }
+        assert ("above-depth" in imported(tmp_path, [told])) is said

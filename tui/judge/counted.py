@@ -103,6 +103,7 @@ def _one_of(load: JobLoad, entries: int) -> JobLoad:
         load,
         workers=1,
         held=load.held // entries,
+        most_held=load.most_held // entries,
         rate_iops={name: rate / entries for name, rate in load.rate_iops.items()},
         rate_bytes_per_s={name: rate / entries for name, rate in load.rate_bytes_per_s.items()},
     )

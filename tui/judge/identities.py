@@ -332,7 +332,7 @@ def _above_depth(
     sent before the start (in a ramp).
     """
     waves = [
-        sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
+        sum(job.at_most for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
     ]
     times = [each.figures.runtime_s or 0.0 for each in parts]
     # writers that read verify, after their writes
@@ -473,7 +473,7 @@ def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
         or not direction(each.name).in_total
     ):
         return
-    held = sum(load.held for load in each.loads)
+    held = sum(load.at_most for load in each.loads)
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
     slack = 2 * held + lost + (each.slack("ios") + at.run.rounding) * each.figures.ios
     if abs(latency.n - each.figures.ios) > slack:

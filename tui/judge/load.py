@@ -78,10 +78,11 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
     if not shares:
         raise UnknownError("latencies or rates are unknown")
     rounding = at.run.rounding
+    # a depth that may have been rounded up
+    above = max(sum(job.at_most for job in at.step.jobs) / held - 1, 0.0)
+    off = at.limit("concurrency.off") + rounding
     doubtful = {
-        host: share
-        for host, share in shares.items()
-        if abs(share - 1) > at.limit("concurrency.off") + rounding
+        host: share for host, share in shares.items() if not 1 - off <= share <= 1 + above + off
     }
     if doubtful:
         starved = {
@@ -535,7 +536,9 @@ def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
             blocks = {job.block_bytes for job in own if name in (*job.directions, BOTH, MIXED)}
             # fio counts sync_file_range as a short I/O of the job
             whole = result.bytes in {result.ios * block for block in blocks if block}
-            lost = (0 if whole else result.short_ios or 0) + (result.drop_ios or 0)
+            synced = (dirs["sync"].ios or 0) if "sync" in dirs and name != "read" else 0
+            short = 0 if whole else max((result.short_ios or 0) - synced, 0)
+            lost = short + (result.drop_ios or 0)
             if lost:
                 message = f"{host}: {lost} short or dropped {name} I/Os"
                 yield CheckResult("error", message, lost, 0, {"hosts": host, "direction": name})

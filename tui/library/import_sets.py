@@ -361,7 +361,10 @@ def _of_folder(
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
         return [_remarking(runs[0], problems), *runs[1:]], problems
-    _compare_logs(found, [file for log in logs for file in log.files], known)
+    if logs and not _compare_logs(found, [file for log in logs for file in log.files], known):
+        why = "logs of some jobs, or of several in one file, are no series of the result"
+        problems.append(Problem(why, file=logs[0].files[0].place))
+        logs = []
     alone = [log for log in logs if not _put_beside(log, found)]
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
@@ -376,17 +379,20 @@ def _compare_logs(
     found: Sequence[tuple[KeptFile, list[ImportedOutput]]],
     logs: Sequence[KeptFile],
     known: Sequence[Format],
-) -> None:
-    """Add to the output of a run what its logs contradict.
+) -> bool:
+    """Add to the output of a run what its logs contradict; return whether they add up to it.
 
     Only if it is the directory's one output: logs of an earlier run are overwritten.
     """
-    if not logs or len(found) != 1 or len(found[0][1]) != 1:
-        return
+    if len(found) != 1 or len(found[0][1]) != 1:
+        return True
     ((file, (output,)),) = found
-    for reader in known:
-        if reader.name == output.tool and output.result.contradictions is not None:
-            output.result.contradictions += reader.beside_logs(file, logs)
+    reader = next((each for each in known if each.name == output.tool), None)
+    if reader is None or output.result.contradictions is None:
+        return True
+    compared = reader.beside_logs(file, logs)
+    output.result.contradictions += compared.contradictions
+    return compared.whole
 
 
 def _nights(

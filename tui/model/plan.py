@@ -210,6 +210,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     directions: tuple[str, ...]
     workers: int = 1
     held: int = 1
+    most_held: int = 0  # if the tool rounds a depth up; 0: `held`
     wave: int = 0  # jobs of one wave run together, waves one after the other
     bound_s: float | None = None  # seconds after which it ends; None: bounded by data
     queues: bool = False  # asynchronous: I/O is submitted, and completed later
@@ -248,6 +249,11 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     # job file lines without effect with this engine: "iodepth=16"
     idle: tuple[str, ...] = ()
     objects: bool = False  # of a store, outside the host's page cache, file systems and devices
+
+    @property
+    def at_most(self) -> int:
+        """The largest number of I/Os in flight on one host."""
+        return max(self.held, self.most_held)
 
 
 class HostTask(Struct, omit_defaults=True):

@@ -336,6 +336,16 @@ class KeptLog(Struct, frozen=True):
     files: Sequence[KeptFile]
 
 
+class BesideLogs(Struct, frozen=True):
+    """An output compared with the logs of its run.
+
+    `whole`: the logs are of all its jobs, each worker's apart, so that they add up to its result.
+    """
+
+    contradictions: Sequence[Contradiction] = ()
+    whole: bool = True
+
+
 class KeptRun(Struct, frozen=True):
     """Related outputs in a directory: one mapping from host to output per measurement.
 
@@ -364,9 +374,9 @@ class Format(Protocol):
         """Return the results computed from log files in one directory. Raises UsageError."""
         return ()
 
-    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
-        """Return what an output and the logs of its run contradict each other in."""
-        return ()
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
+        """Return what comes of comparing an output with the logs of its run."""
+        return BesideLogs()
 
 
 class Importing(Protocol):
@@ -404,9 +414,9 @@ class Importing(Protocol):
         """Return the results computed from log files in one directory. Raises UsageError."""
         return ()
 
-    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
-        """Return what an output and the logs of its run contradict each other in."""
-        return ()
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
+        """Return what comes of comparing an output with the logs of its run."""
+        return BesideLogs()
 
 
 class FromTerms(Protocol):

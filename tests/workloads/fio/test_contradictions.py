@@ -227,6 +227,18 @@ HONEST: dict[str, Callable[[Document], object]] = {
     "a group of all its workers": lambda found: grouped(found, "2"),
     "workers that ended with their data": lambda found: grouped(found, "4", size="10m"),
     "a full queue": lambda found: queued(found, "16"),
+    "a depth that io_uring rounds up": lambda found: [
+        queued(found, "16"),
+        [
+            job["job options"].update(ioengine="io_uring", iodepth="12")
+            or job.update(latency_depth=16)
+            for job in found["jobs"]
+        ],
+    ],
+    "several jobs in one entry, with the options of the last": lambda found: (
+        found["jobs"].pop(),
+        found["jobs"][0]["job options"].update(name="other", rw="randwrite", numjobs="4"),
+    ),
     "a steady state": steady,
     "reads alone, as the sum": lambda found: unified(found, 7000),
     "pauses that leave enough time": lambda found: [

@@ -33,7 +33,10 @@ def told(folder: str, change: Change, *kinds: str, change_json: bool = False) ->
             for part in (job["read"], job["write"]):
                 part |= {f"iops_{name}": part[f"iops_{name}"] * 1.2 for name in ("min", "mean")}
         text = json.dumps(document, indent=2)
-    return {each.about for each in beside_logs(KeptFile("run.json", "run.json", text), logs)}
+    return {
+        each.about
+        for each in beside_logs(KeptFile("run.json", "run.json", text), logs).contradictions
+    }
 
 
 def changed(text: str, change: Change) -> str:
@@ -91,7 +94,7 @@ def test_the_log_of_one_worker_is_not_that_of_another() -> None:
     text = (place / "run_lat.1.log").read_text()
     logs = [KeptFile(f"run_lat.{number}.log", "", text) for number in (1, 2)]
     file = KeptFile("run.json", "run.json", (place / "run.json").read_text())
-    assert "log-copies" in {each.about for each in beside_logs(file, logs)}
+    assert "log-copies" in {each.about for each in beside_logs(file, logs).contradictions}
 
 
 def test_an_import_of_a_directory_compares_its_logs(tmp_path: Path) -> None:
@@ -116,3 +119,19 @@ def test_times_of_day_are_those_of_the_ends_of_intervals(tmp_path: Path) -> None
     (tmp_path / "run.json").write_text((DATA / "logs" / "avg" / "run.json").read_text())
     (only,) = records_of([tmp_path])
     assert "series-mismatch" not in {finding.id for finding in only.record.findings}
+
+
+def shared_by_all(rows: Rows) -> Rows:
+    """Return the rows of two workers in one file (per_job_logs=0)."""
+    return sorted([*rows, *([row[0] + 1, *row[1:]] for row in rows)])
+
+
+@pytest.mark.parametrize("folder", ["avg", "each"])
+def test_means_of_several_workers_in_one_file_are_no_series(tmp_path: Path, folder: str) -> None:
+    for kind in ("iops", "lat"):
+        text = (DATA / "logs" / folder / f"run_{kind}.1.log").read_text()
+        (tmp_path / f"run_{kind}.log").write_text(changed(text, shared_by_all))
+    text = (DATA / "logs" / folder / "run.json").read_text()
+    (tmp_path / "run.json").write_text(text)
+    (only,) = records_of([tmp_path])
+    assert (only.record.steps[0].series is not None) is (folder == "each")

@@ -9,7 +9,8 @@ from math import sqrt
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
-from tui.workloads.fio.options import FILE_OPERATIONS, SYNC_OPTIONS, JobOptions, moved_bytes
+from tui.workloads.fio.engine_kinds import FILE_OPERATIONS
+from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions, moved_bytes
 from tui.workloads.fio.printed import (
     ENDED,
     LEAST_IOS,

@@ -372,7 +372,7 @@ def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iter
     A device counts at least one request, or one merged request, per I/O. It also counts other
     processes, so there may be more, never fewer. A device without any counts keeps no statistics.
     """
-    if not devices or not all(_is_direct(entry.options) for entry in entries):
+    if not devices or not all(_is_direct(entry.options) and not entry.merged for entry in entries):
         return
     seen = {
         "read": sum(each.read_ios + each.read_merges for each in devices),

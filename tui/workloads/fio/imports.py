@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, Workload
-
-if TYPE_CHECKING:
-    from tui.model.event import Contradiction
+from tui.workloads.base import BesideLogs, Imported, ImportedOutput, KeptFile, KeptLog, Workload
 
 
 class FioImports(Workload):
@@ -34,8 +30,8 @@ class FioImports(Workload):
 
         return kept_logs(files)
 
-    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> Sequence[Contradiction]:
-        """Return what fio's JSON and its logs contradict each other in."""
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
+        """Return what comes of comparing fio's JSON with its logs."""
         from tui.workloads.fio.outputs import beside_logs
 
         return beside_logs(file, logs)

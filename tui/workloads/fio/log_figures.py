@@ -6,6 +6,7 @@ for each I/O, or the mean of an interval.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from tui.model.event import Contradiction, ContradictionKind
 from tui.model.problem import UsageError
-from tui.workloads.base import KeptFile
+from tui.workloads.base import BesideLogs, KeptFile
 from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
 from tui.workloads.fio.options import PACING, JobOptions
 from tui.workloads.fio.printed import (
@@ -60,17 +61,41 @@ class Series(Struct, frozen=True):
 Told = tuple[ContradictionKind, float, float]
 
 
-def log_contradictions(
+def compared(
     document: PrintedDocument, shared: Mapping[str, str], files: Sequence[KeptFile]
-) -> Iterator[Contradiction]:
-    """Yield what logs and JSON contradict each other in. Nothing if it is unclear whose logs they
-    are.
-    """
+) -> BesideLogs:
+    """Return what logs and JSON contradict each other in, and whether the logs are of all jobs."""
     entries = [Entry(job, JobOptions(job.jobname, shared, job.options)) for job in document.jobs]
+    summed = number_of(document.version) >= SUMMED
+    found = [*_contradictions(entries, files, summed=summed)]
+    return BesideLogs(found, _is_whole(entries, files))
+
+
+def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
+    """Return whether each worker has logs of its own, or each row is one I/O."""
+    told = [(match, file) for file in files if (match := _match(file)) is not None]
+    workers = sum(numjobs_of(each.options) for each in entries if not each.alone)
+    workers += sum(each.alone for each in entries)
+    numbered = {int(match["job"]) for match, _ in told if match["job"]}
+    shared = [file for match, file in told if not match["job"] and match["kind"] in OPTION_OF]
+    if numbered:
+        return not all(each.alone for each in entries) or len(numbered) >= workers
+    return workers <= 1 or all(
+        series.each for parts in _series(shared).values() for series in parts
+    )
+
+
+def _match(file: KeptFile) -> re.Match[str] | None:
+    return NAME.fullmatch(file.name.rpartition("/")[2])
+
+
+def _contradictions(
+    entries: Sequence[Entry], files: Sequence[KeptFile], *, summed: bool
+) -> Iterator[Contradiction]:
+    """Yield contradictions. Nothing if it is unclear whose logs they are."""
     alone = all(entry.alone for entry in entries)
     if not alone and len(entries) > 1:
         return  # which workers are a group's is not printed
-    summed = number_of(document.version) >= SUMMED
     rates = _by_stem("iops", files)
     for kind, option in OPTION_OF.items():
         for stem, found in _by_stem(kind, files).items():
@@ -117,7 +142,7 @@ def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[S
     """Return the rows of the logs of one kind, by name and direction."""
     named: dict[str, list[KeptFile]] = {}
     for file in files:
-        match = NAME.fullmatch(file.name.rpartition("/")[2])
+        match = _match(file)
         if match and match["kind"] == kind and not match["host"]:
             named.setdefault(match["stem"], []).append(file)
     return {stem: _series(own) for stem, own in named.items()}
@@ -132,7 +157,7 @@ def _series(files: Sequence[KeptFile]) -> dict[str, list[Series]]:
     """Return the rows of these files by direction."""
     found: dict[str, list[Series]] = {}
     for file in files:
-        match = NAME.fullmatch(file.name.rpartition("/")[2])
+        match = _match(file)
         parts: dict[int, list[Row]] = {}
         for row in rows_of(file):
             parts.setdefault(row[2], []).append(row)
@@ -155,9 +180,9 @@ def _of_kind(logs: Logs, entries: Mapping[int, Entry], *, alone: bool) -> Iterat
             yield from _copies(direction, series, entries)
     if alone and logs.numbered:
         for number, entry in entries.items():
-            yield from _compared(entry, logs.of_worker(number))
+            yield from _of_worker(entry, logs.of_worker(number))
     elif len(entries) == 1:
-        yield from _compared(next(iter(entries.values())), logs)
+        yield from _of_worker(next(iter(entries.values())), logs)
 
 
 def _copies(
@@ -172,7 +197,7 @@ def _copies(
         seen.add(each.values)
 
 
-def _compared(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
+def _of_worker(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
     for name, part in entry.job.dirs.items():
         series = [
             each

@@ -10,6 +10,15 @@ from msgspec import Struct
 from tui.model.plan import BlockShare, JobLoad, Skew
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration, parse_size
+from tui.workloads.fio.engine_kinds import (
+    DELETING_ENGINES,
+    FILE_OPERATIONS,
+    FILELESS_ENGINES,
+    HARMLESS_ENGINES,
+    ROUNDING_ENGINES,
+    SYNC_ENGINES,
+    rounded_up,
+)
 from tui.workloads.fio.jobimport_ini import read_sections
 from tui.workloads.fio.option_table import canonical, is_external
 
@@ -39,85 +48,6 @@ DIRECTIONS = {
     "trimwrite": ("write", "trim"),
     "randtrimwrite": ("write", "trim"),
 }
-
-# Engines that hold one I/O in flight whatever iodepth says (FIO_SYNCIO).
-SYNC_ENGINES = frozenset(
-    (
-        "sync",
-        "psync",
-        "vsync",
-        "pvsync",
-        "pvsync2",
-        "mmap",
-        "splice",
-        "falloc",
-        "ftruncate",
-        "e4defrag",
-        "filecreate",
-        "filestat",
-        "filedelete",
-        "dircreate",
-        "dirstat",
-        "dirdelete",
-        "libpmem",
-        "dev-dax",
-        "sg",
-        "mtd",
-        "net",
-        "netsplice",
-        "http",
-        "libhdfs",
-        "libiscsi",
-        "gfapi",
-        "ime_psync",
-        "ime_psyncv",
-        "libcufile",
-        "libhipfile",
-        "libzbc",
-        "cpuio",
-        "exec",
-    )
-)
-
-# Engines that use no files of the host (FIO_DISKLESSIO), so there is nothing to lay out or to clean
-# up.
-FILELESS_ENGINES = frozenset(
-    (
-        "null",
-        "cpuio",
-        "exec",
-        "net",
-        "netsplice",
-        "rdma",
-        "rados",
-        "rbd",
-        "http",
-        "nbd",
-        "nfs",
-        "libiscsi",
-        "libhdfs",
-        "gfapi",
-        "gfapi_async",
-        "dfs",
-        "ime_aio",
-        "ime_psync",
-        "ime_psyncv",
-        "page_fault",
-        "dircreate",
-        "dirstat",
-        "dirdelete",
-    )
-)
-
-# Those of them that store nothing anywhere.
-HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
-
-# Engines that remove their files, whatever rw says.
-DELETING_ENGINES = frozenset(("filedelete",))
-
-# Engines that work on files without reading or writing them: one operation a file, reported as
-# reads.
-FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 
 SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")
 
@@ -228,6 +158,12 @@ class JobOptions(Struct, frozen=True):
         return self.numjobs * (1 if self.engine in SYNC_ENGINES else max(self.count("iodepth"), 1))
 
     @property
+    def most_in_flight(self) -> int:
+        """The I/Os in flight if fio rounds its depth up."""
+        depth = self.in_flight // self.numjobs
+        return self.numjobs * (rounded_up(depth) if self.engine in ROUNDING_ENGINES else depth)
+
+    @property
     def keeps_no_depth(self) -> bool:
         """Whether iodepth has no effect (init.c caps it at 1 for FIO_SYNCIO), unless I/O is
         offloaded to threads.
@@ -330,6 +266,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         directions=job.access,
         workers=job.numjobs,
         held=job.in_flight,
+        most_held=job.most_in_flight,
         wave=wave,
         bound_s=_bound_s(job),
         queues=job.queues,

@@ -15,9 +15,9 @@ from tui.model.bounded import NO_JSON
 from tui.model.event import Contradiction, HostResult
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
-from tui.workloads.base import ImportedOutput, KeptFile
+from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
 from tui.workloads.fio.contradictions import ALL_CLIENTS, clear, contradictions, printed
-from tui.workloads.fio.log_figures import log_contradictions
+from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.printed import ENDED
@@ -243,10 +243,10 @@ def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
     return result
 
 
-def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> list[Contradiction]:
-    """Return what the JSON of one run and its logs contradict each other in.
+def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
+    """Return what comes of comparing the JSON of one run with its logs.
 
-    Empty for any other file, and for output of several runs or hosts.
+    Nothing for any other file, and for output of several runs or hosts.
     """
     whole = [
         (document, data)
@@ -254,15 +254,17 @@ def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> list[Contradiction]
         if (document := _decoded(data, file.place, line)).jobs
     ]
     if not whole or any(not whole[-1][0].is_of_same(each) for each, _ in whole[:-1]):
-        return []
+        return BesideLogs()
     document, data = whole[-1]
     found = printed(data)
     shared = clear(data, document.shared_by("", 0))
-    return [] if found is None else [*log_contradictions(found, shared, logs)]
+    return BesideLogs() if found is None else compared(found, shared, logs)
 
 
 def _sections(jobs: Sequence[KeptJob], shared: Mapping[str, str]) -> list[JobOptions]:
     """Return the job sections: workers of one have the same name and options."""
+    if any(job.options.get("name", job.jobname) != job.jobname for job in jobs):
+        return []  # a group of several jobs has the options of the last one
     found = {(job.jobname, *sorted(job.options.items())): job for job in jobs}
     return [JobOptions(job.jobname, shared, job.options) for job in found.values()]
 

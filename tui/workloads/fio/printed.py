@@ -152,6 +152,13 @@ class Entry(Struct, frozen=True):
     options: JobOptions
 
     @property
+    def merged(self) -> bool:
+        """Whether the entry is a group of several jobs: it has the first one's name, and the
+        options of the last one.
+        """
+        return self.job.options.get("name", self.job.jobname) != self.job.jobname
+
+    @property
     def alone(self) -> bool:
         """Whether the entry is a single worker: the runtime of a group is the sum over its members.
 
@@ -159,6 +166,8 @@ class Entry(Struct, frozen=True):
         group_reporting if it is given without a value.
         """
         workers = numjobs_of(self.options)
+        if self.merged:
+            return False
         if self.options.get("group_reporting") is not None and workers != 1:
             return False
         longest = max((part.runtime for part in self.job.dirs.values()), default=0)
@@ -170,7 +179,7 @@ class Entry(Struct, frozen=True):
         """The most I/Os that a worker has in flight, by its options and by fio's own count."""
         most = max((level for level, share in self.levels if share), default=MOST_LEVEL)
         try:
-            asked = self.options.in_flight // self.options.numjobs
+            asked = self.options.most_in_flight // self.options.numjobs
         except UsageError:
             asked = most * 2
         return asked if most >= MOST_LEVEL else min(asked, max(2 * most - 1, 1))

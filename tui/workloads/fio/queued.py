@@ -42,16 +42,21 @@ def kept_depth(entry: Entry) -> Iterator[Found]:
     if options.get("io_submit_mode") == "offload" or options.engine in ("exec", "cpuio"):
         return
     try:
-        depth = max(options.count("iodepth"), 1) if options.queues else 1
+        depth = options.in_flight // options.numjobs
+        most = options.most_in_flight // options.numjobs
     except UsageError:
         return
     highest = max((level for level, share in levels if share), default=0)
     sought = options.get("latency_target") not in (None, "0")
-    if options.engine in QUEUEING and not sought and job.latency_depth not in (None, 0, depth):
+    if (
+        options.engine in QUEUEING
+        and not sought
+        and job.latency_depth not in (None, 0, depth, most)
+    ):
         yield "depth", job.latency_depth or 0, depth
         return
-    if highest > depth:
-        yield "depth", highest, depth
+    if highest > most:
+        yield "depth", highest, most
         return
     done = sum(part.total_ios for name, part in job.dirs.items() if name != "trim")
     closed = options.engine in QUEUEING and not has(options, UNFILLED) and "trim" not in job.dirs
@@ -67,7 +72,13 @@ def workers(entry: Entry) -> Iterator[Found]:
     options, job = entry.options, entry.job
     count = numjobs_of(options)
     longest = max((part.runtime for part in job.dirs.values()), default=0)
-    if entry.alone or count < 2 or job.failed or job.job_runtime <= longest + LEAST_MS:
+    if (
+        entry.alone
+        or entry.merged
+        or count < 2
+        or job.failed
+        or job.job_runtime <= longest + LEAST_MS
+    ):
         return
     try:
         size, limit_ms = (

@@ -12,12 +12,11 @@ from tui.model.plain import NAME_PATTERN
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
 from tui.workloads.base import FromTerms
+from tui.workloads.fio.engine_kinds import FILELESS_ENGINES, SYNC_ENGINES
 from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
 from tui.workloads.fio.options import (
     DIRECTIONS,
-    FILELESS_ENGINES,
     OF_THE_TARGET,
-    SYNC_ENGINES,
 )
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
 
