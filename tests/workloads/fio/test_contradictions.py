@@ -251,6 +251,26 @@ HONEST: dict[str, Callable[[Document], object]] = {
     "a worker that often waits": lambda found: [
         job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=7000) for job in found["jobs"]
     ],
+    "a limit of latency of a second worker, multiplied twice": lambda found: [
+        job.update(latency_target=500_000_000) or job["job options"].update(latency_target="500")
+        for job in found["jobs"]
+    ],
+    "a run shorter than the interval of device counters": lambda found: [
+        (
+            job.update(job_runtime=400),
+            job["read"].update(runtime=400, iops_samples=0, bw_samples=0),
+            changed("disk_util", 0, "read_ios", to=4000)(found),
+        )
+        for job in found["jobs"]
+    ],
+    "submissions without a start": lambda found: [
+        queued(found, "16"),
+        [
+            job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=5)
+            or job["read"].update(slat_ns={"N": 7000, "mean": 9e8, "max": 1e9})
+            for job in found["jobs"]
+        ],
+    ],
     "a limit of latency in microseconds": lambda found: [
         job.update(latency_target=500_000) or job["job options"].update(latency_target="500")
         for job in found["jobs"]

@@ -56,7 +56,7 @@ ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
 ZONES_S = (-12 * 3600, 14 * 3600)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 GLOBALS = re.compile(rb'"global options"\s*:\s*(\{[^{}]*\})')
-AT_DEVICE, LEAST_AT_DEVICE = 0.9, 0.5  # of the direct I/Os
+AT_DEVICE = 0.9  # of the direct I/Os
 DEVICES_S = 0.5  # fio reads the counters of devices every 250 ms, later on a busy client
 FEW, RARE = 8, 16  # I/Os of a bucket; buckets
 MANY = 32  # buckets: the counts of so many are even by chance once in 10^9
@@ -384,7 +384,7 @@ def _devices(entries: Sequence[Entry], devices: Sequence[PrintedDevice]) -> Iter
         parts = [entry.job.dirs[name] for entry in entries if name in entry.job.dirs]
         asked = sum(part.total_ios for part in parts)
         seconds = max((part.runtime for part in parts), default=0) / 1000 or 1.0
-        least = max(min(AT_DEVICE, 1 - DEVICES_S / seconds), LEAST_AT_DEVICE)
+        least = min(AT_DEVICE, 1 - DEVICES_S / seconds)
         if asked >= LEAST_IOS and count < least * asked:
             yield Contradiction("devices", count, asked, "", name)
 

@@ -77,7 +77,7 @@ def ranges(shares: Mapping[tuple[int, str], float]) -> list[Range]:
         at = LIMITS_NS.index(top)
         low = LIMITS_NS[at - 1] if at and (unit, end) != (1000, "2") else 0.0
         found.append(Range(low, top, share / 100))
-    return sorted(found)
+    return sorted(found, key=lambda each: each.top)
 
 
 def of_latencies(

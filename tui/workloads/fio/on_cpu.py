@@ -53,6 +53,8 @@ def _off_cpu(
     if len(known) < len(parts) or not entry.alone:
         return
     called_s = sum(call.n * call.mean for call in known) / 1e9
+    if called_s * 1000 > entry.job.job_runtime:
+        return  # with disable_lat, submissions are timed from no start
     longest_s = max(call.max for call in known) / 1e9
     if called_s > LEAST_S and called_s * (1 - UNSEEN) > spent_s + entry.job.ctx * longest_s:
         yield "off-cpu", called_s, spent_s

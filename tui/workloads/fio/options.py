@@ -346,6 +346,14 @@ def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
     except ValueError:
         return {}
     found = {name: places[min(place, len(places) - 1)] for place, name in enumerate(RATED)}
+    if job.get("verify") not in (None, "0", "none") and "write" in job.access:
+        sizes = [
+            size
+            for name in ("read", "write")
+            for part in found[name]
+            for size in (part.low, part.high)
+        ]
+        found["read"] = (BlockShare(min(sizes), max(sizes), None),)  # reads of what was written
     return {name: shares for name, shares in found.items() if name in job.access and shares}
 
 

@@ -25,6 +25,7 @@ UNFILLED = (
     "verify", "serialize_overlap", "io_submit_mode", "iodepth_batch_complete",
     "iodepth_batch_complete_min", "iodepth_batch_complete_max", "read_iolog", "zonemode", "stats",
 )  # fmt: skip
+MOST_UNITS = 6
 FILLED = 4  # so many times its depth a job submits at least
 RULE = re.compile(r"(iops|bw|lat)(_slope)?:([0-9.]+)(%?)")
 
@@ -113,8 +114,9 @@ def echoes(entry: Entry) -> Iterator[Found]:
         ("latency_window", job.latency_window),
     ):
         asked = microseconds(options, name)
-        # in ns or in µs, by version
-        if told and asked and not any(abs(told - asked * unit) <= unit for unit in (1, 1000)):
+        # in ns or µs, by version; for each further worker fio multiplies it again (fixup_options)
+        units = (1000.0**power for power in range(MOST_UNITS))
+        if told and asked and not any(abs(told / (asked * unit) - 1) < PRINTED for unit in units):
             yield "limit", told, asked * 1000 if name == "latency_target" else asked
     percentile = _number(options.get("latency_percentile"))
     if percentile and job.latency_percentile and abs(job.latency_percentile - percentile) > PRINTED:
