@@ -72,3 +72,31 @@ def test_a_write_phase_is_as_long_as_the_rules_require(
         text = re.sub(rf"({name}-write .* time )[\d.]+", rf"\g<1>{value}", text)
     (found,) = import_output(text, "x")
     assert bool(found.problems) == contradictory
+
+
+PHASES = DATA.parent / "io500-phases"
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "new"),
+    [
+        ("", "", ""),
+        ("ior-hard-read.txt", r"^(read +)(\d)", r"\g<1>9\g<2>"),
+        ("mdtest-easy-stat.txt", r"^(   File stat .*) (\d+\.\d+)( +0\.000)$", r"\g<1> 9\g<2>\g<3>"),
+        ("mdtest-easy-stat.txt", r"launched with 2 total", "launched with 4 total"),
+        ("ior-hard-read.txt", r"^(tasks +): 2", r"\g<1>: 4"),
+        ("find.csv", r"rate: ", "rate: 9"),
+    ],
+)
+def test_phases_are_compared_with_their_own_output(name: str, pattern: str, new: str) -> None:
+    files = []
+    for path in sorted(PHASES.iterdir()):
+        text = path.read_text()
+        if path.name == name:
+            text, count = re.subn(pattern, new, text, count=1, flags=re.M)
+            assert count
+        files.append(KeptFile(path.name, path.name, text))
+    (run,) = import_tree(files)
+    (output,) = run.measurements[0].values()
+    assert [code for code, _ in output.problems] == (["io500-contradiction"] if name else [])
+    assert {each.name for each in run.files} == {each.name for each in files}

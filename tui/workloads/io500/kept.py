@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from tui.model.event import HostResult
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import contradictions
 from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of
+from tui.workloads.io500.outputs import FILES, against_phases
 from tui.workloads.reading import clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
@@ -41,7 +42,11 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         read = [
             each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
         ]
-        if outputs := _outputs(summary.text, summary.place, _told(read[1:])):
+        phases = [each for name in FILES if (each := beside.get(name)) is not None]
+        told = _told(read[1:])
+        told.texts = {PurePosixPath(each.name).name: each.text for each in phases}
+        read += phases
+        if outputs := _outputs(summary.text, summary.place, told):
             runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
     return runs
 
@@ -75,6 +80,7 @@ class Told:
     settings: dict[str, str] = field(default_factory=dict)
     result: dict[str, dict[str, str]] = field(default_factory=dict)  # sections of result.txt
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)  # outputs of phases by file name
 
 
 def _told(files: Sequence[KeptFile]) -> Told:
@@ -98,7 +104,11 @@ def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
     problems = list(output.wrong_means())
     if not output.said:
         problems.append(("io500-incomplete", "IO500 printed no score"))
-    if wrong := list(islice(contradictions(output, told.result), MOST_CONTRADICTIONS)):
+    found = chain(
+        contradictions(output, told.result),
+        against_phases(output, told.texts, output.ranks),
+    )
+    if wrong := list(islice(found, MOST_CONTRADICTIONS)):
         problems.append(("io500-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
     output.step = place
     metadata = output.result(final=not problems)

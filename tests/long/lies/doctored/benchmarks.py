@@ -83,6 +83,16 @@ IOR = ("ior/3.2.1-fpp.out", "ior/3.3.0-fpp.out", "ior/4.0.0-fpp.out", "ior/main-
 JSON = ("ior/main-json.out", "ior/3.3.0-json.out")
 IO500 = "io500/result_summary.txt", "io500/result.txt"
 RESULT = "result.txt"
+PHASED = tuple(
+    f"io500-phases/{name}"
+    for name in (
+        "result_summary.txt",
+        RESULT,
+        "ior-hard-read.txt",
+        "mdtest-easy-stat.txt",
+        "find.csv",
+    )
+)
 FILES = "elbencho/files-write-read"
 _TIMED = r"File \w+ *: +0\.(?:[1-9]\d\d|0[1-9]\d) sec, +([\d.]+) ops"
 
@@ -141,6 +151,12 @@ KINDS: Sequence[tuple[str, Sequence[Sequence[str]], Change]] = (
      partial(_other, old=r"(\[find\]\nt_start.*) 22:48:01", new=r"\g<1> 22:46:01", file=RESULT)),
     ("IO500's clock", [IO500],
      partial(_number, within=r"^t_delta +=\s([1-9]\.\d+)", least=1.5, up=True, file=RESULT)),
+    ("IO500's phases", [PHASED],
+     partial(_number, within=r"^read +(\d+\.\d+) ", least=0.01, file="ior-hard-read.txt")),
+    ("IO500's phases", [PHASED],
+     partial(_number, within=r"^ +File stat.* (\d+\.\d+) +0\.000$", least=0.01,
+             file="mdtest-easy-stat.txt")),
+    ("IO500's phases", [PHASED], partial(_number, within=r"rate: (\d+\.\d+)", least=0.01, file="find.csv")),
     ("elbencho's amounts", [[f"{FILES}.json"]],
      partial(_number, within=r'"last_done".{0,120}?"entries":"(\d+)"', least=0.1)),
     ("elbencho's amounts", [[f"{FILES}.json"]], partial(_number, within=r'"threads":"(\d+)"', least=0.5)),
