@@ -154,7 +154,7 @@ KINDS: Sequence[tuple[str, Sequence[Sequence[str]], Change]] = (
     ("IO500's phases", [PHASED],
      partial(_number, within=r"^read +(\d+\.\d+) ", least=0.01, file="ior-hard-read.txt")),
     ("IO500's phases", [PHASED],
-     partial(_number, within=r"^ +File stat.* (\d+\.\d+) +0\.000$", least=0.01,
+     partial(_number, within=r"^ +File stat.* (\d{3,}\.\d+) +0\.000$", least=0.01,
              file="mdtest-easy-stat.txt")),
     ("IO500's phases", [PHASED], partial(_number, within=r"rate: (\d+\.\d+)", least=0.01, file="find.csv")),
     ("elbencho's amounts", [[f"{FILES}.json"]],
