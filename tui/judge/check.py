@@ -17,7 +17,7 @@ from tui.model.criteria import default
 if TYPE_CHECKING:
     from tui.model.host_record import HostRecord
     from tui.model.plan import JobLoad, Plan, Step
-    from tui.model.record import Finding
+    from tui.model.record import CopyRecord, Finding
     from tui.model.step_record import Scalar, StepRecord
     from tui.record.timeline import JournalData
 
@@ -66,6 +66,7 @@ class RunEvidence(Struct, frozen=True):
     from_begin: bool = True
     rounding: float = 0.0
     foreign: bool = False
+    copies: Sequence[CopyRecord] = ()  # of results in other runs of an import
     # by step: what several checks look at, with what it was made of
     kept: dict[int, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,7 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.copies import Fingerprint, copied, fingerprint, pairs, text_of
 from tui.judge.counted import Counted, counted
 from tui.judge.identities import (
     FIGURE_CHECKS,
@@ -29,6 +31,7 @@ from tui.metrics.registry import direction
 
 if TYPE_CHECKING:
     from tui.model.figure_record import SeriesColumns
+    from tui.model.record import CopyRecord
 
 
 @step_check(
@@ -97,7 +100,10 @@ def _added_up(
 @run_check(
     "copied-output",
     "Distinct results",
-    rule="no two hosts or steps have the same counts, times and latencies",
+    rule=(
+        "no two hosts, steps or runs of an import have the same counts, times and latencies, nor"
+        " the same rare latencies, nor the same ones times a factor"
+    ),
     advice=(
         "One output is a copy of another: find the original of each host, then import or"
         " measure again."
@@ -106,52 +112,88 @@ def _added_up(
     when="ended",
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two hosts never take the same time to the nanosecond.
+    """Two hosts never take the same time to the nanosecond, and do not share their rare latencies.
 
-    A result that appears twice was measured once, and the total counts it twice."""
+    A result that appears twice, with or without changes, was measured once, and the total counts it
+    twice. Equal counts are reported if chance explains them less than once in 10^12."""
     seen: dict[bytes, list[str]] = {}
-    known = False
+    found: list[Fingerprint] = []
     for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
         at = StepEvidence(evidence, step, record)
-        for host, mark in _marks_of(at):
-            known = True
-            seen.setdefault(mark, []).append(
-                host if len(evidence.steps) == 1 else f"{host} ({step.name})"
-            )
-    if not known:
+        alone = len(evidence.steps) == 1
+        for host, parts in _parts_of(at).items():
+            name = host if alone else f"{host} ({step.name})"
+            if (mark := _mark_of(parts)) is not None:
+                seen.setdefault(mark, []).append(name)
+            own = fingerprint(name, {each.name: each.figures for each in parts})
+            found += [own] if own is not None else []
+    if not seen:
         raise UnknownError("no latencies to compare")
-    for names in seen.values():
-        if len(names) > 1:
-            message = f"{len(names)} results are identical to the nanosecond: {', '.join(names)}"
-            yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
+    same = [names for names in seen.values() if len(names) > 1]
+    for names in same:
+        message = f"{len(names)} results are identical to the nanosecond: {', '.join(names)}"
+        yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
+    yield from _alike(found, {frozenset(pair) for names in same for pair in combinations(names, 2)})
+    yield from map(_of_other_run, evidence.copies)
 
 
-def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
-    """Yield each host with a fingerprint of its result, unless it has few I/Os or no latencies."""
+def _alike(found: Sequence[Fingerprint], known: Container[frozenset[str]]) -> Iterator[CheckResult]:
+    """Yield results that are copies of an earlier one with changes, except known ones."""
+    told: set[int] = set()
+    for one, other in pairs(found):
+        names = found[one].name, found[other].name
+        if other in told or frozenset(names) in known:
+            continue
+        if (copy := copied(found[one], found[other])) is not None:
+            told.add(other)
+            yield CheckResult(
+                "error",
+                f"{' and '.join(names)} are copies: {text_of(copy)}",
+                copy.factor if copy.factor is not None else copy.equal,
+                1 if copy.factor is not None else round(copy.expected, 1),
+                {"hosts": " ".join(names)},
+            )
+
+
+def _of_other_run(copy: CopyRecord) -> CheckResult:
+    return CheckResult(
+        "error",
+        f"{copy.host} is a copy of the result in {copy.of}: {text_of(copy)}",
+        copy.factor if copy.factor is not None else copy.equal,
+        1 if copy.factor is not None else round(copy.expected, 1),
+        {"hosts": copy.host, "step": copy.step},
+    )
+
+
+def _parts_of(at: StepEvidence) -> dict[str, list[Counted]]:
+    """Return the directions of each host of a step."""
     try:
         found = counted(at)
     except UnknownError:
-        return
+        return {}
     hosts: dict[str, list[Counted]] = {}
     for each in found:
         if not each.job:
             hosts.setdefault(each.host, []).append(each)
-    for host, parts in hosts.items():
-        latencies = [
-            latency
-            for each in parts
-            if (latency := whole_latency(each)) is not None and latency.mean_ns
-        ]
-        if sum(latency.n for latency in latencies) >= LEAST_IOS:
-            told = [
-                (each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s)
-                for each in parts
-            ]
-            moments = [
-                (each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns)
-                for each in latencies
-            ]
-            yield host, msgspec.json.encode((told, moments))
+    return hosts
+
+
+def _mark_of(parts: Sequence[Counted]) -> bytes | None:
+    """Return a fingerprint of a host's result; None if it has few I/Os or no latencies."""
+    latencies = [
+        latency
+        for each in parts
+        if (latency := whole_latency(each)) is not None and latency.mean_ns
+    ]
+    if sum(latency.n for latency in latencies) < LEAST_IOS:
+        return None
+    told = [
+        (each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s) for each in parts
+    ]
+    moments = [
+        (each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns) for each in latencies
+    ]
+    return msgspec.json.encode((told, moments))
 
 
 @step_check(

@@ -20,6 +20,7 @@ from tui.journal.state import RunState
 from tui.journal.views import Clock
 from tui.judge.catalogue import examine, verdict_of
 from tui.judge.check import RunEvidence
+from tui.judge.copies import copied, fingerprint, pairs
 from tui.library.import_sets import Naming, kept_runs
 from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_source
 from tui.library.manifest import is_inside
@@ -36,6 +37,7 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
+    CopyRecord,
     ImportRecord,
     MessageRecord,
     NoteRecord,
@@ -51,7 +53,7 @@ from tui.record.headline import metadata_record, run_headline, step_value
 from tui.record.sections import matrix_record
 from tui.record.step import measured_s
 from tui.record.timeline import HostSpan, JournalData, timing_record
-from tui.workloads.base import ImportedOutput, KeptFile
+from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.reading import ImportBudget, budget, within
 
 LARGE_BLOCK = 64 * 1024  # for larger ones bandwidth is the headline
@@ -81,7 +83,9 @@ def imported_record(
         for step, each in zip(plan.steps, found, strict=True)
     ]
     hosts = [HostRecord(name=host.name) for host in plan.hosts]
-    seen = examine(RunEvidence(plan, hosts, steps, JournalData(state), foreign=True))
+    copies = how.copies if how is not None else []
+    evidence = RunEvidence(plan, hosts, steps, JournalData(state), foreign=True, copies=copies)
+    seen = examine(evidence)
     ended = max(
         (host.end_s for step in steps if step.timing for host in step.timing.hosts.values()),
         default=None,
@@ -439,7 +443,8 @@ def _records_of(
     made = []
     named = [source.files[0] for source in sources if not source.is_tree]
     _check_hosts(hosts, sources)
-    for run in kept_runs(sources, tool, Naming(hosts)):
+    runs = kept_runs(sources, tool, Naming(hosts))
+    for run, copies in zip(runs, _copies(runs), strict=True):
         texts = _texts(run.files)
         artefacts = [
             ArtefactRecord(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
@@ -451,8 +456,9 @@ def _records_of(
             if hosts
             else []
         )
+        names = [file.name for file in run.files]
         how = ImportRecord(
-            tool=tool, tree=tree, names=[file.name for file in run.files], hosts=given, dated=False
+            tool=tool, tree=tree, names=names, hosts=given, dated=False, copies=copies
         )
         made.append(
             ImportedRecord(
@@ -460,6 +466,41 @@ def _records_of(
             )
         )
     return made
+
+
+def _copies(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
+    """Return the results of each run that are copies of one in another."""
+    told: list[list[CopyRecord]] = [[] for _ in runs]
+    found = [
+        (at, step, each)
+        for at, run in enumerate(runs)
+        for step, measured in enumerate(run.measurements)
+        for host, output in measured.items()
+        if (each := fingerprint(host, output.result.dirs)) is not None
+    ]
+    for places in pairs([each for _, _, each in found]) if len(runs) > 1 else ():
+        one, other = (found[place] for place in places)
+        copy = copied(one[2], other[2]) if one[0] != other[0] else None
+        if copy is None:
+            continue
+        turned = 1 / copy.factor if copy.factor else None
+        for (at, step, own), (of, *_), factor in (
+            (one, other, copy.factor),
+            (other, one, turned),
+        ):
+            names = ", ".join(PurePosixPath(file.name).name for file in runs[of].files[:NAMED])
+            told[at].append(
+                CopyRecord(
+                    host=own.name,
+                    step=step,
+                    of=names,
+                    equal=copy.equal,
+                    counts=copy.counts,
+                    expected=round(copy.expected, 1),
+                    factor=factor,
+                )
+            )
+    return told
 
 
 def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:

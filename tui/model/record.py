@@ -261,6 +261,20 @@ class JournalRecord(RecordPart):
     ended: bool = Field(description="whether the journal was closed properly")
 
 
+class CopyRecord(RecordPart):
+    """A result that is a copy of one in another run of the same import."""
+
+    host: str = Field(description="host whose result it is")
+    step: int = Field(description="index of its step")
+    of: str = Field(description="files of the other run")
+    equal: int = Field(0, description="histogram counts that are equal in both")
+    counts: int = Field(0, description="histogram counts that either has")
+    expected: float = Field(0.0, description="equal histogram counts expected by chance")
+    factor: float | None = Field(
+        None, description="mean, deviation and maximum latency, relative to the other's"
+    )
+
+
 class ImportRecord(RecordPart):
     """How imported output was read, so that it can be read again in the same way."""
 
@@ -280,6 +294,9 @@ class ImportRecord(RecordPart):
     dated: bool = Field(
         True,
         description="true: dates in file names are part of host names; false since 2026-11-24",
+    )
+    copies: list[CopyRecord] = Field(
+        default_factory=list, description="results that other runs of the import have, too"
     )
 
 

@@ -1,0 +1,153 @@
+"""Results that are copies of another one with changes: noise on the counts, or all times a factor.
+
+Two loads never share what chance decides: how many I/Os fall into each rare bucket of a histogram,
+and the last digits of mean, deviation and maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import comb, gcd, isnan, log, pi, sqrt
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui.metrics.figures import Latency
+from tui.model.event import DirectionResult
+
+LEAST_IOS = 100
+LEAST_EQUAL = 16
+UNLIKELY = -log(1e-12)
+EXACT_CHANCE = 64  # I/Os in a bucket of both, up to which the chance is computed exactly
+LEAST_NS = 1000.0  # of means and deviations, which are printed to 10^-6 ns
+DIGIT_NS = 1e-6
+ROUGH_STEPS = 1000  # of 10 ns or 10 us, to which reports print means
+PAIRS = 20_000
+if TYPE_CHECKING:
+    from tui.model.record import CopyRecord
+
+Place = tuple[str, str]  # direction, kind of latency
+
+
+class Copied(Struct, frozen=True):
+    """How two results agree: in `equal` of `counts` histogram counts, of which `expected` are equal
+    by chance; or in mean, deviation and maximum, but for a `factor`.
+    """
+
+    equal: int = 0
+    counts: int = 0
+    expected: float = 0.0
+    factor: float | None = None
+
+
+class Fingerprint(Struct, frozen=True):
+    """What chance decided in one result. `rough`: latencies with few digits."""
+
+    name: str
+    latencies: dict[Place, Latency]
+    counts: dict[Place, dict[int, int]]
+    rough: bool = False
+
+
+def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint | None:
+    """Return what to compare of a result; None if it has too few I/Os, or no latencies."""
+    found: dict[Place, Latency] = {}
+    for direction, part in dirs.items():
+        for kind in ("slat", "clat", "lat"):
+            latency: Latency | None = getattr(part, kind)
+            if latency is not None and latency.n >= LEAST_IOS:
+                found[direction, kind] = latency
+    if not found:
+        return None
+    counts = {
+        place: dict(zip(each.buckets.idx, each.buckets.n, strict=True))
+        for place, each in found.items()
+        if each.buckets is not None and len(each.buckets.n) >= LEAST_EQUAL
+    }
+    return Fingerprint(name, found, counts, any(part.rounded for part in dirs.values()))
+
+
+def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
+    """Yield places of results to compare: all pairs; of many results, those close to each other."""
+    width = max(PAIRS // max(len(found), 1), 1)
+    for one in range(len(found)):
+        for other in range(one + 1, min(len(found), one + 1 + width)):
+            yield one, other
+
+
+def text_of(found: Copied | CopyRecord) -> str:
+    """Return how two results agree, for messages."""
+    if found.factor is None:
+        return (
+            f"{found.equal} of {found.counts} histogram counts are equal,"
+            f" {found.expected:.0f} by chance"
+        )
+    if found.factor == 1:
+        return "mean, deviation and maximum latency are equal in every digit"
+    return f"mean, deviation and maximum latency are all {found.factor:.6g} times as large"
+
+
+def copied(one: Fingerprint, other: Fingerprint) -> Copied | None:
+    """Return how one result is a copy of another; None if it is not."""
+    for place, latency in one.latencies.items():
+        if place not in other.latencies:
+            continue
+        factor = _factor(latency, other.latencies[place], rough=one.rough or other.rough)
+        if factor is not None:
+            return Copied(factor=factor)
+    for place, counts in one.counts.items():
+        if place in other.counts and (found := _in_common(counts, other.counts[place])) is not None:
+            return found
+    return None
+
+
+def _factor(one: Latency, other: Latency, *, rough: bool) -> float | None:
+    """Return by what all figures of one latency differ from those of another; None if they differ
+    otherwise.
+
+    Deviation over mean varies by more than a ten thousandth between loads, and is equal to 10^-9
+    by chance once in 10^5; the maximum, which varies at least as much, is equal to a ns then, too.
+    """
+    known = [one.mean_ns, other.mean_ns, one.stddev_ns, other.stddev_ns, one.max_ns, other.max_ns]
+    if any(value is None or isnan(value) for value in known):
+        return None
+    mean, mean2, spread, spread2, most, most2 = (float(value or 0.0) for value in known)
+    if min(mean, mean2, spread, spread2) < LEAST_NS:
+        return None
+    if rough:
+        step = 10.0 if most % 1e6 else 1e4
+        same = (mean, spread, most, one.min_ns) == (mean2, spread2, most2, other.min_ns)
+        return 1.0 if same and min(mean, spread) >= ROUGH_STEPS * step else None
+    if min(most - mean, most2 - mean2) < LEAST_NS:
+        return None
+    factor = mean / mean2
+    off = DIGIT_NS * (1 / mean + 1 / mean2 + 1 / spread + 1 / spread2)
+    same = abs(spread / spread2 / factor - 1) <= off and abs(most - factor * most2) <= 1 + factor
+    return factor if same else None
+
+
+def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | None:
+    """Return the counts that are equal in two histograms, if they are more than chance allows.
+
+    Of n I/Os in a bucket of both, each may come from either: they are split evenly with a
+    probability of C(n, n/2) / 2^n at most, whatever the loads. Loads whose latencies come in bursts
+    split them less evenly. The number of equal counts beyond the expected one by Chernoff's bound.
+    """
+    equal = sum(count > 0 for _, count in one.items() & other.items())
+    if equal < LEAST_EQUAL or 4 * equal < min(len(one), len(other)):
+        return None
+    every, clump = {*one, *other}, gcd(*one.values(), *other.values()) or 1
+    expected = sum(_even((one.get(at, 0) + other.get(at, 0)) // clump) for at in every)
+    if equal <= expected:
+        return None
+    bound = equal * log(equal / expected) - equal + expected if expected else float("inf")
+    return Copied(equal, len(every), expected) if bound >= UNLIKELY else None
+
+
+def _even(total: int) -> float:
+    """Return the largest probability that so many I/Os are split evenly."""
+    if total % 2:
+        return 0.0
+    if total <= EXACT_CHANCE:
+        return comb(total, total // 2) / 2.0**total
+    return sqrt(2 / (pi * total))
