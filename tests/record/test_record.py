@@ -493,7 +493,7 @@ def steps_of(tmp_path: Path, iops: list[float], *, repeated: bool, headline: Hea
                 read.lat, stddev_ns=read.lat.stddev_ns + 2 * index + number
             )
             # no two hosts wait alike to the nanosecond
-            read = msgspec.structs.replace(read, slat=None, clat=None, lat=own)
+            read = msgspec.structs.replace(read, lat=own)
             added.append(
                 msgspec.structs.replace(result, host=host, step=index, dirs={"read": read})
             )

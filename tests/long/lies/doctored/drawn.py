@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.long.lies.doctored import benchmarks, fio_json, fio_logs, several, texts
+from tests.long.lies.doctored import benchmarks, fio_json, fio_logs, reports, several, texts
 from tests.long.lies.doctored.case import Case
 from tests.long.lies.doctored.documents import Source, imported
 
@@ -41,6 +41,7 @@ def drawers(sources: Sequence[Source], folder: Path) -> list[Draw]:
         *(partial(of_hosts, name=name) for name in names),
         *texts.LIES,
         *benchmarks.LIES,
+        *(partial(reports.draw, name=name) for name in reports.LIES),
         *(fio_logs.fio_logs,) * 3,
     ]
 

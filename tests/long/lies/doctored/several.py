@@ -9,11 +9,18 @@ from random import Random
 from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import UNSEEN, Case
 from tests.long.lies.doctored.change import Lied
-from tests.long.lies.doctored.documents import Document, Source, doctored_copy, parts_of
+from tests.long.lies.doctored.documents import (
+    Document,
+    Source,
+    doctored_copy,
+    latencies_of,
+    parts_of,
+)
 from tests.long.lies.doctored.fio_json import _judge, _scale_counts, _set_rates
 
 SKEW_S = 1.0  # hosts may start and end so far apart
 STRAGGLER = 0.8
+MANY = 100  # buckets, of which chance leaves few equal
 Lie = Callable[[Random, list[Document]], Lied | None]
 
 
@@ -44,6 +51,45 @@ def copied(rng: Random, hosts: list[Document]) -> Lied | None:
     copy["disk_util"] = []
     hosts.append(copy)
     return Lied(f"the output of a host as that of a {len(hosts)}. one", ("copied-output",))
+
+
+def noisy(rng: Random, hosts: list[Document]) -> Lied | None:
+    """One host's output as another's, with noise on the counts of its large buckets."""
+    copy = doctored_copy(rng.choice(hosts))
+    bins = [latency["bins"] for _, _, part in parts_of(copy) for _, latency in latencies_of(part)
+            if latency.get("bins")]  # fmt: skip
+    if not bins or max(map(len, bins)) < MANY:
+        return None
+    by = 10 ** rng.uniform(-3, -1.5)
+    for counts in bins:
+        for at, count in counts.items():
+            counts[at] = round(count * rng.uniform(1 - by, 1 + by)) or 1
+    _end_at(copy, copy["timestamp_ms"] + rng.randint(-500, 500))
+    hosts.append(copy)
+    return Lied(f"noise of {100 * by:.2g} % on the counts of a copy", ("copied-output",))
+
+
+def scaled(rng: Random, hosts: list[Document]) -> Lied | None:
+    """One host's output as another's, with all latencies times a factor."""
+    copy, by = (
+        doctored_copy(rng.choice(hosts)),
+        1 + rng.choice((-1, 1)) * 10 ** rng.uniform(-3, -0.5),
+    )
+    found = [latency for _, _, part in parts_of(copy) for _, latency in latencies_of(part)]
+    if not any(
+        min(each["mean"], each["stddev"], each["max"] - each["mean"]) > 2000 for each in found
+    ):
+        return None
+    for latency in found:
+        for name in ("mean", "stddev"):
+            latency[name] = round(latency[name] * by, 6)
+        for name in ("min", "max"):
+            latency[name] = round(latency[name] * by)
+        latency.pop("bins", None)
+        latency.pop("percentile", None)
+    _end_at(copy, copy["timestamp_ms"] + rng.randint(-500, 500))
+    hosts.append(copy)
+    return Lied(f"latencies of a copy x {by:.4g}", ("copied-output",))
 
 
 def late(rng: Random, hosts: list[Document]) -> Lied | None:
@@ -115,6 +161,8 @@ def other_version(rng: Random, hosts: list[Document]) -> Lied | None:
 
 LIES: dict[str, tuple[Kind, Lie]] = {
     "output of another host": ("identities", copied),
+    "a copy with noise": ("identities", noisy),
+    "a copy times a factor": ("identities", scaled),
     "a host at another time": ("time", late),
     "a host that ended early": ("time", early_end),
     "a host that did less": ("hosts", slow),

@@ -39,7 +39,9 @@ THREE_DIGITS = 0.03  # three figures of three digits each, twice
 _SCALE = {"": 1.0, "k": 1e3, "M": 1e6}
 
 
-def _said(text: str, suffix: str) -> Callable[[Path], frozenset[str]]:
+def said(text: str, suffix: str) -> Callable[[Path], frozenset[str]]:
+    """Return what judges a text: the checks that weaken what is imported of it."""
+
     def judge(folder: Path) -> frozenset[str]:
         path = folder / f"h1{suffix}"
         path.write_text(text)
@@ -90,8 +92,8 @@ def fio_text(rng: Random) -> Case | None:
         "fio's text",
         told,
         CONTRADICTIONS,
-        _said(changed, ".txt"),
-        _before(text, ".txt"),
+        said(changed, ".txt"),
+        before(text, ".txt"),
     )
 
 
@@ -109,9 +111,7 @@ def fio_percentiles(rng: Random) -> Case | None:
     changed += low + text[marks[other].end(2) :]
     told = f"text {name}: p{marks[one][1]} and p{marks[other][1]} swapped"
     aims = ("latency-mismatch", *CONTRADICTIONS)
-    return Case(
-        "identities", "fio's text", told, aims, _said(changed, ".txt"), _before(text, ".txt")
-    )
+    return Case("identities", "fio's text", told, aims, said(changed, ".txt"), before(text, ".txt"))
 
 
 def mdtest(rng: Random) -> Case | None:
@@ -151,9 +151,9 @@ def mdtest(rng: Random) -> Case | None:
         line = line[:start] + number.rjust(end - start) + line[end:]
     text_now = text[: row.start()] + line + text[row.end() :]
     told = f"{name}: {line.split()[0]} {line.split()[1]}, {kind}"
-    before = _before(text, ".out")
+    known = before(text, ".out")
     return Case(
-        "identities", "mdtest's summary", told, ("iterations",), _said(text_now, ".out"), before
+        "identities", "mdtest's summary", told, ("iterations",), said(text_now, ".out"), known
     )
 
 
@@ -174,9 +174,9 @@ def mdtest_header(rng: Random) -> Case | None:
         return None
     told = f"{name}: {other} instead of {text[start:end]}"
     changed = f"{text[:start]}{other}{text[end:]}"
-    before = _before(text, ".out")
+    known = before(text, ".out")
     aims = ("tool-errors", "iterations")
-    return Case("identities", "mdtest's header", told, aims, _said(changed, ".out"), before)
+    return Case("identities", "mdtest's header", told, aims, said(changed, ".out"), known)
 
 
 def ior(rng: Random) -> Case | None:
@@ -196,11 +196,9 @@ def ior(rng: Random) -> Case | None:
     )
     words[-at] = told
     changed = text.replace(row[0], " ".join(words))
-    before = _before(text, ".out")
+    known = before(text, ".out")
     what = f"{name}: {column} {told} instead of {was}"
-    return Case(
-        "identities", "IOR's summary", what, ("tool-errors",), _said(changed, ".out"), before
-    )
+    return Case("identities", "IOR's summary", what, ("tool-errors",), said(changed, ".out"), known)
 
 
 def _rates(line: str) -> list[float]:
@@ -242,21 +240,21 @@ def elbencho(rng: Random) -> Case | None:
         "elbencho's JSON",
         told,
         CONTRADICTIONS,
-        _said(changed, ".json"),
-        _before(plain, ".json"),
+        said(changed, ".json"),
+        before(plain, ".json"),
     )
 
 
 _known: dict[str, frozenset[str]] = {}
 
 
-def _before(text: str, suffix: str) -> frozenset[str]:
+def before(text: str, suffix: str) -> frozenset[str]:
     """Return what was said before anything was changed."""
     import tempfile
 
     if text not in _known:
         with tempfile.TemporaryDirectory(prefix="lies-") as name:
-            _known[text] = _said(text, suffix)(Path(name))
+            _known[text] = said(text, suffix)(Path(name))
     return _known[text]
 
 
