@@ -69,7 +69,7 @@ async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path:
         heading = matrix_text(app)[0]
         assert "Matrix read IOPS" in heading and "step 12/20, 11/20 cells done" in heading
         # 9 steps of 20 s and what is around them
-        assert heading.endswith("left in all") and " 3:" in heading
+        assert heading.endswith("left in total") and " 3:" in heading
 
 
 async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(

@@ -91,7 +91,7 @@ def test_the_headless_line_says_step_cells_and_time(maker: MatrixMaker) -> None:
     maker.steps_done({0: 1000.0, 1: 2000.0}).start_step(2)
     text = cells_text(progress_of(maker))
     assert text.startswith("step 3/10, 2/10 cells done, 2:")
-    assert text.endswith("left in all")
+    assert text.endswith("left in total")
     assert text in status_text(state_of(maker), maker.t, progress_of(maker))
 
 

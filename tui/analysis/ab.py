@@ -138,10 +138,10 @@ def look(
     floor: Floor | None = None,
     before: float = 0.0,
 ) -> InterimLook:
-    """Return the result of equally many runs of both sides.
+    """Return the result from equally many runs on each side.
 
     There is time for `room` runs; `before` is the error spent so far. The error spent by this look
-    depends on the runs needed to detect a change of `detect`, not on time. The deviation is that of
+    depends on the runs needed to detect a change of `detect`, not on time. The deviation is from
     the runs, pooled with a noise floor measured earlier.
     """
     logs = [log(each) for each in a], [log(each) for each in b]

@@ -58,7 +58,7 @@ HOSTS = "hosts"  # its name in --across
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of one point: A, B, and the change."""
+    """One figure at one point: A, B, and the change."""
 
     figure: Headline
     name: str  # read.p99, as in thresholds
@@ -112,14 +112,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PointChange:
-    """The changes of one point, the headline first."""
+    """The changes at one point, the headline first."""
 
     name: str
     changes: tuple[Change, ...]
 
     @property
     def headline(self) -> Change | None:
-        """The change of the headline, which was declared before the run."""
+        """The headline's change; the headline was declared before the run."""
         return next((each for each in self.changes if each.headline), None)
 
 
@@ -154,7 +154,7 @@ class Comparison:
 
     @property
     def word(self) -> Word:
-        """The overall result: that of the worst headline."""
+        """The overall result, which is the worst headline's."""
         if self.obstacles:
             return "not comparable"
         if self.search is not None:
@@ -222,7 +222,7 @@ def _floor(
 
 
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
-    """Return one figure of both sides with its effect.
+    """Return one figure for both sides, with the effect between them.
 
     Verdicts need all figures and are added later.
     """
@@ -466,7 +466,7 @@ class Sides(Struct, frozen=True):
         return self.by == BY_AB
 
     def turned(self, times: int) -> Sides:
-        """Return the sides rotated by `times`, so that another one is first."""
+        """Return the sides rotated by `times`, so that another side comes first."""
         first = times % len(self.places)
         return structs.replace(self, places=self.places[first:] + self.places[:first])
 

@@ -1,4 +1,4 @@
-"""Judge runs by thresholds: those of the profile, and those of the command line."""
+"""Judge runs by the thresholds of the profile and the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JUNIT: dict[Outcome, junit.Outcome] = {
 
 
 class JudgedCriterion(Struct, frozen=True):
-    """The outcome of a threshold for one figure of one point.
+    """A threshold's outcome for one figure at one point.
 
     `measured` and `why` are text.
     """

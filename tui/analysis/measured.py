@@ -1,4 +1,4 @@
-"""Results of runs at the points that they share, and the run-to-run noise of a profile."""
+"""Results of runs at shared points, and a profile's run-to-run noise."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _name(cell: str, step: StepRecord) -> str:
 
 
 def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
-    """Return the headline of a step; in a suite, that of the step's profile."""
+    """Return a step's headline; in a suite, the headline of the step's profile."""
     cells = record.matrix.cells if record.matrix is not None else []
     own = next((cell.headline for cell in cells if step.index in cell.steps), None)
     found = own or record.headline

@@ -260,5 +260,5 @@ def _published_rates(baseline: Baseline) -> dict[str, float]:
 
 
 def _value(figure: PublishedFigure) -> float:
-    """Return a published figure; of a range the lower end, which is the least claimed."""
+    """Return a published figure; for a range its lower end, the least that is claimed."""
     return figure.quantity.low

@@ -137,7 +137,7 @@ def hosts_lines(found: Sequence[HostsChange], width: int) -> list[Line]:
 
 
 def hosts_columns() -> list[Column[HostsChange]]:
-    """Return the columns of the table of throughput by number of hosts."""
+    """Return the columns of the throughput table, which has one row per number of hosts."""
     rate = METRICS["iops"].text
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
@@ -320,7 +320,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
 def _figures(
     a: SearchRecord, b: SearchRecord, hosts: int | None
 ) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
-    """Return the name and both values of the figure to compare first: capacity, throughput with the
+    """Return name and both values of the figure to compare first: capacity, throughput with the
     most hosts, or full load.
     """
     if a.answer is not None and b.answer is not None:

@@ -194,7 +194,7 @@ _heads = PlainDecoder(Head)
 
 
 def head_at(run_dir: Path) -> Head | None:
-    """Return the fields on setup from the record in a run directory.
+    """Return the setup fields of the record in a run directory.
 
     None if there is no record, or it cannot be read.
     """
@@ -204,7 +204,7 @@ def head_at(run_dir: Path) -> Head | None:
 
 
 def head_of(record: RunRecord) -> Head:
-    """Return the fields on setup from a record in memory, such as of a running run."""
+    """Return the setup fields of a record in memory, such as a running run's."""
     steps = {"__all__": set(_StepSetup.__struct_fields__) - {"results"}}
     wanted: dict[str, Any] = {**dict.fromkeys(Head.__struct_fields__, True), "steps": steps}
     return msgspec.convert(record.model_dump(mode="json", include=wanted), Head)
@@ -284,7 +284,7 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
 
 
 def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
-    """Yield what identifies the load of an imported run, which has no parameters.
+    """Yield what identifies an imported run's load, because it has no parameters.
 
     Empty if unknown.
     """

@@ -250,7 +250,7 @@ def of_spreads(
 def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
     """Return the effect between single runs, from the deviation of `runs` equal runs.
 
-    `deviation` is that of one run, relative to the mean. The interval is Student's for the
+    `deviation`: deviation of one run, relative to the mean. The interval is Student's for the
     difference of two single runs, on logarithms; or the one within the runs if that is wider,
     because these runs may be noisier.
     """

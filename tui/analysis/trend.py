@@ -206,7 +206,7 @@ def _splits(
 
 
 def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
-    """Return the share of shuffled histories with a split as strong.
+    """Return the share of shuffled histories with an equally strong split.
 
     Stops as soon as it is certainly above alpha, and returns 1.
     """

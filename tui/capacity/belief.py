@@ -335,7 +335,7 @@ def _smooth(
 
 
 def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Array) -> Array:
-    """Return the log likelihood of a point near the limit, from its share of I/Os above it.
+    """Return the log likelihood of a point near the limit, from its share of I/Os above the limit.
 
     The logarithm of that share is linear in the rate. If slow I/Os are bursty, most points have
     fewer of them than the mean and few points have many: log-normal around the mean. The burstiness

@@ -211,7 +211,7 @@ def _rising(values: Sequence[float]) -> list[float]:
 
 
 def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
-    """Return the points by ascending rate, those of one rate merged.
+    """Return the points by ascending rate; points with the same rate are merged.
 
     A point without an error gets the typical error.
     """

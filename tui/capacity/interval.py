@@ -213,7 +213,7 @@ def time_in(buckets: Buckets) -> float:
 def over_limit(buckets: Buckets, most_ns: float) -> int:
     """Return how many I/Os certainly took longer than `most_ns`.
 
-    Only buckets above that of the limit count.
+    Only buckets above the limit's bucket count.
     """
     return above(buckets, value_to_index(int(most_ns)))
 

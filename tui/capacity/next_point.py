@@ -116,7 +116,7 @@ def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, 
 
 
 def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
-    """Return the rate at full load, of this setting if measured, otherwise of the first one."""
+    """Return the rate at full load for this setting if measured, otherwise for the first one."""
     for among in (own, points):
         found = [each.iops for each in among if each.offer.rate_iops is None]
         if found:
@@ -139,7 +139,7 @@ def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | N
 def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point of a search over offered rates; None if the capacity is known.
 
-    `points` are of one state of the system.
+    All `points` are from one system state.
     """
     for known in explored(search, points):
         offer = _next_rate(search, known, points)

@@ -40,7 +40,7 @@ AB_SCHEMA = "benchtui.ab/1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments: those of `run`, and the settings of sides A and B."""
+    """Add the arguments of `run`, and the settings of sides A and B."""
     run.add_all(parser)
     add = parser.add_argument
     add(

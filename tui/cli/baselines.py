@@ -156,7 +156,7 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
 
 
 def figures_text(number: int, baseline: Baseline) -> list[str]:
-    """Return the figures of one published result as text, as its source printed them.
+    """Return one published result's figures as text, as its source printed them.
 
     Each direction and latency kind has a line.
     """
@@ -255,7 +255,7 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
 
 
 def read_file(path: Path) -> list[Baseline]:
-    """Return the published results of a file.
+    """Return the published results in a file.
 
     Raises UsageError with every problem in the file.
     """

@@ -20,6 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Search for the capacity and return the exit code.
 
-    It is that of the run, or 5 if no load meets the limits, 6 if undecided.
+    It is the run's, or 5 if no load meets the limits, 6 if undecided.
     """
     return run.run_profile(args, wish_of(args, "capacity"))

@@ -70,7 +70,7 @@ def complete(load: Load) -> None:
 
 
 def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
-    """Return the parser of one verb, or of the screens, with completers set."""
+    """Return the parser for one verb, or for the screens, with completers set."""
     parser = parser_with(load, (verb,), screens=verb not in VERBS)
     give_completers(parser, "app")
     if verb in VERBS:

@@ -207,7 +207,7 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def programs_of(given: str | None) -> list[CarriedProgram]:
-    """Return the load generators to copy to hosts: those of --with or of the settings.
+    """Return the load generators to copy to hosts, from --with or the settings.
 
     Raises UsageError.
     """
@@ -345,12 +345,12 @@ def trust_all(args: argparse.Namespace) -> int:
 
 
 def key_row(key: Presented) -> dict[str, object]:
-    """Return the key of a host as plain data."""
+    """Return a host's key as plain data."""
     return {"host": key.name, "fingerprint": key.fingerprint, "known": key.known, "error": None}
 
 
 def error_row(host: str, error: HostError) -> dict[str, object]:
-    """Return why the key of a host could not be read, as plain data."""
+    """Return why a host's key could not be read, as plain data."""
     return {"host": host, "fingerprint": None, "known": None, "error": error.message}
 
 

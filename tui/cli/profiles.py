@@ -172,7 +172,7 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
-    """Return the job file of a profile on this machine; for a suite, of all its profiles.
+    """Return a profile's job file on this machine; for a suite, the job files of all its profiles.
 
     Raises UsageError.
     """

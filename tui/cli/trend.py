@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the history of each target; for a sweep or a suite, of each point."""
+    """Print each target's history; for a sweep or a suite, each point's history."""
     found = asked_for(args)
     if args.point is not None:
         found = pointed(found, args.point)
@@ -125,9 +125,7 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
             f"--like {args.like}: no record yet; if it was interrupted: benchtui runs recover"
         )
     if head.profile.tag != args.profile:
-        raise UsageError(
-            f"--like {args.like}: is a run of {head.profile.tag}, not of {args.profile}"
-        )
+        raise UsageError(f"--like {args.like}: is a {head.profile.tag} run, not {args.profile}")
     if args.target not in (None, head.target or ""):
         raise UsageError(
             f"--like {args.like}: is a run on {head.target or 'no target'}, not on {args.target}"

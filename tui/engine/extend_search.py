@@ -64,7 +64,7 @@ def spent_search(run_dir: Path) -> Spent | None:
 
 
 def wants_more(run_dir: Path) -> Spent | None:
-    """Return the search of a run that would measure more points with a larger budget.
+    """Return a run's search if it would measure more points with a larger budget.
 
     None if the search is finished, or the run is not a search.
     """
@@ -77,7 +77,7 @@ def wants_more(run_dir: Path) -> Spent | None:
 
 
 def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
-    """Return the plan of a run whose search has this total budget of points or seconds.
+    """Return a run's plan with this total search budget in points or seconds.
 
     Raises UsageError if no point would be added, BenchtuiError if the run's files cannot be read.
     """

@@ -34,8 +34,8 @@ def remark_of(source: ExportSource) -> str:
 def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) -> ExportSource:
     """Return a run with the hosts, addresses, users and paths in its record replaced.
 
-    The replacements are those of reports; `words` are more names to replace. Raises UsageError for
-    a format that reads more than the record.
+    The replacements are as in reports; `words` are more names to replace. Raises UsageError
+    for a format that reads more than the record.
     """
     from tui.view.report.content import ReportedRun as Reported
     from tui.view.report.redact import redacted

@@ -150,7 +150,7 @@ def _start_phase(run: RunState, event: PhaseStarted) -> None:
 
 
 def _measure(run: RunState, event: PhaseStarted) -> None:
-    """Start the measurement of a phase, or continue that of a resumed run."""
+    """Start a phase's measurement, or continue the measurement of a resumed run."""
     known = (
         run.at_step(event.step or 0).measurement
         if run.resumed and event.phase == "measure"

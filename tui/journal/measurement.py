@@ -192,7 +192,7 @@ class Measurement:
         return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.total
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
-        """Return whether this measurement is of this phase of this step."""
+        """Return whether this measurement belongs to this phase of this step."""
         return (self.phase, self.step) == (phase, step)
 
     def holds(self, sample: Sample) -> bool:
@@ -342,7 +342,7 @@ class Measurement:
                 return
 
     def silence(self, host: str | None = None) -> None:
-        """Mark the load of a host, or of all hosts, as over; no figures are current any more."""
+        """Mark the load on a host, or on all hosts, as over; no figures are current any more."""
         for name, leaves in self.hosts.items():
             if host is None or name == host:
                 for leaf in leaves.values():

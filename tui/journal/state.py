@@ -49,7 +49,7 @@ KEPT_FIRST = 2000  # messages for the record
 
 
 class HostFigures(Struct, frozen=True):
-    """Figures of one host, in total or of one job. `results` are the tool's final ones."""
+    """One host's figures, in total or for one job. `results` are the tool's final ones."""
 
     dirs: Mapping[str, DirectionView]
     total: DirectionView
@@ -82,7 +82,7 @@ class HostView(Struct):
     )  # of the current measurement
 
     def figures(self, job: str | None = None) -> HostFigures:
-        """Return the host's figures, in total or of one job."""
+        """Return the host's figures, in total or for one job."""
         told = self.result
         if job is None:
             return HostFigures(self.dirs, self.total, told.dirs if told is not None else {})
@@ -94,13 +94,13 @@ class HostView(Struct):
         )
 
     def leave_step(self) -> None:
-        """Clear the problems of a finished step; those of the run stay."""
+        """Clear the problems of a finished step; the run's problems stay."""
         if self.problem_step is not None:
             self.problem = self.problem_step = None
             self.version += 1
 
     def enter(self, measurement: Measurement, load_ended: bool | None) -> None:
-        """Start a measurement, or continue that of a resumed run."""
+        """Start a measurement, or continue a resumed run's."""
         self.dirs, self.total = measurement.dirs_of(self.name), measurement.total_of(self.name)
         self.jobs, self.load_ended = measurement.jobs, load_ended
         self.last_sample_t, self.gives_none, self.result = None, False, None
@@ -360,7 +360,7 @@ class RunState:
 
     @property
     def problems(self) -> list[HostProblem]:
-        """Problems on hosts, oldest first; of repeated steps, only those of the newest attempt."""
+        """Problems on hosts, oldest first; for repeated steps, only from the newest attempt."""
         parts = [self.run_problems, *(step.problems for step in self.steps.values())]
         return sorted(
             (problem for part in parts for problem in part), key=lambda problem: problem.t

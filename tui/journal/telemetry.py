@@ -69,7 +69,7 @@ class HostTelemetry(Struct):
             del each[:-KEPT_S]
 
     def at(self, second: int) -> HostTelemetry:
-        """Return the telemetry in a second of the run: that of the interval containing its
+        """Return the telemetry in a second of the run: from the interval containing its
         middle.
         """
         middle = second + 0.5

@@ -1,4 +1,4 @@
-"""Live figures of one direction, of one host or of several together.
+"""Live figures of one direction, for one host or several together.
 
 A `Leaf` receives samples; a `Group` is computed from leaves when it is read. Percentiles are
 computed when read, once per version: figures that are not on the screen cost nothing.
@@ -84,7 +84,7 @@ class Interval(Struct):
 
 
 class Changes:
-    """Counter of changes to one host's figures, or to those of all hosts."""
+    """Counts changes to one host's figures, or to all hosts' figures."""
 
     __slots__ = ("count",)
 
@@ -241,7 +241,7 @@ class DirectionView(ABC):
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """50, 95, 99, 99.5, 99.9 and max of the last interval, in ns.
+        """Percentiles 50, 95, 99, 99.5, 99.9 and maximum of the last interval, in ns.
 
         Max is the middle of the highest bucket.
         """
@@ -253,7 +253,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
-        """50, 95, 99, 99.5, 99.9 and exact max of all I/Os so far, in ns."""
+        """Percentiles 50, 95, 99, 99.5, 99.9 and exact maximum of all I/Os so far, in ns."""
         return self._cached(
             "so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max)
         )
@@ -265,7 +265,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_mean_ns(self) -> float | None:
-        """Mean latency of all I/Os so far, in ns."""
+        """Mean latency over all I/Os so far, in ns."""
         return self._cached("so_far_mean", self.version, self._so_far_mean)
 
     @abstractmethod
@@ -282,7 +282,7 @@ class DirectionView(ABC):
         )
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
-        """Return 50, 95, 99, 99.5, 99.9 and max of these buckets, in ns.
+        """Return percentiles 50, 95, 99, 99.5, 99.9 and the maximum of these buckets, in ns.
 
         Max is the middle of the highest bucket.
         """
@@ -292,7 +292,7 @@ class DirectionView(ABC):
         return _percentiles(buckets, min(top, exact) if exact else top)
 
     def series(self, metric: MetricName, last: int | None = None) -> Values:
-        """Return one value per second, oldest first: of all seconds, or of the `last` ones.
+        """Return one value per second, oldest first, for all seconds or the `last` ones.
 
         Ends with the last complete second; the current one is still being filled.
         """

@@ -93,7 +93,7 @@ def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
 def _loads_on(
     at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
 ) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
-    """Return the loads of this run on a machine, including those of concurrent steps."""
+    """Return this run's loads on a machine, including loads in concurrent steps."""
     machine = _machine(at, hosts[0])
     beside = [
         (other, host)

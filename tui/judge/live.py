@@ -104,7 +104,7 @@ class StepLook:
 
 
 class LiveFindings:
-    """Live findings of one run: of the running step, or of all roles that run at the same time."""
+    """One run's live findings, for the running step or for all roles that run at the same time."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -158,7 +158,7 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Replace the findings by those of an ended run's record; all others become past ones."""
+        """Replace the findings by those in an ended run's record; the others are past."""
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
@@ -274,7 +274,7 @@ class LiveFindings:
         return entered, measured
 
     def _leave(self, state: RunState, now_t: float) -> None:
-        """End the findings of steps that are over; forget those of an earlier attempt."""
+        """End the findings of steps that are over; forget findings from an earlier attempt."""
         now = at_work(state)
         if not now:
             return
@@ -339,7 +339,7 @@ class LiveFindings:
 
 
 def at_work(state: RunState) -> list[int]:
-    """Return the running steps: one, or those of all roles; empty before the first step."""
+    """Return the running steps: one, or one per role; empty before the first step."""
     return state.beside.steps or [index for index in (state.step,) if index in state.steps]
 
 

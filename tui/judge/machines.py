@@ -1,4 +1,4 @@
-"""Checks of the hosts before the load: are they ready, and are they alike."""
+"""Checks of the hosts before the load: whether they are ready and alike."""
 
 from __future__ import annotations
 

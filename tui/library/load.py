@@ -62,7 +62,7 @@ def load_record(run_dir: Path) -> RunRecord:
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
     """Return run.json as on disk, which keeps keys of newer versions; else the record as JSON.
 
-    A file with unprintable characters is not returned as it is. Raises BenchtuiError.
+    For a file with unprintable characters, it is also the record as JSON. Raises BenchtuiError.
     """
     with suppress(FileNotFoundError):
         text = read_file(run_dir / RECORD_FILE)

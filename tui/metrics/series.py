@@ -211,8 +211,9 @@ class HeatBins:
         return range(first, end) if end > first else range(within, within + 1)
 
     def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
-        """Return the counts of the columns that begin in these seconds; if there are none, of the
-        one that contains them.
+        """Return the counts of the columns that begin in these seconds.
+
+        If there are none, return those of the column that contains the seconds.
         """
         places = self._places(start_s, end_s)
         return (

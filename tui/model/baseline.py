@@ -346,7 +346,7 @@ def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Prob
 
     for name, other in found.unit_uncertain.items():
         if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
-            message = f"unit_uncertain.{name}: expected units of bandwidth, such as MB/s: MiB/s"
+            message = f"unit_uncertain.{name}: expected bandwidth units, such as MB/s: MiB/s"
             yield document.problem(("unit_uncertain", name), message)
 
 

@@ -200,7 +200,7 @@ class ResultsRecord(RecordPart):
 
 
 class SeriesColumns(RecordPart):
-    """Per-second values of one direction, of one host or of all.
+    """Per-second values in one direction, for one host or all hosts.
 
     Null means unknown in that second.
     """

@@ -141,7 +141,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
-    """Amount of the data read by a step that was never written, over the inspected files.
+    """How much of the data that a step reads was never written, over the inspected files.
 
     `path`: the file with the most bytes never written.
     """

@@ -160,7 +160,7 @@ def check_part(part: str) -> None:
 
 
 def host_in(part: str) -> str:
-    """Return the host name in a part that may be mistyped; of a range, the first one."""
+    """Return the host name in a part that may be mistyped; for a range, the first name."""
     rest = part.rpartition("@")[2] or part
     host, _, port = rest.rpartition(":")
     bare = host if host and port.isdigit() else rest

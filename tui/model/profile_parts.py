@@ -112,7 +112,7 @@ SuiteEntry = Annotated[
 
 
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
-    """Return the combinations of a sweep in order, without the number of hosts; [{}] without a
+    """Return a sweep's combinations in order, without the number of hosts; [{}] without a
     sweep.
     """
     if sweep.points:

@@ -255,7 +255,7 @@ class JournalRecord(RecordPart):
 
     events: int = Field(description="events read")
     unread_bytes: int = Field(
-        0, description="bytes not read: damaged lines, and an incomplete last one"
+        0, description="bytes not read: damaged lines, and an incomplete last line"
     )
     damaged_lines: int = Field(0, description="unreadable lines")
     ended: bool = Field(description="whether the journal was closed properly")

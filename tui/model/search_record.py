@@ -1,4 +1,4 @@
-"""Results of a search in run.json. Units and nulls are as in ``tui/model/record.py``."""
+"""Search results in run.json. Units and nulls are as in ``tui/model/record.py``."""
 
 from __future__ import annotations
 

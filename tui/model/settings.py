@@ -270,7 +270,7 @@ def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
 def new_file() -> str:
     """Return the text of a new settings file: every key with its meaning, commented out."""
     lines = [
-        "# Settings of benchtui. Remove the # to set a key; options and environment variables "
+        "# benchtui settings. Remove the # to set a key; options and environment variables "
         "override this file."
     ]
     for key in KEYS:

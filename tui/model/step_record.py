@@ -21,7 +21,7 @@ Scalar = str | int | float | bool | None
 
 
 class PhaseRecord(RecordPart):
-    """A phase of a step; or of the run, if it was before or after all steps."""
+    """A phase of a step, or a run phase before or after all steps."""
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
     command: str | None = Field(None, description="the first host's command, quoted for a shell")

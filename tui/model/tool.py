@@ -32,7 +32,7 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
 def _points_of(group: str) -> Iterator[EntryPoint]:
     """Yield the entry points of a group.
 
-    importlib.metadata would parse those of all groups, which takes ten times as long.
+    importlib.metadata would parse the entry points of all groups, which takes ten times as long.
     """
     from importlib.metadata import Distribution
 

@@ -1,4 +1,4 @@
-"""Cells of a matrix: the data of each point for tables, charts and screens, of saved and running
+"""Cells of a matrix: each point's data for tables, charts and screens, in saved and running
 runs.
 """
 

@@ -108,7 +108,7 @@ def _any(row: Sequence[float | None]) -> bool:
 def series_column(
     measurement: Measurement, host: str | None, direction: str, start: int, end: int
 ) -> SeriesColumns:
-    """Return per-second values of a host, or of all hosts together, from `start` to `end`."""
+    """Return per-second values for a host, or for all hosts together, from `start` to `end`."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
     parts = [each[direction].over_time for each in leaves if direction in each]
     known = whole_seconds([part.rates("covered", start, end) for part in parts])

@@ -213,7 +213,7 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 
 
 def iterations_title(metadata: MetadataRecord) -> str:
-    """Return which ranks the rates of the iterations cover, as a table title."""
+    """Return which ranks the iteration rates cover, as a table title."""
     made = any(each.from_iterations for each in metadata.operations.values())
     return "iterations" if made else (rank_0_text(metadata) or "iterations")
 
@@ -284,9 +284,9 @@ def _items(metadata: MetadataRecord) -> str:
     if not metadata.files or not metadata.items_per_rank:
         return f"I/Os of {units.size(moved)}" if moved else "files unknown"
     if not moved:
-        return f"{metadata.items_per_rank} files each, {metadata.files} in all"
+        return f"{metadata.items_per_rank} files each, {metadata.files} in total"
     each = f"{metadata.items_per_rank} I/Os of {units.size(moved)} each"
-    return f"{each}, {units.size(metadata.files * moved)} in all"
+    return f"{each}, {units.size(metadata.files * moved)} in total"
 
 
 def _rate(value: float | None, bytes_per_op: int = 0) -> str:

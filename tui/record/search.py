@@ -240,7 +240,7 @@ def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:
-    """Return the knee of the curve that a limit applies to, or of p99; None without a curve."""
+    """Return the knee of the limit's curve, or else of the p99 curve; None without a curve."""
     trace = main_trace(record)
     if trace is None:
         return None

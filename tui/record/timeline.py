@@ -40,7 +40,7 @@ class JournalData(Struct):
 
 
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
-    """Read a journal as far as it is readable; a missing one is empty.
+    """Read the readable part of a journal; a missing journal is empty.
 
     `lease_s`: how long a load runs without contact, which limits how far apart hosts may be.
     """

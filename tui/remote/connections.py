@@ -435,7 +435,7 @@ class Connections:
 
 
 def penalty(waited_s: float) -> str:
-    """Return a message on sshd's refusal of this address, and how long it has lasted."""
+    """Return a message saying that sshd refuses this address, and for how long."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
         " unfinished log-ins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"

@@ -289,7 +289,7 @@ def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> 
 
 
 def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, DirFacts]:
-    """Parse file system and space of each directory, or of its nearest existing parent."""
+    """Parse the file system and space of each directory or its nearest existing parent."""
     values = in_bytes(answer.values)
     return {
         path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)
@@ -311,7 +311,7 @@ async def _peeked(agent: Agent, facts: DeviceFacts) -> DeviceFacts:
 
 
 async def read_room(agent: Agent, directories: Sequence[str]) -> dict[str, DirFacts]:
-    """Return file system and free space of each directory, or of its nearest existing parent.
+    """Return file system and free space of each directory or its nearest existing parent.
 
     Raises HostError.
     """

@@ -103,7 +103,7 @@ def room_of(found: DirFacts | None) -> dict[str, int]:
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """Add facts of the registry that are missing to the unknown ones, with this reason."""
+    """Add missing registry facts to the unknown ones, with this reason."""
     facts = dict(facts)
     listed = facts.pop("unknown", None)
     unknown = (

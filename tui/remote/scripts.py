@@ -1,6 +1,6 @@
 """Scripts sent to /bin/sh on hosts: parts of the agent (tui/remote/sh/) and one call.
 
-A call sends the part that defines its function, and the parts whose functions that one uses.
+A call sends the part that defines its function, and the parts that this function needs.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
 
 
 def signature_of(algorithm: str) -> str:
-    """Return the signature algorithm of a key; for a certificate, that of its key."""
+    """Return a key's signature algorithm; for a certificate, its key's."""
     return algorithm.replace(CERTIFICATE, "@openssh.com" if algorithm.startswith("sk-") else "")
 
 

@@ -155,7 +155,7 @@ async def _gone_is_told(reach: _Reach) -> str:
         return (
             ""
             if error.message.isprintable() and error.host == reach.address.name
-            else f"not a line of it: {error}"
+            else f"the error is not one printable line about the host: {error}"
         )
     return "it answers"
 

@@ -188,7 +188,7 @@ def _by_hosts(
 
 
 def _against_others(before: FactDifference | None, each: FactDifference) -> str:
-    """Return the smaller group's value next to that of the larger one.
+    """Return the smaller group's value next to the larger group's.
 
     ``governor powersave, not performance``
     """
@@ -197,7 +197,7 @@ def _against_others(before: FactDifference | None, each: FactDifference) -> str:
 
 
 def _not(before: FactDifference | None, each: FactDifference, own: Value, other: Value) -> str:
-    """Return a host's value next to that of the others: ``governor powersave, not performance``."""
+    """Return a host's value next to its peers': ``governor powersave, not performance``."""
     return (
         f"{_title_after(before, each)} {leaf_text(each.name, own)}, not"
         f" {leaf_text(each.name, other)}"
@@ -205,7 +205,7 @@ def _not(before: FactDifference | None, each: FactDifference, own: Value, other:
 
 
 def _title_after(before: FactDifference | None, each: FactDifference) -> str:
-    """Return a difference's title, without the table's name if `before` is of the same table."""
+    """Return a difference's title, without its table's name if `before` is in that table."""
     table, colon, column = each.title.partition(": ")
     return (
         column

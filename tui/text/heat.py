@@ -127,7 +127,7 @@ class HeatCells:
     def _fit(self, old: LatencyAxis | None) -> LatencyAxis:
         """Return an axis that covers nearly all I/Os.
 
-        The old axis is kept while they fill all but an octave of it.
+        The old axis is kept while the I/Os fill all but an octave of it.
         """
         items = merged_items(
             part.items_of(place) for part in self.parts for place in list(part.columns)

@@ -59,4 +59,4 @@ def count_text(sets: Iterable[ObjectSet]) -> str:
         sum(each.count for each in kept),
         sum(each.count * each.size_bytes for each in kept),
     )
-    return f"{count} {'object' if count == 1 else 'objects'}, {units.size(total)} in all"
+    return f"{count} {'object' if count == 1 else 'objects'}, {units.size(total)} in total"

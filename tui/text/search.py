@@ -74,7 +74,7 @@ def between(figure: ConfidenceInterval, unit: str) -> str:
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:
-    """Return the limits of a search: ``p99.9 < 2 ms and errors = 0``."""
+    """Return search limits as text: ``p99.9 < 2 ms and errors = 0``."""
     return " and ".join(limit_text(each) for each in limits)
 
 

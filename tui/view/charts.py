@@ -39,7 +39,7 @@ def chart(
 ) -> list[Line]:
     """Return a chart of one step over time, in lines of at most `width` cells.
 
-    The default step is that of the headline. Each direction has its own colour; without `coloured`
+    The default step is the headline's. Each direction has its own colour; without `coloured`
     also its own mark. Without samples, returns one line that says so.
     """
     found = _plot(record, metric, width, height, step)
@@ -125,7 +125,7 @@ def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
 
 
 def values_of(column: SeriesColumns, metric: Drawn) -> Values:
-    """Return the values of a metric second by second, of one host or of all together."""
+    """Return a metric's values second by second, for one host or all together."""
     known: dict[Drawn, Values] = {
         "iops": column.iops,
         "bandwidth": column.bw_bytes_per_s,

@@ -95,7 +95,7 @@ def health(
 
 
 def other_ids(found: LiveFindings | None, first: list[Run], *, lost: bool) -> list[str]:
-    """Return the ids of the current findings that `first` does not name.
+    """Return the ids of current findings not named in `first`.
 
     `lost`: `first` names the hosts that were lost.
     """

@@ -30,9 +30,9 @@ class Marks:
     def of(
         self, state: RunState, found: LiveFindings | None, host: str | None = None
     ) -> tuple[TimeMark, ...]:
-        """Return the events of the shown load, of all hosts or of one.
+        """Return the shown load's events, for all hosts or for one.
 
-        Of several in one second, the most severe is last.
+        If several fall into one second, the most severe is last.
         """
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
@@ -54,7 +54,7 @@ class Marks:
     def stalls(
         self, state: RunState, found: LiveFindings | None, host: str | None
     ) -> Sequence[int]:
-        """Return the seconds of the run in which I/O of a host stalled."""
+        """Return the seconds of the run in which a host's I/O stalled."""
         now = found.now if found is not None else ()
         told = next(
             (each for each in now if each.finding.id == STALL and each.step in (None, state.step)),
@@ -74,9 +74,9 @@ class Marks:
 
 
 def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:
-    """Return the seconds of the run in which I/O of a host stalled.
+    """Return the seconds of the run in which a host's I/O stalled.
 
-    `jobs` are those of the current step.
+    `jobs`: jobs in the current step.
     """
     from tui.judge.chance import chance_of
     from tui.judge.hosts import stalled_seconds

@@ -124,7 +124,7 @@ def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) 
 
 
 def series_role(cell: Cell) -> str:
-    """Return the role of a cell's figure: that of its direction, or of latency."""
+    """Return the role of a cell's figure: the direction's role, or the latency role."""
     direction = cell.what.partition(" ")[0]
     return (
         "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"

@@ -39,22 +39,22 @@ SHOWN = 99.0  # the percentile recomputed from the hosts
 
 
 def one_host(record: RunRecord) -> str:
-    """Return that hosts cannot differ because there was only one; empty for several hosts."""
+    """Return "only one host" if hosts cannot differ, otherwise an empty text."""
     return "" if len(record.hosts) > 1 else "only one host"
 
 
 def no_reads(record: RunRecord) -> str:
-    """Return that nothing was read; empty if something was."""
+    """Return "nothing was read" if so, otherwise an empty text."""
     return "" if "read" in directions(record) or not directions(record) else "nothing was read"
 
 
 def no_writes(record: RunRecord) -> str:
-    """Return that nothing was written; empty if something was."""
+    """Return "nothing was written" if so, otherwise an empty text."""
     return "" if "write" in directions(record) or not directions(record) else "nothing was written"
 
 
 def no_latencies(record: RunRecord) -> str:
-    """Return that no latencies were measured; empty if some were."""
+    """Return a text if no latencies were measured, otherwise an empty one."""
     return "" if directions(record) else "no latencies of individual I/Os"
 
 
@@ -159,7 +159,7 @@ def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvide
 
 
 def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield the bottleneck, the counter-experiment on it, and the load of the clients."""
+    """Yield the bottleneck, its counter-experiment, and the client load."""
     bottleneck = step.limiter if step is not None else None
     if step is None or bottleneck is None:
         return
@@ -228,7 +228,7 @@ def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
         yield ObjectionEvidence(
             "partly",
             (
-                "figures of some hosts are rebuilt from samples: percentiles are accurate to one"
+                "some hosts' figures are rebuilt from samples: percentiles are accurate to one"
                 " bucket"
             ),
         )

@@ -102,7 +102,7 @@ def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile
 def mean_of(view: MetadataView, phase: str) -> float | None:
     """Return the mean rate of an operation.
 
-    The tool's own mean if it was printed, otherwise that of the iterations so far.
+    The tool's own mean if it was printed, otherwise the mean of the iterations so far.
     """
     told = view.result.operations.get(phase) if view.result is not None else None
     if told is not None and told.mean is not None:

@@ -237,7 +237,7 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
-    """Return the operation of a step that did no I/O but was reported as I/O.
+    """Return the operation that a step without I/O reported as I/O.
 
     None for a step that did I/O.
     """

@@ -83,7 +83,7 @@ def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | No
 
 
 def step_label(record: RunRecord, step: StepRecord) -> str:
-    """Return what a step is within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
+    """Return a step's place within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
 
     Empty for the only step of a point.
     """
@@ -214,7 +214,7 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 
 def window_texts(dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
-    """Yield the rate while all hosts measured, where it differs from that of the whole step."""
+    """Yield the rate while all hosts measured, where it differs from the whole step's rate."""
     for direction, result in dirs.items():
         if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
             span = units.seconds(result.interval.end_s - result.interval.start_s)
@@ -334,7 +334,7 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
-    """Return the problems of hosts, each with the names of a few hosts, or of all with `every`."""
+    """Return the hosts' problems, each with a few host names, or with all names if `every`."""
     lines: list[Line] = []
     for each in shared_problems(record):
         mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
@@ -366,7 +366,7 @@ Columns = Sequence[tuple[str, str, int]]
 
 
 def load_lines(step: StepRecord) -> list[str]:
-    """Return the load on the hosts of a step as plain text; empty without telemetry."""
+    """Return the load on a step's hosts as plain text; empty without telemetry."""
     return plain_lines(load_table(step))
 
 

@@ -80,7 +80,7 @@ class TargetCheck(Struct, frozen=True):
 
 
 class Paced(Struct, frozen=True):
-    """A step that offers a rate, with `remarks` on how.
+    """A step that offers a rate; `remarks` say how it does so.
 
     `unpaced`: why its jobs cannot offer a rate; empty if they can. `own_ramp`: the ramp comes from
     the profile, or there is none.
@@ -359,7 +359,7 @@ class KeptRun(Struct, frozen=True):
 
 
 class Format(Protocol):
-    """Reader of saved output, in one format or of one load generator."""
+    """Reader for saved output in one format, or from one load generator."""
 
     name: str
 
@@ -397,7 +397,7 @@ class Importing(Protocol):
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output of this load generator in a pasted text; empty if there is none.
+        """Return every output from this load generator in a pasted text; empty if there is none.
 
         Raises UsageError with the line that cannot be read.
         """

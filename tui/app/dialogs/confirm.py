@@ -62,7 +62,7 @@ class DialogChoice(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The label of its button."""
+        """The label on the button."""
         return f"{self.label} ({self.key})"
 
 

@@ -97,7 +97,7 @@ def matches(action: Action, search: str) -> bool:
 
 
 class HelpScreen(Dialog[Action | None]):
-    """The list of all keys, those of this screen first.
+    """The list of all keys, starting with this screen's.
 
     Typing filters the list.
     """

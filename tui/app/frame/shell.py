@@ -304,7 +304,7 @@ class AppShell(TypeAheadApp[None]):
         self.open("result", run_dir)
 
     def run_ended(self, run_dir: Path) -> None:
-        """Show this run on Result from now on."""
+        """Make Result show this run."""
         self.watched = None if self.watched == run_dir else self.watched
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)

@@ -43,7 +43,7 @@ KEYS = {name: key for key, name in KEY_NAMES.items()} | {"←": "left", "→": "
 
 
 def key_of(name: str) -> str:
-    """Return Textual's name of a displayed key.
+    """Return Textual's name for a displayed key.
 
     Empty if `name` is not exactly one key.
     """
@@ -136,7 +136,7 @@ class KeyBar(Bar):
         self.without: frozenset[str] = frozenset()
 
     def leave_out(self, *ids: str) -> None:
-        """Hide actions that are of no use at present."""
+        """Hide actions that are useless at present."""
         if self.without != frozenset(ids):
             self.without = frozenset(ids)
             self.refresh()
@@ -463,7 +463,7 @@ class FilteredScreen(StepScreen):
         self.picklist.sort_by_next()
 
     def action_reverse(self) -> None:
-        """Reverse the order of the list."""
+        """Reverse the list order."""
         self.picklist.sort_by_next(reverse=True)
 
     def go_to(self, key: str) -> None:

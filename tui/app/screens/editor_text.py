@@ -318,7 +318,7 @@ def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
 
 
 def own_place(problem: Problem, path: Path) -> Problem:
-    """Return a problem of another file as a problem of the first line of this text.
+    """Return a problem in another file as a problem in the first line of this text.
 
     Its own line number is about the other file.
     """
@@ -409,7 +409,7 @@ def job_lines(
     plan_of: Callable[[LoadedProfile], Plan],
     width: int,
 ) -> list[Line]:
-    """Return the job files of a text; while it has problems, those of `last_good`."""
+    """Return a text's job files; while the text has problems, the job files of `last_good`."""
     from msgspec.structs import replace
 
     if last_good is None:
@@ -527,7 +527,7 @@ def job_of(profile: Profile) -> str:
 
 
 def counted(judged: LoadedText) -> str:
-    """Return the number of problems or, without any, of hints, as text."""
+    """Return the number of problems as text, or the number of hints if there are no problems."""
     hints = (
         f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}"
         if judged.hints

@@ -332,7 +332,7 @@ class HostsScreen(FilteredScreen):
 
     @work(group="trust", exclusive=True)
     async def action_trust(self) -> None:
-        """Show the keys of the ticked hosts, or of the host under the cursor.
+        """Show the keys of the ticked hosts, or the key of the host under the cursor.
 
         If the user agrees, pin them and check the hosts.
         """

@@ -93,7 +93,7 @@ class HostList:
     # -- of one host
 
     def place(self, host: KnownHost) -> str:
-        """Return the address of a host, as far as it is known."""
+        """Return a host's address, as far as it is known."""
         return self.places.get(host.name) or address_text(host.address)
 
     def check_of(self, host: KnownHost) -> HostCheck | None:
@@ -151,7 +151,7 @@ class HostList:
         return next((host for host in self.shown if host.name == key), None)
 
     def group_at(self, key: str | None) -> str | None:
-        """Return the group of a row or of a heading."""
+        """Return the group that a row or heading belongs to."""
         host = self.at(key)
         return host.group if host else key.removeprefix("@") if key else None
 
@@ -235,7 +235,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
-    """Return the columns of the list of hosts."""
+    """Return the columns of the host list."""
     ticks, symbols = host_list.selection, host_list.symbols
 
     def reached(host: KnownHost) -> tuple[bool, str]:
@@ -314,14 +314,14 @@ def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
 
 
 def short_code(code: str | None) -> str:
-    """Return the code of a problem in words: ``key unknown`` for ``host-key-unknown``."""
+    """Return a problem code in words: ``key unknown`` for ``host-key-unknown``."""
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
 def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -> set[str]:
     """Return the actions to leave out of the footer.
 
-    They are of no use, or make room for `trust` on a host with an unknown key.
+    They are useless, or make room for `trust` on a host with an unknown key.
     """
     useless = set() if len(host_list.hosts) > 1 else set(OF_SEVERAL)
     useless |= set() if host_list.sources else {"hosts.refresh"}
@@ -343,7 +343,7 @@ def groups_of_sources(fleet: Fleet) -> list[SourceGroup]:
 def source_note(
     group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols
 ) -> Run:
-    """Return the note at the heading of a source.
+    """Return the note at a source's heading.
 
     It says how many hosts are ticked, and how old the answer is.
     """

@@ -121,7 +121,7 @@ class LiveScreen(WatchingScreen):
             self.show_keys()
 
     def show_keys(self) -> None:
-        """Show in the footer the keys that are of use now."""
+        """Show the currently useful keys in the footer."""
         if self.filter.has_focus:
             return
         jobs, bar = len(live_text.job_choices(self.feed.state)) > 1, self.query_one(KeyBar)
@@ -216,7 +216,7 @@ class LiveScreen(WatchingScreen):
     def action_about(self) -> None:
         """Show all details of the host under the cursor.
 
-        If the table of servers has the focus, show those of the server.
+        If the server table has the focus, show the server's details.
         """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""
@@ -287,7 +287,7 @@ class LiveScreen(WatchingScreen):
             self.look.move_cursor(places)
 
     def action_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by columns, at first from the newest second."""
+        """Move the cursor by columns in all graphs, at first from the newest second."""
         self.look.move_cursor(places)
 
     def action_heat_host(self) -> None:

@@ -152,7 +152,7 @@ class FooterState(Struct, frozen=True):
 
 
 def hint(shown: FooterState) -> Keys:
-    """Return the keys to show in the footer; empty for those of the registry."""
+    """Return the keys to show in the footer; empty for the registry's keys."""
     if shown.log:
         return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
     if shown.zoomed is not None:

@@ -150,7 +150,7 @@ class PanelRooms:
     def room_for_operations(self, messages: int) -> int:
         """Return the height of a metadata benchmark.
 
-        It gets all lines except those of some hosts, the servers and the messages.
+        It gets all lines except some for hosts, servers and messages.
         """
         strips = sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
         hosts = (

@@ -65,7 +65,7 @@ class Look:
 
     @property
     def planned_s(self) -> float | None:
-        """The planned seconds of the current load; before any load, of the first one.
+        """The current load's planned seconds; before any load, the first load's.
 
         None if unknown.
         """
@@ -130,7 +130,7 @@ class Look:
 
 
 class HeatMap:
-    """The heat map of latencies over time, of all hosts or of one."""
+    """The heat map of latencies over time, for all hosts or for one."""
 
     def __init__(self, screen: WatchingScreen, look: Look) -> None:
         self.screen = screen
@@ -161,7 +161,7 @@ class HeatMap:
         return self.host_heat(host).heat if (host := self.host) is not None else self.of_all()
 
     def of_all(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of all hosts, of the job that is shown, by direction."""
+        """Return all hosts' latencies over time for the job shown, by direction."""
         current, job = self.screen.feed.state.current, self.look.shown_job
         return (current.jobs[job] if job is not None else current).heat
 
@@ -183,7 +183,7 @@ class HeatMap:
         return self._host_heat.heat if self._host_heat is not None else {}
 
     def host_heat(self, host: str) -> HostHeat:
-        """Return the latencies of one host, which a thread reads from the journal."""
+        """Return one host's latencies, which a thread reads from the journal."""
         state = self.screen.feed.state
         if self._host_heat is None or not self._host_heat.is_of(host, state, self.look.shown_job):
             self._host_heat = HostHeat(self.screen.feed.path, host, state, self.look.shown_job)
@@ -194,7 +194,7 @@ class HeatMap:
         return self._host_heat
 
     def _read(self, heat: HostHeat, until_t: float) -> bool:
-        """Read more of the journal; return whether this is the first map of the host."""
+        """Read more of the journal; return whether this is the host's first map."""
         if not heat.lock.acquire(blocking=False):
             return False
         try:
@@ -205,7 +205,7 @@ class HeatMap:
         return new and bool(heat.heat)
 
     def _show_new(self, new: bool) -> None:
-        """Paint at once if the map is of another host; otherwise the next paint shows it."""
+        """Paint at once if the map shows another host; otherwise wait for the next paint."""
         if new:
             self.screen.paint()
 
@@ -247,7 +247,7 @@ class HeatMap:
     def told_of(self, shown: Together, subject: Subject) -> Told:
         """Return the percentiles in the title of the map.
 
-        They are those of the last interval or, after the load, of all I/Os, as in the table.
+        They cover the last interval or, after the load, all I/Os, as in the table.
         """
         if (host := self.host) != self.look.host:
             view = self.screen.feed.state.hosts[host] if host is not None else None

@@ -165,7 +165,7 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
     """Return the time in the run at which the header's clock starts.
 
-    It is the start of the run, or of its only load.
+    It is the start of the run, or the start of its only load.
     """
     several = plan is not None and len(plan.steps) > 1
     return (
@@ -188,7 +188,7 @@ def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, floa
 def is_between(state: RunState) -> bool:
     """Return whether a step has ended and the next one is being prepared.
 
-    The figures are then those of the step that ended.
+    The figures then belong to the step that ended.
     """
     current = state.current
     return not state.ended and current.step is not None and state.step != current.step
@@ -268,7 +268,7 @@ def counted_of(state: RunState, plan: Plan | None) -> str:
 
 
 def about(state: RunState, plan: Plan | None) -> str:
-    """Return the direction of the headline of the current step.
+    """Return the direction of the current step's headline.
 
     Empty if unknown, or if it covers all directions.
     """
@@ -280,7 +280,7 @@ def about(state: RunState, plan: Plan | None) -> str:
 def subject_of(
     state: RunState, view: HostView | None, job: str | None = None, about: str = ""
 ) -> Subject:
-    """Return the figures to show: of one host or all hosts, of one job or all jobs.
+    """Return the figures to show, for one host or all hosts, and one job or all jobs.
 
     Includes the final results once all hosts have reported.
     """
@@ -519,7 +519,7 @@ def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
 
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
-    """Return the messages of all hosts, or of the single host shown."""
+    """Return the messages for all hosts, or for the single host shown."""
     # shown above, in full
     told = {problem.message for problem in state.problems} if says_all(state) else set()
     return [

@@ -181,7 +181,7 @@ class WatchingScreen(FilteredScreen):
     def tick(self) -> None:
         """Read and show new events, unless the previous call is still busy.
 
-        Does nothing while the display is paused, so that all figures are of one time.
+        Does nothing while the display is paused, so that all figures show the same moment.
         """
         if self.paused:
             return

@@ -108,7 +108,7 @@ def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | Non
 
 
 def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
-    """Return the matches of a search.
+    """Return the search matches.
 
     Matches by single letters count only if no word matches.
     """

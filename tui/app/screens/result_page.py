@@ -88,7 +88,7 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return the figure of a metric, in the direction of the headline.
+    """Return a metric's figure in the headline's direction.
 
     None: the headline itself is shown.
     """
@@ -268,7 +268,7 @@ class Page:
 
     @property
     def all_hosts(self) -> Mapping[str, AggregateRecord]:
-        """The figures over all hosts by direction, of the shown job or of all jobs."""
+        """The figures over all hosts by direction, for the shown job or all jobs."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -276,7 +276,7 @@ class Page:
 
     @property
     def by_host(self) -> Mapping[str, Mapping[str, DirectionRecord]]:
-        """The figures of each host by direction, of the shown job or of all jobs."""
+        """Each host's figures by direction, for the shown job or all jobs."""
         if self.shown_step is None:
             return {}
         results = self.shown_step.results
@@ -369,7 +369,7 @@ def page_of(
 
 
 def metric_of(record: RunRecord) -> ChartMetric:
-    """Return the metric to draw over time: that of the headline."""
+    """Return the metric to draw over time, which is the headline's."""
     drawn: dict[str, ChartMetric] = {"bandwidth": "bandwidth", "latency": "latency"}
     return drawn.get(record.headline.metric, "iops") if record.headline is not None else "iops"
 

@@ -60,7 +60,7 @@ def headline(page: Page, width: int) -> list[Line]:
 def figure_tiles(page: Page) -> list[FigureTile]:
     """Return rate, bandwidth and two percentiles as tiles.
 
-    They are of the current step or, for a matrix, of the headline's step; in the direction of the
+    They describe the current step or, for a matrix, the headline's step, in the direction of the
     headline, otherwise over all directions. An MPI benchmark has a tile per operation.
     """
     found = page.shown_headline
@@ -104,7 +104,7 @@ def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
 
 
 def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTile]:
-    """Return rate and bandwidth as tiles: of one direction, or the sums over several."""
+    """Return rate and bandwidth as tiles, for one direction or summed over several."""
     summed = (
         [MIXED]
         if MIXED in dirs
@@ -169,7 +169,7 @@ def latency_tiles(
 def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
     """Return a percentile over all directions as a tile.
 
-    If there are no buckets to merge, it is that of the slowest direction.
+    Without buckets to merge, it is the slowest direction's percentile.
     """
     if not known:
         return []
@@ -190,7 +190,7 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
 
 
 def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None:
-    """Return a percentile of the I/Os of all parts together, in ns.
+    """Return a percentile over the I/Os of all parts, in ns.
 
     None if a part has no buckets.
     """
@@ -254,7 +254,7 @@ def bottleneck_lines(page: Page, width: int) -> list[Line]:
 
 
 def bottleneck_text(page: Page) -> str:
-    """Return the bottleneck of the current step; for a search, of the answer's step.
+    """Return the current step's bottleneck; for a search, the answer step's.
 
     Empty if unknown.
     """

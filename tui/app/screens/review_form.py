@@ -224,7 +224,7 @@ def fields_words() -> Words:
 
 
 def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return all fields: of the profile, of the run, and conditions to attest."""
+    """Return all fields: profile fields, run fields, and conditions to attest."""
     from tui.engine.plan.choices import questions_of
     from tui.engine.plan.plan import asks_for_precondition
 
@@ -255,7 +255,7 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
 
 
 def role_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
-    """Return a field for the hosts of each role of a suite."""
+    """Return a host field for each role of a suite."""
     from tui.model.roles import FORMS
 
     return [

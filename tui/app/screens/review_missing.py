@@ -49,7 +49,7 @@ def missing_content(ways: Sequence[Way]) -> Content:
 
 
 def last_hosts(shell: AppShell) -> list[str]:
-    """Return the hosts of the newest run all of whose hosts still exist.
+    """Return the hosts of the newest run whose hosts all still exist.
 
     Empty if there is none.
     """

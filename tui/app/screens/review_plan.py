@@ -138,7 +138,7 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield the test files, or the objects, of one host."""
+    """Yield one host's test files or objects."""
     if sets := dict.fromkeys(
         each for step in plan.steps for task in step.tasks[:1] for each in task.objects
     ):

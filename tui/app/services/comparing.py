@@ -31,7 +31,7 @@ class ComparisonRequest(Struct, frozen=True):
 
 
 class ShownComparison(Struct, frozen=True):
-    """A comparison as it is shown.
+    """A comparison as shown on the screen.
 
     `can_join`, `can_accept`: whether runs can be grouped, and differences accepted.
     """

@@ -148,7 +148,7 @@ def name_of(sides: Sides) -> str:
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """Return the path of a file that does not exist, so that nothing is overwritten."""
+    """Return a path where no file exists, so that nothing is overwritten."""
     names = (f"{name}{f'-{number}' if number > 1 else ''}.{suffix}" for number in range(1, 1000))
     return next(path for each in names if not is_there(path := folder / each))
 

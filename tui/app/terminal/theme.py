@@ -203,7 +203,7 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 
 
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
-    """Return Textual's name of the requested theme, otherwise dark.
+    """Return Textual's name for the requested theme, by default the dark one.
 
     It is ansi if the environment announces 16 colours only.
     """

@@ -54,7 +54,7 @@ def live_tiles(
 ) -> list[FigureTile]:
     """Return rate, bandwidth, and p99 of each direction as tiles; empty before a load.
 
-    They show the figures now, at the cursor, or of the whole load once it has ended. `waits`:
+    They show the figures now, at the cursor, or for the whole load once it has ended. `waits`:
     source of the latencies. `heat`: latencies over time by direction, for p99 at the cursor.
     `counted`: what a metadata load counts instead of I/Os; it has no bandwidth.
     """

@@ -47,7 +47,7 @@ Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99t
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The figures that are shown, by direction: of all hosts, or of one."""
+    """The figures shown, by direction, for all hosts or for one."""
 
     dirs: Mapping[str, DirectionView]
     total: DirectionView
@@ -99,7 +99,7 @@ def panels(
     counted: str = "",
     waiting: Waiting | None = None,
 ) -> tuple[Graph, Graph, Graph]:
-    """Return the graphs of IOPS, bandwidth and latency.
+    """Return the IOPS, bandwidth and latency graphs.
 
     `waits`: source of the latencies. `counted`: what a metadata load counts instead of I/Os, such
     as ``stats``. `waiting`: what the run waits for before its load; it replaces the first graph.
@@ -236,7 +236,7 @@ def figures_of(
 def average_of(
     subject: Subject, metric: Metric, name: str, values: Sequence[Value]
 ) -> float | None:
-    """Return the figure of a load that has ended, as in the record.
+    """Return an ended load's figure, as in the record.
 
     It is the rate that the tool reported, or the overall mean latency.
     """
@@ -283,7 +283,7 @@ def with_behind(
     step: int | None,
     host: str = "",
 ) -> tuple[Graph, ...]:
-    """Return the graphs of IOPS, bandwidth and latency with another run overlaid.
+    """Return the IOPS, bandwidth and latency graphs with another run overlaid.
 
     `host`: empty for all hosts together. Both loads start at the same place of the axis.
     """
@@ -320,7 +320,7 @@ def _layer(
 
 
 def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
-    """Return the figures of the overlay as text: at the cursor, otherwise of the whole run."""
+    """Return the figures of the overlay as text: at the cursor, otherwise for the whole run."""
     told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
     tail = "p99 " if any(layer.peaks for layer in layers) else ""
     return tail + " / ".join(told) if told else ""

@@ -58,7 +58,7 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
     """Return the rate to compare a host by: the recent mean, or the rate in `second`.
 
-    Until there are enough seconds it is that of the last interval; once the load has ended, that of
+    Until there are enough seconds, it is the last interval's rate; once the load has ended, that of
     the whole load.
     """
     if second is not None:

@@ -484,7 +484,7 @@ class HostCells:
 
     @property
     def is_running(self) -> bool:
-        """Whether the figures are of a load that is still running."""
+        """Whether the figures belong to a load that is still running."""
         shows_figures = not self.blank and bool(self.shown.counted)
         return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
 

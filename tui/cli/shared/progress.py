@@ -83,7 +83,7 @@ class ProgressDisplay:
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
-        """Print how many steps were done before, instead of a line for each."""
+        """Print the number of steps already done, instead of a line for each."""
         begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
             self.begin_t = begun[-1].t

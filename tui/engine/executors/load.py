@@ -144,7 +144,7 @@ def _name_late(run: TaskRun) -> None:
 async def _reason_to_end(
     ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool
 ) -> None:
-    """Wait for a stop request, or for the loss of a host that ends the run.
+    """Wait for a stop request, or for a host loss that ends the run.
 
     `beside`: other steps run at the same time and are stopped too.
     """

@@ -173,7 +173,7 @@ class Fleet:
 
     @property
     def uses(self) -> list[SourceUse]:
-        """Sources in use, with the hosts that each returned."""
+        """Sources in use, each with the hosts that it returned."""
         return self.chooser.uses
 
     def uses_of(self, hosts: Sequence[HostAddress]) -> list[SourceUse]:

@@ -54,7 +54,7 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
     """Return the plan of the first feasible counter-experiment.
 
-    `seconds` is the length of each of its two steps; the default is that of the run, at most 15 s.
+    `seconds` is the length of each of its two steps; the default is the run's, at most 15 s.
     Raises UsageError with the reason if none is feasible.
     """
     refused: list[str] = []

@@ -211,7 +211,8 @@ def command_of(pid: int) -> str | None:
 
 
 def has_agent_beside(pid: int) -> bool:
-    """Return whether this pid or one of the next belongs to an ssh-agent, which forks after naming
-    its socket.
+    """Return whether this pid or one soon after belongs to an ssh-agent.
+
+    An agent forks after naming its socket.
     """
     return any(command_of(other) == "ssh-agent" for other in range(pid, pid + 4))

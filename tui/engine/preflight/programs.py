@@ -211,7 +211,7 @@ async def carry(agent: Agent, program: CarriedProgram) -> None:
 
 
 def no_program(name: str, machine: str) -> tuple[str, str]:
-    """Return the problem that the folder has no program for a host's architecture."""
+    """Return the problem for a host whose architecture has no program in the folder."""
     return "no-program", f"no {name} for {machine} in the --with folder"
 
 

@@ -286,7 +286,7 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
 
 
 async def _admit(ctx: RunContext, step: Step) -> None:
-    """Report lost hosts of a step and reserve the remaining ones.
+    """Report a step's lost hosts and reserve the remaining ones.
 
     Raises RunRefused if none is left.
     """

@@ -242,7 +242,7 @@ class HostSession:
     async def ask(self, call: Callable[[Agent], Awaitable[T]], patience_s: float = PATIENCE_S) -> T:
         """Make a repeatable call; if the connection breaks, reconnect and repeat it.
 
-        Raises HostError: an error of the agent at once, a broken connection after `patience_s`.
+        Raises HostError: at once for an agent error, for a broken connection after `patience_s`.
         """
         loop = asyncio.get_running_loop()
         deadline: float | None = None

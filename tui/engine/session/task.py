@@ -47,9 +47,9 @@ class Outcome(Struct, frozen=True):
 
 @asynccontextmanager
 async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
-    """Serialize work on hosts, and let the event loop run other tasks in between.
+    """Do work on hosts one at a time, and let the event loop run other tasks in between.
 
-    Hosts start together, so their output arrives together: reading that of 64 hosts at once delays
+    Hosts start together, so their output arrives together: reading from 64 hosts at once delays
     GO, stop and keepalives by a third of a second.
     """
     async with lock:
@@ -236,7 +236,7 @@ class TaskRun:
             behind = False
 
     async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
-        """Return whether a silent host has more output than has arrived.
+        """Return whether a silent host holds output that has not arrived.
 
         Raises HostError if this was also so at the previous check.
         """

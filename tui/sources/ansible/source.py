@@ -76,7 +76,7 @@ class AnsibleSource(HostSource):
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the hosts of a group, or of all groups if none is named."""
+        """Return a group's hosts, or all hosts if no group is named."""
         path, wanted = self._parted(text, context)
         tool = program(TOOL, context)
         inventory = through_tool(tool, path, context) if tool else read_here(path, context)
@@ -206,7 +206,7 @@ def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, 
 
 
 def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of each file of variables.
+    """Yield each variable file's name and path.
 
     Files are NAME, NAME.yml, or any file in a directory NAME.
     """

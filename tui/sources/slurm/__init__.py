@@ -1,1 +1,1 @@
-"""Slurm nodes: of an existing job, or of an allocation made for a run."""
+"""Slurm nodes, from an existing job or an allocation made for a run."""

@@ -336,7 +336,7 @@ def report_of(
     drawn: bool = True,
     versus: Versus = ALONE,
 ) -> Report:
-    """Return the report of one run, or of several side by side.
+    """Return the report on one run, or on several side by side.
 
     `drawn`: with charts. Raises UsageError for unreadable thresholds of a profile.
     """

@@ -24,7 +24,7 @@ AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 
 
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
-    """Yield the history of the run's profile on its target; for a sweep, of each point."""
+    """Yield the profile's history on the run's target; for a sweep, each point's history."""
     for found in trends:
         yield Paragraph(*_said(found))
     if trends:

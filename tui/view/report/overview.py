@@ -35,7 +35,7 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
     """Return the steps to show with charts and hosts.
 
-    If there are many, a matrix shows those of its headlines.
+    If there are many, a matrix shows its headlines' steps.
     """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:
@@ -97,7 +97,7 @@ def card_of(record: RunRecord, view: PublishedView | None, place: str, called: s
 
 
 def headline_parts(record: RunRecord) -> tuple[str, str, str]:
-    """Return number, unit and name of the headline; for a suite, how much was measured."""
+    """Return the headline's number, unit and name; for a suite, how much was measured."""
     found = record.headline
     if found is None:
         points = record.matrix.cells if record.matrix is not None else measured_steps(record)

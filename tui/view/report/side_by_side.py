@@ -81,7 +81,7 @@ def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
 
 
 def compared(sides: Sides, versus: Versus) -> Found:
-    """Return the comparison of every other side with the first."""
+    """Return each later side's comparison with the first side."""
     names = names_of([[side] for side in sides])
     return {
         name: compare(sides[0], side, versus.floors, versus.across)

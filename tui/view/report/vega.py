@@ -1,6 +1,6 @@
 """Draw Vega-Lite charts as SVG with vl-convert: no browser, no script, no network.
 
-The colours are those of the page's CSS.
+The colours come from the page's CSS.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def colors_of(names: Sequence[str]) -> Spec:
 
 
 def layers(*found: Spec, height: int = HEIGHT, **more: Any) -> Spec:
-    """Return a chart of several layers."""
+    """Return a chart with several layers."""
     return {"width": WIDTH, "height": height, "layer": list(found), **more}
 
 

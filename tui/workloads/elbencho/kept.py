@@ -459,7 +459,7 @@ def _size(text: str) -> str:
 
 
 def _take(row: dict[str, str], what: str, values: str) -> None:
-    """Add a table line to a row; of two columns, use the last."""
+    """Add a table line to a row; if there are two columns, use the last."""
     row[what] = values
     last = values.rsplit(maxsplit=1)[-1]
     if what == "Elapsed time":

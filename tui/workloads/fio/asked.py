@@ -31,7 +31,7 @@ LARGEST_OF_MEAN = 16.0  # the largest of mixed sizes, as a multiple of their mea
 
 
 def syncs_of(entry: Entry) -> Iterator[Found]:
-    """Yield a number of syncs that differs from the number of sync latencies, or from the number
+    """Yield a sync count that differs from the number of sync latencies, or from the number
     due.
 
     fio leaves fdatasync out of the count.
@@ -94,7 +94,7 @@ def _every(options: JobOptions, name: str) -> int:
 def directions_of(entry: Entry) -> Iterator[Contradiction]:
     """Yield I/Os in directions that the job does not use, and directions without figures.
 
-    Writers may read to verify; engines of file operations have directions of their own.
+    Writers may read to verify; file operation engines have their own directions.
     """
     job, options = entry.job, entry.options
     for name in ("read", "write", "trim"):
@@ -119,7 +119,7 @@ def directions_of(entry: Entry) -> Iterator[Contradiction]:
 
 
 def bytes_of(entry: Entry) -> Iterator[Found]:
-    """Yield the bytes of a job that ended before its runtime and before all of its data."""
+    """Yield the bytes of a job that ended before its runtime and before moving all of its data."""
     job, options = entry.job, entry.options
     others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
     if not entry.alone or job.failed or has(options, others):
@@ -179,7 +179,7 @@ def _last_blocks(entry: Entry) -> float:
 def verified(entry: Entry) -> Iterator[Found]:
     """Yield a job that verifies its writes and has no reads, although it ended with its data.
 
-    A limit of time ends a job before it verifies.
+    A time limit ends a job before it verifies.
     """
     options, job = entry.options, entry.job
     given = (options.get("verify") or "0").lower()

@@ -66,7 +66,7 @@ _decoder = msgspec.json.Decoder(PrintedDocument, strict=False)
 
 
 def printed(data: bytes) -> PrintedDocument | None:
-    """Return one JSON object with every figure; None if it has other types than fio prints."""
+    """Return one JSON object with every figure; None if its types are not those that fio prints."""
     try:
         return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -76,7 +76,7 @@ def printed(data: bytes) -> PrintedDocument | None:
 def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contradiction]]:
     """Return the contradictions in one JSON object, by host; the host is ("", 0) without clients.
 
-    Empty if the object has other types than fio prints.
+    Empty if the object's types are not those that fio prints.
     """
     document = printed(data)
     if document is None:
@@ -97,7 +97,7 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
 
 
 def clear(data: bytes, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return the global options without those of several values."""
+    """Return the global options that have a single value."""
     unclear = _told_twice(data)
     return {name: told for name, told in shared.items() if name not in unclear}
 
@@ -239,7 +239,7 @@ def _shares(job: PrintedJob) -> Iterator[Found]:
 
 
 def _in_flight(entry: Entry) -> Iterator[Found]:
-    """Yield more I/Os in flight than the shares of depths have, syncs included."""
+    """Yield a number of I/Os in flight, syncs included, above the depths that have a share."""
     job, options = entry.job, entry.options
     if not entry.alone or job.failed or has(options, (*RAMPS, "io_submit_mode", "verify")):
         return
@@ -313,7 +313,7 @@ def _copies(entries: Iterable[Entry]) -> Iterator[Contradiction]:
 
 
 def _rare(part: PrintedDirection) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the buckets with few I/Os, by kind of latency: who multiplies counts by little keeps
+    """Yield the buckets with few I/Os, by latency kind: multiplying counts by a small number keeps
     them.
 
     Two Poisson counts with a mean of 1 are equal in a third of all cases, others less often: all

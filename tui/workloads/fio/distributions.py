@@ -1,4 +1,4 @@
-"""Distributions that fio prints beside a result: shares of latencies, shares of queue depths.
+"""Distributions that fio prints besides a result: latency shares and queue depth shares.
 
 They count the same I/Os as the result, so they bound its latencies, its syncs, and its I/Os in
 flight.
@@ -69,7 +69,7 @@ class Completions(NamedTuple):
 def ranges(shares: Mapping[tuple[int, str], float]) -> list[Range]:
     """Return the latency ranges by (unit in ns, upper end as printed), ascending, of shares in %.
 
-    Raises ValueError for another name than fio's.
+    Raises ValueError for a name that fio does not use.
     """
     found = []
     for (unit, end), share in shares.items():
@@ -144,10 +144,10 @@ def in_flight(
     runtime_ms: int,
     depth: int | None = 0,
 ) -> Iterator[Found]:
-    """Yield more I/Os in flight, by Little's law, than the largest depth with a share.
+    """Yield a number of I/Os in flight, by Little's law, above the largest depth with a share.
 
     A depth is noted whenever I/Os are sent, so there are never more. Only threads that submit for a
-    worker (io_submit_mode=offload) have depths of their own; if that is not known, `depth` is the
+    worker (io_submit_mode=offload) have their own depths; if that is not known, `depth` is the
     iodepth.
     """
     at = max((place for place, share in enumerate(levels) if share > 0), default=len(LEVELS))

@@ -8,7 +8,7 @@ from tui.workloads.base import BesideLogs, Imported, ImportedOutput, KeptFile, K
 
 
 class FioImports(Workload):
-    """What fio wrote or is to run, elsewhere."""
+    """Files that fio wrote, or is to run, outside benchtui."""
 
     def import_job(
         self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
@@ -31,7 +31,7 @@ class FioImports(Workload):
         return kept_logs(files)
 
     def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
-        """Return what comes of comparing fio's JSON with its logs."""
+        """Return the result of comparing fio's JSON with its logs."""
         from tui.workloads.fio.outputs import beside_logs
 
         return beside_logs(file, logs)

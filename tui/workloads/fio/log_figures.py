@@ -64,7 +64,7 @@ Told = tuple[ContradictionKind, float, float]
 def compared(
     document: PrintedDocument, shared: Mapping[str, str], files: Sequence[KeptFile]
 ) -> BesideLogs:
-    """Return what logs and JSON contradict each other in, and whether the logs are of all jobs."""
+    """Return the contradictions between logs and JSON, and whether the logs cover all jobs."""
     entries = [Entry(job, JobOptions(job.jobname, shared, job.options)) for job in document.jobs]
     summed = number_of(document.version) >= SUMMED
     found = [*_contradictions(entries, files, summed=summed)]
@@ -72,7 +72,7 @@ def compared(
 
 
 def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
-    """Return whether each worker has logs of its own, or each row is one I/O."""
+    """Return whether each worker has its own logs, or each row is one I/O."""
     told = [(match, file) for file in files if (match := _match(file)) is not None]
     workers = sum(numjobs_of(each.options) for each in entries if not each.alone)
     workers += sum(each.alone for each in entries)
@@ -110,9 +110,9 @@ def _contradictions(
 
 
 class Logs(Struct, frozen=True):
-    """The logs of one kind and one name, by direction.
+    """Logs with one kind and one name, by direction.
 
-    `rates`: those of I/Os per second with the same name. `summed`: the JSON has sums of minima and
+    `rates`: the IOPS logs with the same name. `summed`: the JSON has sums of minima and
     maxima for a group.
     """
 
@@ -123,7 +123,7 @@ class Logs(Struct, frozen=True):
 
     @property
     def numbered(self) -> bool:
-        """Whether each file is of one worker."""
+        """Whether each file belongs to one worker."""
         return all(each.worker for series in self.found.values() for each in series)
 
     def of_worker(self, number: int) -> Logs:
@@ -139,7 +139,7 @@ class Logs(Struct, frozen=True):
 
 
 def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[Series]]]:
-    """Return the rows of the logs of one kind, by name and direction."""
+    """Return the log rows of one kind, by name and direction."""
     named: dict[str, list[KeptFile]] = {}
     for file in files:
         match = _match(file)
@@ -149,7 +149,7 @@ def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[S
 
 
 def _stem(entry: Entry, option: str) -> str:
-    """Return what the names of a job's logs begin with: the option's value, else its name."""
+    """Return the common start of a job's log names: the option's value, else the job name."""
     return (entry.options.get(option) or "").rpartition("/")[2] or entry.job.jobname
 
 
@@ -174,7 +174,7 @@ def _series(files: Sequence[KeptFile]) -> dict[str, list[Series]]:
 
 
 def _of_kind(logs: Logs, entries: Mapping[int, Entry], *, alone: bool) -> Iterator[Contradiction]:
-    """Yield what logs of one kind and JSON contradict each other in, by worker or as a whole."""
+    """Yield the contradictions between logs of one kind and the JSON, by worker or as a whole."""
     if logs.kind in LATENCIES:
         for direction, series in logs.found.items():
             yield from _copies(direction, series, entries)
@@ -188,7 +188,7 @@ def _of_kind(logs: Logs, entries: Mapping[int, Entry], *, alone: bool) -> Iterat
 def _copies(
     direction: str, series: Sequence[Series], entries: Mapping[int, Entry]
 ) -> Iterator[Contradiction]:
-    """Yield a log of latencies that is another worker's."""
+    """Yield a latency log that belongs to another worker."""
     seen: set[tuple[int, ...]] = set()
     for each in series:
         if len(set(each.values)) >= COPIED_ROWS and each.values in seen:
@@ -293,7 +293,7 @@ def _of_latencies(
 
 
 def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Iterator[Told]:
-    """Yield what differs from the JSON in a log with a row for each I/O."""
+    """Yield the differences from the JSON in a log with one row per I/O."""
     try:
         flying = entry.options.in_flight if has(entry.options, RAMPS) else 0
     except UsageError:
@@ -309,7 +309,7 @@ def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Ite
 def _weighted(
     latency: StatusLatency, part: PrintedDirection, rows: Series, rates: Series
 ) -> Iterator[Told]:
-    """Yield a mean that differs from that of the rows, each with the I/Os of its interval.
+    """Yield a mean that differs from the rows' mean, weighted by the I/Os in each interval.
 
     The two logs end their intervals at slightly different times: I/Os at the edges may be counted
     with the neighbour.

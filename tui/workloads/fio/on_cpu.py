@@ -1,4 +1,4 @@
-"""Compare the CPU time of a job with the work that it did on a CPU."""
+"""Compare a job's CPU time with the work that it did on a CPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNSEEN = 0.3  # of a job's calls: interrupts, and a hypervisor that runs others
 
 
 def cpu_of(entry: Entry) -> Iterator[Found]:
-    """Yield a CPU time that is too short for a job's I/Os.
+    """Yield a CPU time too short for a job's I/Os.
 
     Buffered I/O copies every byte on a CPU. And a worker in a call is either on a CPU or was taken
     off it, which is a context switch each time, and lasts no longer than its longest call.

@@ -102,7 +102,7 @@ _decoder = msgspec.json.Decoder(FioDocument, strict=False)
 
 
 def json_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return every JSON output in a text; of repeated states, the last one.
+    """Return every JSON output in a text; for repeated states, the last one.
 
     Raises UsageError.
     """
@@ -339,7 +339,7 @@ PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every fio output in a text; of repeated states, the last one.
+    """Return every fio output in a text; for repeated states, the last one.
 
     Raises UsageError.
     """

@@ -46,7 +46,7 @@ OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside it
 class Timing(Struct, frozen=True):
     """Times of a job file in seconds.
 
-    `runtime_s` is that of the last job; None if size bounds it.
+    `runtime_s`: the last job's runtime; None if size bounds it.
     """
 
     startdelay_s: float

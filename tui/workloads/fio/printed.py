@@ -1,4 +1,4 @@
-"""What fio prints for a job beside its result, and the options that belong to it."""
+"""What fio prints for a job besides the result, and the job's options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse the figures that fio's report prints beside a job's result, and below all jobs.
+"""Parse the figures that fio's report prints besides a job's result, and below all jobs.
 
 Their precision is kept: what a printed number may stand for.
 """
@@ -68,7 +68,7 @@ class Rate:
 
 @dataclass(slots=True)
 class GroupLine:
-    """One direction of a group, over all of its jobs."""
+    """One direction of a group, over all jobs in it."""
 
     group: int
     name: str
@@ -161,7 +161,7 @@ def extreme(text: str, unit: float) -> Span:
 
 
 def group_line(line: str, group: int) -> GroupLine | None:
-    """Return the line of one direction of a group; None if it is none."""
+    """Return a group's line for one direction; None for any other line."""
     found = GROUP_LINE.fullmatch(line)
     if found is None:
         return None
@@ -175,7 +175,7 @@ def group_line(line: str, group: int) -> GroupLine | None:
 
 
 def started(line: str) -> int:
-    """Return the number of workers that a line says were started; 0 if it is another line."""
+    """Return the number of workers that a line says were started; 0 for any other line."""
     found = STARTED.fullmatch(line.strip())
     return sum(int(each or 0) for each in found.groups()) if found else 0
 

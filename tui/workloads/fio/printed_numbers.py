@@ -24,11 +24,11 @@ class Span(NamedTuple):
         return (self.low + self.high) / 2
 
     def meets(self, other: Span, share: float = 0.0) -> bool:
-        """Return whether both may stand for one value, give or take a share of it."""
+        """Return whether both may stand for one value, within a relative tolerance."""
         return self.low * (1 - share) <= other.high and other.low <= self.high * (1 + share)
 
     def times(self, by: float) -> Span:
-        """Return the values times a factor."""
+        """Return the values multiplied by a factor."""
         return Span(self.low * by, self.high * by)
 
 
@@ -65,6 +65,6 @@ def _parts(text: str) -> tuple[float, float, str, bool]:
 
 
 def total(spans: Iterable[Span]) -> Span:
-    """Return the values that a sum may have."""
+    """Return the possible values of a sum."""
     told = [*spans]
     return Span(sum(each.low for each in told), sum(each.high for each in told))

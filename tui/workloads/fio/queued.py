@@ -1,4 +1,4 @@
-"""Compare queue depth, workers and limits that a job asked for with what fio printed of them."""
+"""Compare the queue depth, workers and limits that a job requested with those that fio printed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def workers(entry: Entry) -> Iterator[Found]:
 
 
 def echoes(entry: Entry) -> Iterator[Found]:
-    """Yield limits of latency and a depth that differ from the job's options."""
+    """Yield latency limits and a depth that differ from the job's options."""
     job, options = entry.job, entry.options
     if not entry.alone:
         return
@@ -131,7 +131,7 @@ def _number(told: str | None) -> float | None:
 
 
 def steady_state(entry: Entry) -> Iterator[Found]:
-    """Yield a steady state that was not attained by its own figures (steadystate.c)."""
+    """Yield a steady state that its own figures do not support (steadystate.c)."""
     told, options = entry.job.steady, entry.options
     if told is None or not entry.alone:
         return
@@ -149,7 +149,7 @@ def steady_state(entry: Entry) -> Iterator[Found]:
 
 
 def _of_seconds(entry: Entry, rule: re.Match[str]) -> Iterator[Found]:
-    """Yield means and a deviation that differ from those of the seconds they are of."""
+    """Yield means and a deviation that contradict the per-second values behind them."""
     told = entry.job.steady
     if told is None:
         return

@@ -220,7 +220,7 @@ RULES = (
     rule(
         r"check /proc/sys/fs/aio-max-nr|io_queue_init failed",
         "error",
-        "the kernel's limit of asynchronous I/Os was reached: raise fs.aio-max-nr",
+        "the kernel's limit on asynchronous I/Os was reached: raise fs.aio-max-nr",
         "fio-aio-limit",
     ),
     rule(r"^verify: |verify failed", "error", "verification failed: {line}", "fio-verify-failed"),

@@ -1,4 +1,4 @@
-"""Check fio's samples of a rate, about one every half second, against the total."""
+"""Check fio's rate samples, about one every half second, against the total."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT_WAIT_NS = 100e6  # of an I/O; between I/Os a worker is never kept for so l
 def samples_of(entry: Entry, name: str, part: PrintedDirection) -> Iterator[Found]:
     """Yield samples that contradict their minimum, maximum and deviation, or the total.
 
-    Of a group, and of directions together, fio adds up minimum, mean and maximum (sum_stat).
+    For a group, and for directions together, fio adds up minimum, mean and maximum (sum_stat).
     """
     single = entry.alone and name != "mixed" and not entry.job.failed
     rows = (
@@ -42,7 +42,7 @@ def samples_of(entry: Entry, name: str, part: PrintedDirection) -> Iterator[Foun
 
 
 def _spread(low: float, mean: float, high: float, told: float, count: int) -> Iterator[Found]:
-    """Yield a deviation that no samples with this minimum, mean and maximum have.
+    """Yield a deviation that is impossible for samples with this minimum, mean and maximum.
 
     The extremes are two of them; at most, all are at one extreme or the other (Bhatia and Davis).
     """
@@ -85,7 +85,7 @@ def _totals(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
 
 
 def _rest(part: PrintedDirection, entry: Entry) -> Iterator[Found]:
-    """Yield a total that the samples and the time without a sample leave no room for.
+    """Yield a total that exceeds what the samples and the time without samples allow.
 
     In that time a worker does at most the fastest of all its I/Os, one after the other in each of
     its slots. Passes over the files drop the I/Os since the sample before.
@@ -118,7 +118,7 @@ def _fastest(latency: StatusLatency, budget_ns: float) -> float:
 
 
 def _pause(part: PrintedDirection, entry: Entry) -> Iterator[Found]:
-    """Yield a sample of less than one I/O per second of a load that never pauses, and whose longest
+    """Yield a sample below one I/O per second from a load that never pauses, and whose longest
     I/O was short.
 
     fio drops intervals without I/O (__add_samples), so a rate of 0 is one I/O in over a second.

@@ -1,4 +1,4 @@
-"""Compare states that one fio printed one after the other (--status-interval)."""
+"""Compare consecutive states that one fio printed (--status-interval)."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _completions(figures: Figures, name: str, part: StatusDirection) -> Completi
 
 
 def _flying(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterator[Found]:
-    """Yield more I/Os in flight than the depth shares have."""
+    """Yield a number of I/Os in flight above the depths that have a share."""
     waits: list[StatusLatency] = [
         latency for part in dirs.values() if (latency := part.lat or part.clat) is not None
     ]
@@ -174,7 +174,7 @@ def _flying(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterat
 
 
 def _syncs(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterator[Found]:
-    """Yield syncs that the depth shares do not have, or that have no latency."""
+    """Yield syncs that the depth shares do not count, or that have no latency."""
     figures = section.figures
     if not figures.issued or _failed(section) or not figures.levels:
         return
@@ -191,7 +191,7 @@ def _syncs(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterato
 
 
 def _depth(section: PrintedSection, printed: Printed) -> Iterator[Found]:
-    """Yield a depth that is not the iodepth of the job's first line."""
+    """Yield a depth that differs from the iodepth in the job's first line."""
     name, depth = section.job.jobname, section.figures.depth
     line = printed.lines.get(name)
     apart = {other.job.jobname for other in printed.sections} == set(printed.lines)
@@ -204,7 +204,7 @@ def _depth(section: PrintedSection, printed: Printed) -> Iterator[Found]:
 
 
 def _twice(figures: Figures, name: str) -> Iterator[Found]:
-    """Yield a rate that is not the same in both of its units."""
+    """Yield a rate whose two units disagree."""
     rate = figures.rates.get(name)
     if rate is not None and rate.again is not None and not rate.rate.meets(rate.again, SLACK):
         yield "twice", rate.rate.middle, rate.again.middle
@@ -234,7 +234,7 @@ def _samples(section: PrintedSection, name: str, part: StatusDirection) -> Itera
 
 
 def _of_each(section: PrintedSection, samples: Samples, part: StatusDirection) -> float:
-    """Return the fewest samples of half a second that one worker can have; 0 if they may be of
+    """Return the fewest half-second samples that one worker can have; 0 if they may be of
     another length, or of few I/Os.
     """
     seconds = part.runtime / MILLISECONDS
@@ -248,7 +248,7 @@ def _of_each(section: PrintedSection, samples: Samples, part: StatusDirection) -
 
 
 def _of_group(line: GroupLine, sections: Sequence[PrintedSection]) -> Iterator[Found]:
-    """Yield what a group's line says differently from its jobs.
+    """Yield the differences between a group's line and its jobs.
 
     Mixed reads and writes have several lines of one name.
     """
@@ -273,7 +273,7 @@ def _of_group(line: GroupLine, sections: Sequence[PrintedSection]) -> Iterator[F
 
 
 def _group_rates(line: GroupLine, rates: Sequence[Rate]) -> Iterator[Found]:
-    """Yield rates of a group, smallest, largest and total, that are not those of its jobs."""
+    """Yield a group's smallest, largest and total rate where they contradict its jobs."""
     seconds = max(rate.runtime_ms for rate in rates) / MILLISECONDS
     lows, highs = [rate.rate.low for rate in rates], [rate.rate.high for rate in rates]
     expected = [
@@ -293,7 +293,7 @@ def _mean(samples: Samples) -> Span:
 
 
 def _started(printed: Printed) -> Iterator[Found]:
-    """Yield another number of jobs than were started; a job without I/O has no results."""
+    """Yield a job count that differs from the jobs started; a job without I/O has no results."""
     there = sum(section.workers for section in printed.sections)
     if printed.started and there > printed.started:
         yield "entries", there, printed.started
@@ -302,7 +302,7 @@ def _started(printed: Printed) -> Iterator[Found]:
 
 
 def _failures(printed: Printed) -> Iterator[Contradiction]:
-    """Yield a worker that failed according to a message, and not according to its result."""
+    """Yield a worker that failed according to a message but not according to its result."""
     told = {pid: error for host, pid, error in printed.failures if host == printed.host}
     single = {section.pid: section for section in printed.sections if section.workers == 1}
     for pid, section in single.items():

@@ -1,4 +1,4 @@
-"""What a version of fio can print, and since when there has been one."""
+"""What each fio version can print, and when it appeared."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _read(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return the sum of concurrent processes of one host; percentiles only if all processes have
+    """Return the sum over one host's concurrent processes; percentiles only if all processes have
     histograms.
     """
     first = outputs[0]

@@ -1,4 +1,4 @@
-"""Export the facts of a run that a submission to the IO500 list asks for, and list what is still
+"""Export the run facts that an IO500 list submission requires, and list what is still
 missing.
 """
 

@@ -79,7 +79,7 @@ def _short(output: Io500Output, result: Sections) -> Iterator[str]:
 def _limit_s(output: Io500Output, result: Sections) -> int:
     """Return the shortest valid write phase in seconds.
 
-    Unless settings tell, it is that of students, if not several phases end just after the other.
+    Without settings, it is the students' limit, unless several phases end just above the other.
     """
     stonewalls = {_number(_options(result, name).get(flag)) for name, flag in STONEWALLS.items()}
     told = {value for value in stonewalls if value is not None}
@@ -167,7 +167,7 @@ def _times(result: Sections) -> Iterator[str]:
 
 
 def _work(output: Io500Output, result: Sections) -> Iterator[str]:
-    """A phase does all of its work, or goes on until the stonewall: score x time is at least the
+    """A phase completes its work, or runs until the stonewall: score x time is at least the
     lesser of the two.
     """
     procs = _number(result.get("run", {}).get("procs"))
@@ -197,7 +197,7 @@ def _ior_bytes(given: Mapping[str, str]) -> int:
 
 
 def _found(output: Io500Output, result: Sections) -> Iterator[str]:
-    """The rate of find is all files over the time of the search, which is most of the phase."""
+    """The find rate is the number of all files over the search time, which is most of the phase."""
     own, each = result.get("find", {}), output.phases.get("find")
     total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))
     if (nproc := _number(own.get("nproc"))) and procs and nproc > procs:

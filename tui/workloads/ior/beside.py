@@ -1,4 +1,4 @@
-"""Parse what IOR prints beside its results: every digit, its settings by source, its ranks."""
+"""Parse what IOR prints besides its results: every digit, the settings by source, the ranks."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ class Rounded:
 
     @property
     def low(self) -> float:
-        """Return the least value that is printed so."""
+        """Return the smallest value that would be printed like this."""
         return self.value - self.slack
 
     @property
     def high(self) -> float:
-        """Return the largest value that is printed so."""
+        """Return the largest value that would be printed like this."""
         return self.value + self.slack
 
 
 def rounded(word: str) -> Rounded | None:
-    """Return a printed figure; None if it is none."""
+    """Return a printed figure; None if the text is not a figure."""
     match = re.fullmatch(r"\d{1,18}(?:\.(?P<decimals>\d{1,12}))?", word)
     return (
         None if match is None else Rounded(float(word), 0.5 * 10 ** -len(match["decimals"] or ""))

@@ -29,13 +29,13 @@ class Told:
 
     @property
     def ends_by_time(self) -> bool:
-        """Whether a phase may move less than its size; so does a read of what such a write left."""
+        """Whether a phase may move less than its size, as may a read of what such a write left."""
         command = self.output.command
         return bool(self.output.stonewall_s or not command or "stonewall" in command.lower())
 
     @property
     def due(self) -> int:
-        """Bytes of all tasks in each iteration."""
+        """Bytes that all tasks move in each iteration."""
         return self.output.tasks * self.output.segments * self.output.block
 
 
@@ -178,7 +178,7 @@ def _rank_figures(name: str, row: Row) -> Iterator[str]:
 
 
 def _clock(told: Told) -> Iterator[str]:
-    """All iterations fit between the stamps of start and end."""
+    """All iterations fit between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
     went_s = told.end_s - told.start_s

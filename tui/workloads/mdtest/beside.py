@@ -1,4 +1,4 @@
-"""Parse figures that mdtest prints beside its results: of ranks, of stonewalls."""
+"""Parse figures that mdtest prints besides its results: per rank, and for stonewalls."""
 
 from __future__ import annotations
 

@@ -51,12 +51,12 @@ class Told:
 
     @property
     def rows(self) -> dict[str, OperationResult]:
-        """Return the operations of the summary that ran."""
+        """Return the operations in the summary that ran."""
         return {name: each for name, each in self.output.operations.items() if each.mean}
 
     @property
     def slowest(self) -> bool:
-        """Whether the summary has each iteration by its slowest rank."""
+        """Whether the summary takes each iteration from its slowest rank."""
         return at_least(self.output.version, HONEST_SUMMARY)
 
     @property
@@ -151,7 +151,7 @@ def _deviations(
 
 
 def _listed(told: Told) -> Iterator[str]:
-    """A summary is of the iterations that -v prints: exactly of the tree, which is of one rank.
+    """A summary covers the iterations that -v prints: exactly for the tree, measured by one rank.
 
     Others are printed by rank 0's clock, beside which the summary has the slowest or fastest rank.
     """
@@ -204,7 +204,7 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
 
 
 def _tables(told: Told) -> Iterator[str]:
-    """With -P, rate x time of the tables is the number of items of all ranks."""
+    """With -P, the tables' rate x time is the number of items over all ranks."""
     output = told.output
     if not told.slowest or version_number(output.version)[:2] > SECONDS_UP_TO:
         return
@@ -299,7 +299,7 @@ def _beside_ranks(told: Told) -> Iterator[str]:
 
 
 def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
-    """Return the rates of all ranks by iteration, of operations that all of them have."""
+    """Return all ranks' rates by iteration, for operations that all ranks have."""
     found = {name: list(each) for name, each in told.beside.processes.items()}
     tasks, rows = told.output.tasks, told.beside.rows
     known = [set(figures) for _, figures in rows]
@@ -334,7 +334,7 @@ MOST_TASKS = 10_000  # a longer map is cut off
 
 
 def _phases(told: Told) -> Iterator[str]:
-    """-C, -T, -E and -r choose the phases that run; others have no rate."""
+    """-C, -T, -E and -r choose the phases that run; other phases have no rate."""
     if not told.given:
         return
     chosen = [CHOICE[name] for name in told.given if name in CHOICE] or list(CHOICE.values())
@@ -352,7 +352,7 @@ def _phases(told: Told) -> Iterator[str]:
 
 
 def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
-    """Return the operations that every summary has, with -F or -D only those of files or
+    """Return the operations in every summary; with -F or -D only those on files or
     directories.
     """
     files, dirs = "F" in given or "D" not in given, "D" in given or "F" not in given
@@ -364,7 +364,7 @@ def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
 
 
 def _clock(told: Told) -> Iterator[str]:
-    """All phases of all iterations fit between the stamps of start and end."""
+    """All phases of all iterations fit between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
     went_s, took_s = told.end_s - told.start_s, _took_s(told)
