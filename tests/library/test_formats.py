@@ -43,7 +43,7 @@ def test_formats_that_differ_are_an_error(tmp_path: Path) -> None:
     text = table.read_text()
     table.write_text(text.replace(",497,497,", ",597,597,"))
     assert table.read_text() != text
-    assert hosts_and_errors(records_of([tmp_path])) == (1, ["formats-differ"])
+    assert hosts_and_errors(records_of([tmp_path])) == (1, ["formats-contradiction"])
 
 
 def test_two_files_of_one_format_are_two_hosts(tmp_path: Path) -> None:

@@ -515,7 +515,8 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     }
     wrong = (codes if record.state != "cut" else {}) | failed | said
     if at.run.foreign:  # no other check covers the tool's own errors
-        wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
+        own = [each for each in record.errors if each.fatal and not each.is_contradiction]
+        wrong = {error.host: error.message for error in own} | wrong
     if wrong:
         named = names_of([f"{host} {text}" for host, text in wrong.items()])
         yield CheckResult(

@@ -130,8 +130,12 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
         for host, result in told.items()
         if result.final and result.contradictions is not None
     }
-    if not looked:
+    wrong = [each for each in at.record.errors if each.is_contradiction]
+    if not looked and not wrong:
         raise UnknownError("the output has no such figures")
+    for error in wrong:
+        scope: dict[str, Scalar] = {"hosts": error.host}
+        yield CheckResult("error", f"{error.host}: {error.message}", None, None, scope)
     for host, found in looked.items():
         seen: set[str] = set()
         for each in found:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tui.workloads.base import ImportedOutput, KeptFile
 
 Found = tuple[KeptFile, list[ImportedOutput]]
-CODE = "formats-differ"
+CODE = "formats-contradiction"
 
 
 def without_copies(found: Sequence[Found]) -> list[Found]:

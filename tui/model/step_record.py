@@ -121,6 +121,11 @@ class StepError(RecordPart):
     message: str = Field(description="message for the user")
     fatal: bool = Field(True, description="true: the host's result is doubtful or lost")
 
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether figures of imported output contradict each other, not the load that failed."""
+        return self.code.endswith("-contradiction")
+
 
 class CacheDropRecord(RecordPart):
     """How a host dropped its page cache before a step."""

@@ -101,10 +101,9 @@ def _told(files: Sequence[KeptFile]) -> Told:
 
 
 def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
-    problems = list(output.wrong_means())
-    if not output.said:
-        problems.append(("io500-incomplete", "IO500 printed no score"))
+    problems = [] if output.said else [("io500-incomplete", "IO500 printed no score")]
     found = chain(
+        (text for _, text in output.wrong_means()),
         contradictions(output, told.result),
         against_phases(output, told.texts, output.ranks),
     )

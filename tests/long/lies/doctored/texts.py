@@ -175,7 +175,7 @@ def mdtest_header(rng: Random) -> Case | None:
     told = f"{name}: {other} instead of {text[start:end]}"
     changed = f"{text[:start]}{other}{text[end:]}"
     known = before(text, ".out")
-    aims = ("tool-errors", "iterations")
+    aims = ("own-figures", "iterations")
     return Case("identities", "mdtest's header", told, aims, said(changed, ".out"), known)
 
 
@@ -198,7 +198,7 @@ def ior(rng: Random) -> Case | None:
     changed = text.replace(row[0], " ".join(words))
     known = before(text, ".out")
     what = f"{name}: {column} {told} instead of {was}"
-    return Case("identities", "IOR's summary", what, ("tool-errors",), said(changed, ".out"), known)
+    return Case("identities", "IOR's summary", what, ("own-figures",), said(changed, ".out"), known)
 
 
 def _rates(line: str) -> list[float]:
