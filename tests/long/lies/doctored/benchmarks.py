@@ -13,7 +13,7 @@ from tests.long.lies.doctored.case import Case, factor
 from tests.long.lies.doctored.documents import DATA
 from tui.library.imported import records_of
 
-AIMS = ("own-figures", "iterations", "rate-mismatch", "size-mismatch",
+AIMS = ("own-figures", "tool-errors", "iterations", "rate-mismatch", "size-mismatch",
     "latency-mismatch")  # fmt: skip
 ROOT = DATA.parent
 Files = dict[str, str]  # text by name
