@@ -168,17 +168,15 @@ async def test_latencies_are_drawn_if_there_is_room_and_l_hides_them(
         assert "by latency" not in page(app.screen)
 
 
-async def test_both_charts_that_were_asked_for_are_in_sight_where_there_is_room(
+async def test_both_charts_are_in_sight_next_to_each_other_where_there_is_room(
     newest: RunMaker,
 ) -> None:
     async with stage(newest, WIDE, step="runs") as (app, pilot):
-        await pilot.press("space", "space", "c", "l")
+        await pilot.press("space", "space", "c")
         await app.settle_whole(pilot)
         shown = in_sight(app.screen)
-        (first, second) = (at for at, line in enumerate(shown) if "━━ A  ━━ B" in line)
-        assert first <= 1 and any("┬" in line for line in shown[second:]), (
-            "with the axis of the second"
-        )
+        (top,) = (at for at, line in enumerate(shown) if line.count("━━ A") == 2)
+        assert any(line.count("└") == 2 for line in shown[top:]), "with both axes"
 
 
 async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(

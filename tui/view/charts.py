@@ -71,6 +71,35 @@ def aligned_charts(
     ]
 
 
+def latency_over_time(
+    record: RunRecord, width: int, height: int, step: int | None = None, *, coloured: bool = False
+) -> list[Line]:
+    """Return a chart of the latency of one step over time; empty without samples.
+
+    One direction has its mean and p99, several have p99 only.
+    """
+    found = _step(record, step)
+    series = found.series if found is not None else None
+    tails = _values_by_direction(series, "p99") if series is not None else {}
+    if series is None or not tails:
+        return []
+    title, named = "p99 latency", [(name, name, values) for name, values in tails.items()]
+    if len(tails) == 1:
+        (direction,) = tails
+        title = f"{direction} latency"
+        means = _values_by_direction(series, "latency").get(direction)
+        named = [] if means is None else [("mean", direction, means)]
+        named.append(("p99", "latency", tails[direction]))
+    known = [value for _, _, values in named for value in values if value is not None]
+    seconds = max(len(values) for _, _, values in named) * series.step_s
+    width, rows = max(width, LEAST_WIDTH), plot_rows(height)
+    curves = [
+        _curve(name, values, series.step_s, role=role_of(role)) for name, role, values in named
+    ]
+    y = value_axis("latency", max(known), rows)
+    return Plot(title, curves, time_axis(seconds, width), y).lines(width, height, coloured=coloured)
+
+
 def _plot(
     record: RunRecord,
     metric: Drawn,
@@ -95,7 +124,7 @@ def _plot(
         y = value_axis(unit_of(metric), highest, rows, lowest)
         title += f" (axis starts at {y.ticks.labels[0]})" if y.low else ""
     curves = [
-        _curve(name, each, series.step_s, filled=len(values) == 1 and not y.low)
+        _curve(name, each, series.step_s, role=role_of(name), filled=len(values) == 1 and not y.low)
         for name, each in values.items()
     ]
     return Plot(title, curves, time_axis(seconds, width), y)
@@ -148,7 +177,7 @@ def _title(metric: Drawn, directions: list[str]) -> str:
     return f"{directions[0]} {_name(metric)}" if len(directions) == 1 else _name(metric)
 
 
-def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Curve:
+def _curve(name: str, values: Values, step_s: float, *, role: str, filled: bool = False) -> Curve:
     """Return one curve over time, with gaps where values are unknown."""
     parts = []
     for start, part in known_parts(values):
@@ -156,7 +185,12 @@ def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Cu
         # a single value is a line, too
         times = [start * step_s, *middles, (start + len(part)) * step_s]
         parts.append((times, [part[0], *part, part[-1]]))
-    return Curve(parts, direction if direction in ROLES else "other", direction, filled)
+    return Curve(parts, role, name, filled)
+
+
+def role_of(direction: str) -> str:
+    """Return the role of a direction's curve."""
+    return direction if direction in ROLES else "other"
 
 
 def known_parts(values: Values) -> list[tuple[int, list[float]]]:

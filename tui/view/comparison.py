@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
+CURVES = ("read", "write")  # roles of the two sides, as in the charts
 MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"
 
@@ -344,9 +345,9 @@ def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[
 
 
 def _sides(found: Comparison, width: int) -> Iterator[Line]:
-    for name, records in (("A", found.a), ("B", found.b)):
+    for name, role, records in zip("AB", CURVES, (found.a, found.b), strict=False):
         for record in records:
-            yield from labelled([(f"{name}  ", BRIGHT)], side_runs(record), width)
+            yield from labelled([(f"{name}  ", role)], side_runs(record), width)
 
 
 def side_runs(record: RunRecord) -> list[Run]:

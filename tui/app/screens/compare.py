@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tui.app.services.comparing import ComparisonRequest, ShownComparison, compa
 from tui.app.services.exporting import copy_of_comparison, report_runs
 from tui.app.widgets.lines import TextPane
 from tui.model.problem import BenchtuiError
-from tui.text.line import BAD, LABEL, Line, wrap
+from tui.text.line import BAD, LABEL, Line, beside, wrap
 
 if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
@@ -27,6 +27,7 @@ NO_SIDES = (
     "no repetitions among these runs: repetitions have the same parameters or tags (t on Runs)"
 )
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
+LEAST_PAIR_WIDTH, GUTTER = 100, 3  # two charts next to each other
 CHARTS = "tui.view.comparison_charts"
 
 
@@ -161,9 +162,14 @@ class CompareScreen(StepScreen):
         if CHARTS not in sys.modules:
             self.draw()  # called again when they are loaded
             return []
+        ((found, _),) = self.shown.found
+        if width >= LEAST_PAIR_WIDTH:
+            self.fitted = True
+            made = [*self.charts(found, half_of(width), room - 1)]
+            return side_by_side(made[:2], width)
         self.fitted = both = room >= 2 * (LEAST_CHART_HEIGHT + 1)
         height = room // 2 - 1 if both else room - 1
-        made = [*self.charts(self.shown.found[0][0], width, min(height, CHART_HEIGHT))]
+        made = [*self.charts(found, width, min(height, CHART_HEIGHT))]
         kept = made[:2] if both else made[1:2]  # few rows: shares show more than curves
         return [line for chart in kept for line in chart]
 
@@ -179,7 +185,11 @@ class CompareScreen(StepScreen):
         )
 
     def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
-        """Return the charts of one comparison, one below another."""
+        """Return the charts of one comparison: next to each other in pairs, if they fit."""
+        if width >= LEAST_PAIR_WIDTH and found.search is None:
+            made = [*self.charts(found, half_of(width), height)]
+            pairs = [made[at : at + 2] for at in range(0, len(made), 2)]
+            return [line for pair in pairs for line in side_by_side(pair, width)]
         return [line for chart in self.charts(found, width, height) for line in chart]
 
     # -- actions
@@ -245,6 +255,17 @@ class CompareScreen(StepScreen):
             self.notify("the runs have no latencies in common")
         if seen and self.chart_at:
             self.pane.call_after_refresh(self.pane.scroll_to, y=self.chart_at, animate=False)
+
+
+def half_of(width: int) -> int:
+    """Return the width of each of two charts next to each other."""
+    return (width - GUTTER) // 2
+
+
+def side_by_side(charts: Sequence[list[Line]], width: int) -> list[Line]:
+    """Return one or two charts next to each other."""
+    first, *others = charts or [[]]
+    return beside(first, others[0], half_of(width) + GUTTER) if others else first
 
 
 def load_charts() -> None:

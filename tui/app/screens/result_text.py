@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui.app.screens.result_charts import chart_lines, row_charts
 from tui.app.screens.result_details import (
     commands_lines,
     facts_lines,
@@ -13,7 +14,6 @@ from tui.app.screens.result_details import (
     hosts_lines,
     laggard_lines,
     latency_lines,
-    metric_rule,
     telemetry_lines,
     time_lines,
 )
@@ -31,9 +31,11 @@ from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
+from tui.model.plain import some
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
 from tui.text.line import (
+    BAD,
     LABEL,
     TEXT,
     VALUE,
@@ -49,11 +51,18 @@ from tui.text.line import (
 from tui.view.objections import objection_lines
 from tui.view.plan import title_text
 from tui.view.search import capacity_lines
-from tui.view.step_notes import VERDICTS, measured_nothing, problem_lines, step_label
+from tui.view.step_notes import (
+    VERDICTS,
+    measured_nothing,
+    problem_lines,
+    shared_problems,
+    step_label,
+)
 
 if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
+HOSTS_NAMED = 12
 WIDEST_LABEL = 26  # of a row of figures: a wider gap to the numbers is hard to read
 STATES = {
     "complete": "badge-good",
@@ -71,8 +80,12 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
         *host_problems(page, width),
         *objection_counts(page, width),
     ]
-    asides += [] if measured_nothing(page.record) else hint_lines(page.published, width)
     found = finding_lines(page, width)
+    if measured_nothing(page.record):
+        found = [*host_states(page, width), *found, *([Line()] if found else [])]
+        found += commands_lines(page, width, 0)
+    else:
+        asides += hint_lines(page.published, width)
     if page.record.search is not None:
         lines += [
             Line(),
@@ -84,6 +97,7 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
             *lines,
             Line(),
             *matrix_lines(page.shown_matrix, width, chart_height),
+            *row_charts(page, width, chart_height),
             Line(),
             *asides,
             Line(),
@@ -270,19 +284,6 @@ def steps(page: Page, width: int) -> list[Line]:
     return [*lines, Line()]
 
 
-# -- the chart
-
-
-def chart_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return the chart of the current step, with its heading."""
-    from tui.view.charts import chart
-
-    title = "Over time" if page.shown_job is None else "Over time, all jobs"
-    index = page.shown_step.index if page.shown_step is not None else None
-    found = chart(page.record, page.metric, width, height, step=index, coloured=page.colors)
-    return [metric_rule(page, title, width), *found]
-
-
 # -- problems
 
 
@@ -294,6 +295,24 @@ def host_problems(page: Page, width: int) -> list[Line]:
     if (remedy := of_record(page.record)) is not None:
         lines += labelled([("  ", TEXT)], [("T", "accent"), (f" {remedy.words}", LABEL)], width)
     return lines
+
+
+def host_states(page: Page, width: int) -> list[Line]:
+    """Return which hosts of a run that measured nothing had problems; empty for a single host."""
+    names = [host.name for host in page.record.hosts]
+    bad = {name for each in shared_problems(page.record) for name in each.hosts}
+    if len(names) < 2:
+        return []
+    parts = (
+        (("✗ ", BAD), "with a problem", [name for name in names if name in bad]),
+        (("· ", LABEL), "without", [name for name in names if name not in bad]),
+    )
+    lines = [rule("Hosts", f"{len(names)} in the run", width)]
+    for mark, said, hosts in parts:
+        if hosts:
+            shown = [(f"{len(hosts)} {said:<15}", LABEL), (some(hosts, HOSTS_NAMED), TEXT)]
+            lines += labelled([mark], shown, width)
+    return [*lines, Line()]
 
 
 def finding_lines(page: Page, width: int) -> list[Line]:
