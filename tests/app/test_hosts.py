@@ -158,7 +158,7 @@ async def test_the_footer_names_the_key_that_helps_and_none_that_does_not(home: 
 async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(
     home: Path,
 ) -> None:
-    write_inventory(home)
+    write_inventory(home, f"{INVENTORY}  more-[1-20]: {{}}\n")
     facts: dict[str, Fact] = {
         "os": "Linux",
         "cpus": 64,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -22,7 +22,7 @@ from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane
-from tui.app.widgets.picklist import PickList
+from tui.app.widgets.picklist import PickList, share_height
 from tui.model import hostspec
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
@@ -47,6 +47,17 @@ WHAT_NOW = (
     ("n", "add a host; those in ~/.ssh/config are listed already"),
     ("?", "show all keys"),
 )
+THE_WAY = (
+    ("1", "Hosts", "choose the machines that generate load"),
+    ("2", "Profiles", "choose a test plan"),
+    ("3", "Review", "see its commands, files, bytes and time; Enter starts it"),
+    ("4", "Live", "watch rates, latencies and slow hosts"),
+    ("5", "Result", "figures, verdict and bottleneck"),
+    ("6", "Runs", "all saved runs, to compare, report and export"),
+)
+CHROME_LINES, LEAST_DETAILS = 2, 7
+SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
+BROAD_FROM = 180  # columns of the terminal from which the details are next to the list
 
 
 class HostsScreen(FilteredScreen):
@@ -76,10 +87,9 @@ class HostsScreen(FilteredScreen):
         pane = TextPane(id="hosts-detail")
         pane.more = "Tab scrolls"
         with Vertical(id="hosts-body"):
-            with Vertical(id="hosts-side"):
-                yield picklist
-                yield TextInput(placeholder=words, id="hosts-filter", classes="filter")
+            yield picklist
             yield pane
+        yield TextInput(placeholder=words, id="hosts-filter", classes="filter")
 
     async def on_mount(self) -> None:
         """Show the hosts with the first frame, if the files are read in time."""
@@ -132,7 +142,7 @@ class HostsScreen(FilteredScreen):
             problem,
             True,
         )
-        self.query_one(TextPane).set_class(not host_list.has_others, "-first")
+        self.set_class(not host_list.has_others, "-first")
         self.shell.selection.order_by(host.name for host in hosts)
         if self.resolves:
             self.find_places()
@@ -215,6 +225,7 @@ class HostsScreen(FilteredScreen):
         }
         self.picklist.awaits = bool(host_list.checking)
         self.picklist.set_rows(hosts_list.rows(host_list.shown, ticked, {} if search else notes))
+        self.share_room()
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only monitored" if selection.servers else ""
         self.picklist.border_subtitle = (
@@ -222,6 +233,19 @@ class HostsScreen(FilteredScreen):
         )
         self.show_details()
         self.refresh_chrome()
+
+    @on(events.Resize)
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def share_room(self) -> None:
+        """Keep the list no taller than its rows: the details have the rest, more with the focus.
+
+        It has all lines if the details are next to it.
+        """
+        room = self.size.height - CHROME_LINES
+        share = FOCUS_SHARE if self.query_one(TextPane).has_focus else SHARE
+        beside = self.size.width >= BROAD_FROM and self.host_list.has_others
+        share_height(self.picklist, room, 0 if beside else max(LEAST_DETAILS, round(room * share)))
 
     def show_details(self) -> None:
         """Show the details of the row under the cursor; without hosts, what to do."""
@@ -386,7 +410,13 @@ def detail_lines(
         text = NO_MATCH if host_list.hosts else EMPTY if host_list.was_read else READING
         return indented([(text, LABEL)], width, 0)
     if not host_list.has_others:
-        return [*host_lines(host, host_list, width), Line(), *what_now(width)]
+        return [
+            *host_lines(host, host_list, width),
+            Line(),
+            *what_now(width),
+            Line(),
+            *the_way(width),
+        ]
     return [*host_lines(host, host_list, width), *(ticked_lines(host_list, width) if broad else [])]
 
 
@@ -396,6 +426,17 @@ def what_now(width: int) -> list[Line]:
         line
         for key, does in WHAT_NOW
         for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
+    ]
+
+
+def the_way(width: int) -> list[Line]:
+    """Return what each screen is for."""
+    return [
+        line
+        for key, screen, does in THE_WAY
+        for line in labelled(
+            [(f"{key:<7}", ACCENT), (f"{screen:<8}", BRIGHT)], [(does, LABEL)], width, 17
+        )
     ]
 
 

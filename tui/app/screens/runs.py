@@ -23,7 +23,7 @@ from tui.app.services.exporting import import_kept
 from tui.app.terminal import run_actions
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
-from tui.app.widgets.picklist import PickList
+from tui.app.widgets.picklist import PickList, share_height
 from tui.library.filter import Filter, parse
 from tui.library.summary import ORDERS, tags_text
 from tui.metrics import units
@@ -63,6 +63,9 @@ STATE_CELLS: dict[str, tuple[str, str]] = {  # state -> symbol attribute of the 
 
 STATE_FROM = 132  # columns for state and verdict side by side
 CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there is no state
+
+
+CHROME_LINES = 2  # top line and keys
 
 
 class RunsScreen(FilteredScreen):
@@ -166,6 +169,7 @@ class RunsScreen(FilteredScreen):
     def room_changed(self) -> None:
         """Choose columns and preview by the new size; the order of rows stays."""
         self.preview.fit(self.size)
+        self.share_room()
         if self.size.width == self.cells:
             return
         self.cells, sort = self.size.width, self.picklist.sort
@@ -176,6 +180,13 @@ class RunsScreen(FilteredScreen):
             )
         if self.was_read:
             self.show_rows()
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def share_room(self) -> None:
+        """Keep the list no taller than its rows: the preview has the rest, more with the focus."""
+        room = self.size.height - CHROME_LINES
+        share_height(self.picklist, room, self.preview.least_lines(room))
 
     def show_rows(self) -> None:
         """Show the runs that match the filter; an error in the filter is shown below the list."""
@@ -191,12 +202,14 @@ class RunsScreen(FilteredScreen):
             column for column in self.columns if column.title not in empty
         )
         self.picklist.set_rows(shown)
+        self.share_room()
         self.query_one("#runs-body").display = bool(shown)
         useless = (
             {action.id for action in run_actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
         )
         self.query_one(KeyBar).leave_out(*useless, *(() if self.runs else ("runs.filter",)))
-        count = f"{len(shown)} of {len(self.runs)}" if text else str(len(self.runs))
+        of = f"{len(shown)} of " if text else ""
+        count = f"{of}{len(self.runs)} run{'s' if len(self.runs) != 1 else ''}"
         self.picklist.border_subtitle = Content(f"{count}  {problem}".rstrip())
         notice = self.query_one("#runs-empty", Static)
         notice.display = not shown
@@ -322,7 +335,9 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
     def state(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
         if run.verdict == "invalid":
-            checks = run.weakened_by if CHECKS_FROM <= cells < STATE_FROM else ""
+            first, *others = run.weakened_by.split(", ")
+            more = f" +{len(others)}" if others else ""
+            checks = f"{first}{more}" if CHECKS_FROM <= cells < STATE_FROM else ""
             return f"{symbols.bad} INVALID {checks}".rstrip(), BAD
         if run.state == "complete" and run.verdict == "valid-with-warnings":
             symbol, role = STATE_CELLS["partial"]
@@ -334,7 +349,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         return when(run.utc)[cut:] if run.utc else units.UNKNOWN
 
     if narrow:
-        wants, most = (17, 28) if cells >= CHECKS_FROM else (13, 17)
+        wants, most = (24, 28) if cells >= CHECKS_FROM else (13, 17)
         first = ordered_by("verdict", "verdict", verdict, least=13, wants=wants, most=most, gap=1)
         judgement = []
     else:
@@ -347,7 +362,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         first,
         ordered_by("started", "started (UTC)", started, 16 - cut, role=LABEL,
             drop=1 if narrow else 0),
-        ordered_by("profile", "profile", named, least=15, wants=17 if narrow else 22, most=34),
+        ordered_by("profile", "profile", named, least=15, wants=24, most=34),
         ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
             right=True, gap=1,
                    drop=2 if narrow else 0),
@@ -360,7 +375,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
             right=True, drop=4,
                    role=LABEL),
-        ordered_by("title", "note", note_text, least=14, drop=3),
+        ordered_by("title", "note", note_text, least=14, wants=18, drop=3),
         ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
             role=LABEL),
         ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,

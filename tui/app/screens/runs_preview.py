@@ -44,6 +44,8 @@ SHOWN_FROM = (72, 22)  # columns and rows of the terminal
 ROOMY_FROM = (100, 32)  # with room for more of the run under the cursor
 LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
 FACTS_CELLS = 72
+LEAST_LINES = 8
+SHARE, FOCUS_SHARE = 1 / 3, 0.6  # of the lines
 RESTS_S = 0.15  # delay while the cursor moves
 
 
@@ -84,6 +86,13 @@ class RunPreview(TextPane):
     def has_room(self, least: tuple[int, int]) -> bool:
         """Return whether the terminal has at least these columns and rows."""
         return self.terminal.width >= least[0] and self.terminal.height >= least[1]
+
+    def least_lines(self, room: int) -> int:
+        """Return the lines out of `room` that the list must leave; 0 if the preview is hidden."""
+        if not self.has_class("-shown") and not self.has_focus:
+            return 0
+        share = FOCUS_SHARE if self.has_focus or self.has_room(LARGE_FROM) else SHARE
+        return max(LEAST_LINES, round(room * share))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the run in full while it has the focus."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tui.app.screens.result_charts import over_time
 from tui.app.screens.result_page import Page, matrix_lines, page_of
 from tui.app.screens.result_text import figures
 from tui.library.load import load_record
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
 from tui.text.line import Line, rule
-from tui.view.charts import Drawn, chart
 from tui.view.search import capacity_lines
 from tui.view.step_notes import measured_nothing
 
@@ -45,22 +45,12 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
         found = matrix_lines(page.shown_matrix, width, max(height // 2, LEAST_CHART))
         return [rule("Points", "", width), *found[1:]]  # no cursor moves in it here
     lines = figures(page, width)
-    step, drawn = page.shown_step, _drawn(page)
-    if step is None or step.series is None:
-        return lines
-    room = (height - len(lines)) // len(drawn) - 1
-    drawn = drawn if room >= LEAST_CHART else drawn[:1]
-    room = max((height - len(lines)) // len(drawn) - 1, LEAST_CHART)
-    for each in drawn:
-        lines += [
-            Line(),
-            *chart(page.record, each, width, room, step=step.index, coloured=page.colors),
-        ]
-    return lines
+    charts = course_lines(page, width, height - len(lines) - 1)
+    return [*lines, Line(), *charts] if charts else lines
 
 
 def course_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return a chart of the headline's metric over time.
+    """Return the headline's metric over time and, if both charts fit, latency below it.
 
     Empty for several steps, or without samples.
     """
@@ -72,12 +62,7 @@ def course_lines(page: Page, width: int, height: int) -> list[Line]:
         or step.series is None
     ):
         return []
-    room = max(height, LEAST_CHART)
-    return chart(page.record, _drawn(page)[0], width, room, step=step.index, coloured=page.colors)
-
-
-def _drawn(page: Page) -> tuple[Drawn, ...]:
-    """Return the metrics to draw over time: the headline's, and the latency tail."""
-    if page.metric == "latency":
-        return ("p99", "iops")
-    return (page.metric, "p99")
+    charts = over_time(page, width, max((height - 1) // 2, LEAST_CHART))
+    if height < 2 * LEAST_CHART + 1 or len(charts) < 2:
+        return over_time(page, width, max(height, LEAST_CHART))[0]
+    return [*charts[0], Line(), *charts[1]]

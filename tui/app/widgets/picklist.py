@@ -32,6 +32,9 @@ class Heading(Struct, frozen=True):
     note: Run = ("", LABEL)
 
 
+BORDER = 2  # lines above and below the list
+
+
 class PickList(Lines, Generic[Row], can_focus=True):
     """A list of rows of any type.
 
@@ -311,6 +314,12 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:  # noqa: ARG002
         """Return the heading line of a group."""
         return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
+
+
+def share_height(picklist: PickList[Any], room: int, others: int) -> None:
+    """Make a list as tall as its rows, but leave `others` of `room` lines; 0: it takes all."""
+    wanted = len(picklist.rows) + picklist.head + BORDER
+    picklist.styles.height = max(BORDER + 2, min(wanted, room - others)) if others else "1fr"
 
 
 def with_scroll_bar(
