@@ -44,6 +44,7 @@ class Waiting(Struct, frozen=True):
     lines: tuple[str, ...] = ()
     tiles: tuple[FigureTile, ...] = ()
     bars: tuple[Bar, ...] = ()
+    told: int = 0  # so many lines repeat what the tiles show
 
     @property
     def text(self) -> str:
@@ -105,8 +106,8 @@ def _next(state: RunState, plan: Plan | None) -> str:
         if plan is not None and plan.steps
         else None
     )
-    runtime = f" for {clock(step.runtime_s)}" if step is not None and step.runtime_s else ""
-    return f"then the load starts on all hosts at once{runtime}"
+    runtime = f": {clock(step.runtime_s)} of load" if step is not None and step.runtime_s else ""
+    return f"then all hosts start{runtime}"
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
@@ -137,7 +138,15 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
             FigureTile("time left", clock(progress.remaining_s + ROUND_UP_S), aside="estimated")
         )
     return Waiting(
-        "Layout", number, unit, of, progress.fraction, lines, tuple(tiles), _bars(hosts, total)
+        "Layout",
+        number,
+        unit,
+        of,
+        progress.fraction,
+        lines,
+        tuple(tiles),
+        _bars(hosts, total),
+        told=2,
     )
 
 

@@ -47,11 +47,8 @@ def operation_tiles(
         elif view.result is not None:
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
-            aside = "estimated" if found.estimated else ""
-            title = f"{phase}  it. {found.iteration}"
-            tiles.append(
-                FigureTile(title, *_figure(found.rate, moved), colour_of(phase), aside, place)
-            )
+            aside = f"{'~' if found.estimated else ''}it. {found.iteration}"
+            tiles.append(_tile(phase, found.rate, moved, aside, place))
     return tiles
 
 
@@ -81,22 +78,20 @@ def _running(view: MetadataView, phase: str, planned: int, now: float, moved: in
     count = last.rate * last.seconds if last is not None else planned
     elapsed = now - view.since_t
     bound = count / elapsed if elapsed >= LEAST_S and count else None
-    title = f"{phase}  iteration {view.iteration} of {view.iterations}"
-    aside = (
-        f"it. {last.iteration}: {'~' if last.estimated else ''}{last.text}"
-        if last is not None
-        else ""
-    )
-    number, unit = _figure(bound, moved)
-    number = number if bound is None else f"<{number}"
-    return FigureTile(title, number, unit, colour_of(phase), aside, 0)
+    return _tile(phase, bound, moved, "at most" if bound is not None else "now", 0)
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:
-    mean = mean_of(view, phase)
     count = sum(each.operation == phase for each in view.finished)
     aside = f"mean of {count} iterations" if count > 1 else ""
-    return FigureTile(phase, *_figure(mean, moved), colour_of(phase), aside, place)
+    return _tile(phase, mean_of(view, phase), moved, aside, place)
+
+
+def _tile(phase: str, rate: float | None, moved: int, aside: str, place: int) -> FigureTile:
+    number, unit = _figure(rate, moved)
+    short = unit.removesuffix("ops/s").rstrip()
+    title = phase if short == unit and rate is not None else f"{phase}/s"
+    return FigureTile(title, number, short, colour_of(phase), aside, place)
 
 
 def mean_of(view: MetadataView, phase: str) -> float | None:

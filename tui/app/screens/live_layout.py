@@ -241,6 +241,9 @@ class PanelRooms:
         away |= (
             {"bandwidth"} if not measured and self.screen.feed.state.phase != "layout" else set()
         )
+        if rooms.tiles > 0 and measured and rooms.heat and not counts:
+            # with one block size, bandwidth is the same curve as IOPS, and the tiles show it
+            away = {"bandwidth"}
         away |= self.left_out(away, tiles=rooms.tiles > 0)
         for name in (*GRAPH_PANELS, "strip"):
             shown = self.zoomed == name if self.zoomed else name not in away
@@ -262,7 +265,7 @@ class PanelRooms:
             return set()
         if len(graphs) > len(RATES):
             return {"strip"}
-        return {"bandwidth"} if tiles else set()
+        return {"bandwidth", "latency"} if tiles else set()
 
     @property
     def compares_hosts(self) -> bool:

@@ -228,6 +228,7 @@ class Graph:
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
     # below the notes: name, length from 0 to 1, figure
     bars: tuple[tuple[str, float, str], ...] = ()
+    told: int = 0  # so many notes, and the meter, repeat what tiles show
     against: str = ""  # the figure of what it is watched against: "390k before"
 
 
@@ -281,7 +282,7 @@ class GraphPanel(Lines):
         Legend and secondary figures are on the right; the overlay's figure is kept longest.
         """
         graph = self.graph
-        told = self.told and len(graph.layers) == 1
+        told = self.told and (len(graph.layers) == 1 or graph.told > 0)
         figures: list[Run] = [] if told or not graph.figures else [(" ", TEXT), *graph.figures]
         left: list[Run] = [(f" {graph.title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
@@ -346,8 +347,9 @@ class GraphPanel(Lines):
 
     def _body(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         graph = self.graph
-        lines: list[tuple[Run, ...]] = list(graph.notes)
-        if graph.meter is not None:
+        repeats = graph.told if self.told else 0
+        lines: list[tuple[Run, ...]] = list(graph.notes[repeats:])
+        if graph.meter is not None and not repeats:
             lines.insert(0, tuple(meter(graph.meter, inner, self.symbols)))
         lines = [*lines, *self._bars(inner, rows - len(lines) - 1)][:rows]
         room = rows - len(lines)

@@ -126,7 +126,13 @@ def wait_graph(waiting: Waiting) -> Graph:
     )
     aside = ((waiting.of, LABEL),) if waiting.of else ()
     return Graph(
-        waiting.title, figures, aside=aside, meter=waiting.fraction, notes=notes, bars=waiting.bars
+        waiting.title,
+        figures,
+        aside=aside,
+        meter=waiting.fraction,
+        notes=notes,
+        bars=waiting.bars,
+        told=waiting.told if waiting.tiles else 0,
     )
 
 
@@ -223,6 +229,7 @@ def figures_of(
         number, unit = metric.parts(None)
         return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
     tail = "" if live or at is not None else " avg"
+    tail = " mean" if metric is LATENCY else tail
     if len(names) == 1:
         number, unit = metric.parts(values[names[0]])
         if metric.counted:

@@ -140,12 +140,11 @@ class HostTable(PickList["HostView"]):
         columns of its own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
-        before = (cells.shown, telemetry.titles)
+        before = (cells.shown, telemetry.titles, cells.has_latencies)
         reach = reach_of(cells.widest)
         telemetry.look(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
         cells.shown = shown
-        other = before != (shown, telemetry.titles)
         new = len(hosts) != len(self.hosts) or any(
             a is not b for a, b in zip(hosts, self.hosts, strict=True)
         )
@@ -155,6 +154,7 @@ class HostTable(PickList["HostView"]):
                 6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME)
             )
         cells.compare()
+        other = before != (shown, telemetry.titles, cells.has_latencies)
         if new or other or reach != reach_of(cells.widest):
             self._make_columns()
         bad, self.like = ranked(self.hosts, now, self.spread, found)
@@ -172,12 +172,12 @@ class HostTable(PickList["HostView"]):
         self._sorted_at = float("-inf")
 
     def _make_columns(self) -> None:
-        sorts = self.columns.index(self.sort) if self.sort is not None else None
-        before = len(self.columns)
+        before, sort = self.columns, self.sort
         self.columns = self.cells.columns()
-        self.sort = (
-            self.columns[sorts] if sorts is not None and len(self.columns) == before else None
-        )
+        if sort is not None and len(self.columns) == len(before):
+            self.sort = self.columns[before.index(sort)]
+        elif sort is not None:
+            self.sort = next((each for each in self.columns if each.title == sort.title), None)
 
     # -- order and folding
 
@@ -490,6 +490,14 @@ class HostCells:
 
     # -- columns
 
+    @property
+    def has_latencies(self) -> bool:
+        """Whether hosts have latencies to show.
+
+        Those of single seconds are not kept, and layout writes are not the load.
+        """
+        return self.second is None and any(host.state != "layout" for host in self.hosts)
+
     def columns(self) -> tuple[Column[HostView], ...]:
         """Return all columns of the table."""
         counts = bool(self.shown.counted)
@@ -499,9 +507,10 @@ class HostCells:
                 order=lambda host: host.name),
             *(self.rate_columns() if counts else ()),
             *self.telemetry.columns(),
-            *((self.latency_column("mean", "mean", drop=11),
-               Column("trend", self.trend, least=8, most=64, right=True, drop=10,
-                   role="read")) if counts else ()),
+            *([self.latency_column("mean", "mean", drop=11)]
+              if counts and self.has_latencies else []),
+            *([Column("trend", self.trend, least=8, most=64, right=True, drop=10,
+                   role="read")] if counts else []),
             Column("state", lambda host: message_of(host, self.now, self.found, self.spread),
                 least=20, drop=1,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
@@ -520,15 +529,14 @@ class HostCells:
                       right=True, drop=2, falling=True,
                       order=lambda host: known(self.rate(host, "bandwidth")))]
               if self.shown.counted == "IOPS" else []),  # operations on files have no bandwidth
-            self.latency_column("99", "p99", drop=3),
+            *([self.latency_column("99", "p99", drop=3)] if self.has_latencies else []),
         ]  # fmt: skip
 
     def latency_column(self, name: str, title: str, drop: int) -> Column[HostView]:
         """Return a column of the mean or a percentile of latency."""
 
         def value(host: HostView) -> float | None:
-            # per-host latencies of single seconds are not kept; layout writes are not the load
-            if self.second is not None or host.state == "layout":
+            if host.state == "layout":
                 return None
             return latency_of(self.figures(host), name, self.shown.direction)
 
@@ -537,15 +545,8 @@ class HostCells:
 
         title = f"{self.shown.direction} {title}".lstrip()
         width = max(7, len(title))
-        return Column(
-            title,
-            cell,
-            width,
-            right=True,
-            drop=drop,
-            order=lambda host: known(value(host)),
-            falling=True,
-        )
+        return Column(title, cell, width, right=True, drop=drop, falling=True,
+                      order=lambda host: known(value(host)))  # fmt: skip
 
     # -- cells
 
