@@ -113,7 +113,7 @@ async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
 async def test_a_finding_that_has_no_room_is_cut_after_a_word_of_it(tmp_path: Path) -> None:
     async with stage(scenes.scene("stall", tmp_path, 8, 60), SMALL) as (app, _):
         said = app.text_of("#live-health")
-        assert re.search(r"! stall  \d+ s from \d+ s on: I/O…", said), said
+        assert re.search(r"! stall  \d+ s from \d+ s on: I/O stalled on all…", said), said
 
 
 async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(
@@ -130,17 +130,14 @@ async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(
         assert middle is not None and min(rates) <= float(middle[1]) <= max(rates)
 
 
-async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_line(
+async def test_a_narrow_screen_shows_finding_and_bottleneck_in_one_line(
     tmp_path: Path,
 ) -> None:
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
-        finding, steady, bottleneck = line.split(" · ")
-        assert finding.startswith("! client-cpu  client CPU") and finding.endswith("…")
-        assert (
-            steady in ("steady", "not steady")
-            and bottleneck.split("  ")[0] == "limited by client CPU"
-        )
+        finding, bottleneck = line.split(" · ")
+        assert finding.startswith("! client-cpu  client CPU may limit") and finding.endswith("…")
+        assert bottleneck.split("  ")[0] == "limited by client CPU"
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)

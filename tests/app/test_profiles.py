@@ -297,7 +297,7 @@ async def test_what_a_profile_destroys_is_marked_at_80_columns_too(home: Path) -
         await user.sees("demo/quick")
         await user.press("slash")
         await user.types("raw-linear-write")
-        marked = ["raw-linear-write", "dev"]
+        marked = ["raw-linear-write", "device"]
         await user.sees(lambda: any(line.split()[1:3] == marked for line in user.text.splitlines()))
 
 

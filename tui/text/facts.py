@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from tui.metrics.facts import (
     NONE,
     FactDifference,
@@ -20,6 +22,7 @@ from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
 
+ROWS_FROM = 60  # cells for a line with both values of a fact
 PHRASES: dict[str, dict[str, str]] = {
     "system": {
         "os": "{}",
@@ -170,6 +173,31 @@ def differing_lines(found: FactsTogether) -> Fold:
         [each for each in found.differing if not each.differs]
     ).items():
         yield "unknown", [(f"only on {hosts_text(hosts[-1])}: {_titles(differences)}", LABEL)]
+
+
+def difference_rows(found: FactsTogether, width: int) -> Fold:
+    """Yield the same as `differing_lines`, with a line for each fact below its hosts if it fits."""
+    if width < ROWS_FROM:
+        yield from differing_lines(found)
+        return
+    mattering = [each for each in found.differing if each.differs and each.matters]
+    shown = [each for each in mattering if len(each.groups) == 2]
+    for hosts, differences in _by_hosts(shown).items():
+        who: Run = (hosts_text(hosts[1]), BRIGHT)
+        if len(differences) > 1:
+            yield "differs", [who]
+        titles = [
+            _title_after(before, each)
+            for before, each in zip([None, *differences], differences, strict=False)
+        ]
+        wide = max(map(len, titles))
+        for title, each in zip(titles, differences, strict=True):
+            most, few = (leaf_text(each.name, group.value) for group in each.groups)
+            row = [(f"{title:<{wide}}  ", LABEL), (few, WARN), (", others ", LABEL), (most, TEXT)]
+            alone = len(differences) == 1
+            yield ("differs", [who, ("  ", LABEL), *row]) if alone else ("", row)
+    others = [each for each in found.differing if each not in shown]
+    yield from differing_lines(replace(found, differing=tuple(others)))
 
 
 def _titles(differences: Iterable[FactDifference]) -> str:

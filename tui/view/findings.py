@@ -140,7 +140,7 @@ def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
     for name, reason in not_made.items():
         reasons.setdefault(reason, []).append(name)
     told = {reason: ", ".join(names) for reason, names in reasons.items()}
-    column = min(max(map(len, told.values())), MOST_NAMES)
+    column = min(max(map(len, told.values())), max(MOST_NAMES, width * 2 // 5))
     lines = [Line.of(("No data for these checks", HEADING)), Line()]
     for reason, names in told.items():
         label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]

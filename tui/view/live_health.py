@@ -40,7 +40,7 @@ NARROW: Run = (" · ", LABEL)
 STRAGGLERS, LOST = "straggler", "host-loss"
 MOST_MARKED = 0.75  # of the hosts
 LEAST_TREND = 0.005  # less is shown as none
-LEAST_FINDING = 24  # cells, before all else gives way to it
+LEAST_FINDING, MOST_OTHERS = 24, 36  # cells: of the finding, of all else
 BOTTLENECKS = {  # by kind, where there is no room for the evidence
     "rate": "offered rate",
     "client-cpu": "client CPU",
@@ -140,7 +140,7 @@ def _in_short(
             rest = _after(each, bottleneck.brief)
             if width_of_runs([*first, *rest, *right]) + 2 <= width:
                 return _line([*first, *rest], right, width)
-    least = min(width_of_runs(first), LEAST_FINDING)
+    least = min(width_of_runs(first), max(LEAST_FINDING, width - MOST_OTHERS))
     shorter = (
         _after(steady.brief, bottleneck.brief, gap=NARROW),
         _after(bottleneck.brief, gap=NARROW),

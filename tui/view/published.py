@@ -96,7 +96,7 @@ class PublishedView(Struct, frozen=True):
             Column("figure", lambda row: row.figure, role=LABEL),
             Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
-            Column("ratio", lambda row: row.ratio, right=True),
+            Column("of published", lambda row: row.ratio, right=True),
         )
         return text_table(columns, self.rows, width) if self.rows else []
 
@@ -229,18 +229,25 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
 
 
 def ratio_text(found: Compared) -> str:
-    """Return our figure as a multiple of theirs: ``0.98x``; both ends if theirs is a range."""
+    """Return our figure as a share of theirs: ``98 %``; both ends if theirs is a range."""
     if found.ratio_low is None or found.ratio_high is None:
         return units.UNKNOWN
     low, high = ratio_number(found.ratio_low), ratio_number(found.ratio_high)
-    return f"{low}x" if low == high else f"{low}-{high}x"
+    return low if low == high else f"{low.removesuffix(' %')}-{high}"
 
 
 def ratio_number(value: float) -> str:
-    """Return a ratio with two decimals, fewer if large and more if small."""
+    """Return a ratio as a percentage, or as a multiple from 10 on: ``4.4 %``, ``12.3x``."""
     if value >= 9.995:
-        return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
-    return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}" if value >= 0.0005 else "<0.001"
+        return f"{value:.0f}x" if value >= 99.95 else f"{value:.1f}x"
+    percent = 100 * value
+    return (
+        f"{percent:.0f} %"
+        if value >= 0.0995
+        else f"{percent:.1f} %"
+        if value >= 0.0005
+        else "<0.1 %"
+    )
 
 
 # -- notes

@@ -21,7 +21,7 @@ from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import Heading, PickList
-from tui.text.line import ACCENT, HEADING, LABEL, TEXT, Line, labelled
+from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled
 from tui.text.table import Column
 
 
@@ -170,10 +170,7 @@ def commands_of(screen: str) -> list[Action]:
 
 
 COMMAND_COLUMNS: tuple[Column[Action], ...] = (
-    Column(
-        "command", lambda action: action.label[:1].upper() + action.label[1:], most=24, role=HEADING
-    ),
-    Column("what it does", lambda action: action.help, least=20, role=LABEL, drop=1),
+    Column("what it does", lambda action: action.help, least=20),
     Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
 )
 

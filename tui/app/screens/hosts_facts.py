@@ -14,7 +14,7 @@ from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled
 from tui.app.terminal.theme import Symbols
 from tui.metrics.facts import FactsTogether, compare, fact_text
 from tui.model.hostfacts import Fact
-from tui.text.facts import common_lines, differing_lines, machine_lines
+from tui.text.facts import common_lines, difference_rows, machine_lines
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
 from tui.text.table import Column
 
@@ -77,7 +77,7 @@ def together_lines(
 
     `ticked`: number of ticked hosts, of which some may not be checked.
     """
-    labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
+    labels = [*machine_lines(hosts), *common_lines(found), *difference_rows(found, width)]
     lines = [Line(), rule("Ticked hosts", f"{len(hosts)} of {ticked} checked", width)]
     return [
         *lines,

@@ -31,7 +31,7 @@ from tui.model.hostfacts import Fact
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.remote.vault import Remembering
-from tui.text.facts import differing_lines, machine_lines
+from tui.text.facts import difference_rows, machine_lines
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def ahead_lines(
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
     """Return which hosts are the same machine, and how the checked hosts differ."""
-    found = (*machine_lines(facts), *differing_lines(compare(facts)))
+    found = (*machine_lines(facts), *difference_rows(compare(facts), width))
     lines = [
         line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
     ]

@@ -132,7 +132,7 @@ class ProfilesScreen(FilteredScreen):
         recent = profile_text.recent_rows(self.entries, self.used) if not search else []
         self.picklist.set_rows([*recent, *profile_text.rows(self.shown)])
         found = f"{len(self.shown)} of " if search else ""
-        self.picklist.border_subtitle = f"{found}{len(self.entries)}"
+        self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
         self.show_details()
 
     def show_details(self) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 INDENT = 10
 RECENT = 4  # profiles used last
-DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
+DOES = ("read", "write", "mixed", "trim")  # directions of a headline that the list names
 LONGEST_LABEL = 20
 LEAST_HELP = 24  # cells for help beside the default; with fewer it is below
 CACHES = {
@@ -141,8 +141,9 @@ def columns(
     def does(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
         if entry.device:
-            return "dev", WARN
-        return DOES.get(entry.headline.partition(" ")[0], ""), LABEL
+            return "device", WARN
+        direction = entry.headline.partition(" ")[0]
+        return direction if direction in DOES else "", LABEL
 
     def origin(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
@@ -151,7 +152,7 @@ def columns(
     return (
         Column("", mark, 1),
         Column("", name, least=21),
-        Column("", does, 3, gap=1, drop=1),
+        Column("", does, 6, gap=1, drop=1),
         Column("", origin, 6, drop=2),
     )
 

@@ -28,7 +28,7 @@ from tui.metrics.registry import direction as direction_of
 from tui.metrics.telemetry import metric_of
 from tui.model.figure_record import DirectionRecord, SeriesColumns
 from tui.model.plain import printable, some
-from tui.text.facts import common_lines, differing_lines, machine_lines, machines_text
+from tui.text.facts import common_lines, difference_rows, machine_lines, machines_text
 from tui.text.line import (
     BAD,
     GOOD,
@@ -344,21 +344,13 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     if step is None or not page.all_hosts:
         return [Line.of(("no per-I/O latencies measured", LABEL))]
     kind = page.record.latency_kind_of(step)
-    found: dict[str, Latency] = {}
-    for name in registry.in_order(page.all_hosts):
-        latency = latency_of(page.all_hosts[name], name, kind)
-        if latency is not None and latency.n:
-            found[name] = latency
+    found = _latencies(page, kind)
     if not found:
         return [Line.of(("no latencies measured", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
     lines = [rule(f"Percentiles, {who}", f"{kind}, over all I/Os, not averaged", width)]
     table = _table(found, kind, width)
-    counted = [
-        Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
-        for name, each in found.items()
-        if each.buckets is not None and name != MIXED
-    ]
+    counted = _counted(found)
     table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
         said = "no histogram: percentiles as printed by the load generator"
@@ -371,11 +363,48 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     return [*lines, *beside(table, _charts(counted, width - at, height, coloured=page.colors), at)]
 
 
+def _latencies(page: Page, kind: str) -> dict[str, Latency]:
+    """Return the latencies over all hosts of each direction that has any."""
+    found: dict[str, Latency] = {}
+    for name in registry.in_order(page.all_hosts):
+        latency = latency_of(page.all_hosts[name], name, kind)
+        if latency is not None and latency.n:
+            found[name] = latency
+    return found
+
+
+def _counted(found: dict[str, Latency]) -> list[Counted]:
+    """Return the histogram of each direction that has one."""
+    return [
+        Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
+        for name, each in found.items()
+        if each.buckets is not None and name != MIXED
+    ]
+
+
+def spread_charts(page: Page, width: int, height: int) -> list[list[Line]]:
+    """Return the histogram and the percentile curves of the current step, if it has histograms."""
+    step = page.shown_step
+    found = _latencies(page, page.record.latency_kind_of(step)) if step is not None else {}
+    return _two_charts(_counted(found), width, height, coloured=page.colors)
+
+
 def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) -> list[Line]:
     """Return the histogram and the percentile curves of all directions."""
+    above, below = _two_charts(counted, width, height, coloured=coloured)
+    return [*above, Line(), *below]
+
+
+def _two_charts(
+    counted: list[Counted], width: int, height: int, *, coloured: bool
+) -> list[list[Line]]:
+    if not counted:
+        return []
     what = counted[0].name if len(counted) == 1 else ""
-    curves = percentile_curves(what, counted, width, height, coloured=coloured)
-    return [*histograms(what, counted, width, height, coloured=coloured), Line(), *curves]
+    return [
+        draw(what, counted, width, height, coloured=coloured)
+        for draw in (histograms, percentile_curves)
+    ]
 
 
 def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:
@@ -454,7 +483,7 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     lines += [line for name, text in sections if text for line in fact(name, text, width)]
     found = facts_together(record)
     same = machine_lines({host.name: host.facts for host in record.hosts})
-    for title, runs in (*same, *common_lines(found), *differing_lines(found)):
+    for title, runs in (*same, *common_lines(found), *difference_rows(found, width)):
         lines += labelled(
             [(f"{'CPU' if title == 'cpu' else title.capitalize():<9}", LABEL)], runs, width
         )

@@ -546,7 +546,9 @@ def _published(view: PublishedView | None) -> Iterator[Block]:
         return
     yield from (Paragraph(f"{note.label}: {note.text}") for note in view.badges)
     if view.rows:
-        numbers = (DocumentColumn(name, right=True) for name in ("ours", "published", "ratio"))
+        numbers = (
+            DocumentColumn(name, right=True) for name in ("ours", "published", "of published")
+        )
         heads = [DocumentColumn("baseline"), DocumentColumn("figure"), *numbers]
         rows = [
             [f"{row.number or ''} {row.label}".strip(), row.figure, row.ours, row.theirs, row.ratio]
