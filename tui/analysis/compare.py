@@ -327,7 +327,7 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return a function that estimates the uncertainty of a step's percentile, or mean if None.
+    """Return a function that estimates the uncertainty of a step's percentile (None: the mean).
 
     The function takes step index, direction and percentile. It returns the standard error of the
     logarithm and the degrees of freedom, from the step's seconds and histogram.

@@ -353,7 +353,7 @@ def last_line(data: bytes) -> str:
 
 
 def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
-    """Return output of a host as one short line without control characters."""
+    """Return host output as one short line without control characters."""
     return printable(text).strip()[:most]
 
 

@@ -521,7 +521,7 @@ def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedErro
 
 
 def allow_open_files(hosts: int) -> None:
-    """Raise this process's limit of open files for this many hosts, up to the hard limit."""
+    """Raise this process's limit on open files for this many hosts, up to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = hosts * FILES_OF_A_HOST + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:

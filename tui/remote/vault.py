@@ -48,7 +48,7 @@ class Remembering:
         self._known: dict[str, Sequence[str]] = {}
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Return the answer given before, or ask if there is none or a server refused it; None
+        """Return the earlier answer; ask if there is none or a server refused it. None
         without an answer.
         """
         if not question.note and question.key in self._known:

@@ -165,11 +165,11 @@ class Confirm(Dialog[str | None]):
         (self.scroll.scroll_home if places < 0 else self.scroll.scroll_end)(animate=False)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Close with the answer of the button."""
+        """Close with the answer that belongs to the button."""
         self.dismiss(event.button.id)
 
     def action_answer(self, answer: str) -> None:
-        """Close with the answer of a key."""
+        """Close with the answer that belongs to a key."""
         self.dismiss(answer)
 
 

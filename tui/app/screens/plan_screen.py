@@ -152,7 +152,7 @@ class PlanPane(TextPane):
         self.border_title = "Run plan"
 
     def on_mount(self) -> None:
-        """Show the age of the preflight regularly."""
+        """Regularly show how old the preflight is."""
         self.set_interval(AGES_S, self.age_answers)
 
     @property

@@ -378,7 +378,7 @@ class FioReader:
         except SnapshotError as error:
             self._unreadable += 1
             return self._explainer.explain(
-                f"a status object of fio is unreadable and was skipped: {error}"
+                f"a fio status object is unreadable and was skipped: {error}"
             )
         self._last_text = text
         return self._meter.feed(snapshot)
@@ -423,7 +423,7 @@ class FioReader:
         found = {}
         if broken := self._unreadable + self._framer.broken:
             found["fio-unreadable-output"] = (
-                f"{broken} status objects of fio were unreadable and skipped"
+                f"{broken} fio status objects were unreadable and skipped"
             )
         if self._framer.cut:
             found["fio-output-cut"] = (

@@ -80,7 +80,7 @@ IN_NAME = ("transfer", "block", "ranks")
 
 
 def known_option(option: str) -> str:
-    """Return an option of IOR. Raises ValueError for options that change the output format."""
+    """Return an IOR option. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable() or not text.startswith("-"):
         raise ValueError(f"'{option}' is not an option")

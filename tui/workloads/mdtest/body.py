@@ -54,7 +54,7 @@ BY_NAME = {term.name: term for term in TERMS}
 
 
 def known_option(option: str) -> str:
-    """Return an option of mdtest. Raises ValueError for options that change the output format."""
+    """Return an mdtest option. Raises ValueError for options that change the output format."""
     text = option.strip()
     if not text or not text.isprintable():
         raise ValueError(f"'{option}' is not an option")
