@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.long.lies.doctored.case import JudgedCase, judged
-from tests.long.lies.doctored.documents import doctored_copy, imported, kept
+from tests.long.lies.doctored.documents import DATA, doctored_copy, imported, kept
 from tests.long.lies.doctored.drawn import cases, drawers
 from tui.judge.catalogue import BY_ID
 from tui.library.imported import records_of
@@ -94,3 +94,23 @@ def test_a_depth_that_fio_rounds_up_may_be_kept_as_a_whole(tmp_path: Path) -> No
                 for each in ("N", "min", "max", "mean", "stddev")
             }
         assert ("above-depth" in imported(tmp_path, [told])) is said
+
+
+def test_a_job_that_reports_reads_and_writes_together_offers_no_reads() -> None:
+    (only,) = records_of([DATA / "stream" / "uni-3.33.stdout.gz"])  # three jobs: none, mixed, both
+    assert "offered-rate" in (only.record.checks or ())
+    assert "offered-rate" not in {finding.id for finding in only.record.findings}
+
+
+def test_the_headline_of_writers_that_read_to_verify_is_what_they_wrote(tmp_path: Path) -> None:
+    (document,) = kept(("size/1job-json+-3.33",))[0].hosts
+    told = doctored_copy(document)
+    job = told["jobs"][0]
+    job["write"] = doctored_copy(job)["read"]
+    path = tmp_path / "out.json"
+    for rw, expected in (("randwrite", "write"), ("randrw", "mixed")):
+        job["job options"] |= {"rw": rw, "verify": "crc32c"}
+        path.write_text(json.dumps(told))
+        (only,) = records_of([path])
+        assert only.record.headline is not None
+        assert only.record.headline.direction == expected

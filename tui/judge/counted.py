@@ -126,4 +126,8 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
     """Return the jobs that do I/O in a direction; for reads and writes counted together, jobs of
     either.
     """
-    return [load for load in loads if name in load.directions or name in (MIXED, BOTH)]
+    return [
+        load
+        for load in loads
+        if name in load.directions or name in load.blocks or name in (MIXED, BOTH)
+    ]

@@ -285,8 +285,16 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
     """
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)
+    reported = record.results.jobs or {}
     for name, result in record.results.aggregate.items():
-        yield from _offered([job for job in jobs if name in job.directions], name, result)
+        own = (job for job in jobs if name in job.directions)
+        yield from _offered([job for job in own if _is_in(reported, job, name)], name, result)
+
+
+def _is_in(reported: Mapping[str, Mapping[str, DirectionRecord]], job: JobLoad, name: str) -> bool:
+    """Return whether a job's I/O counts in a direction: not if it reports all of it together."""
+    dirs = reported.get(job.name, {})
+    return name in dirs or MIXED not in dirs
 
 
 def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:

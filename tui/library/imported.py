@@ -258,6 +258,9 @@ def _headline(found: Measured) -> Headline | None:
         return Headline(metric_of_operation(moved).name, name)
     dirs = with_mixed(first.result.dirs)
     counted = [name for name in dirs if direction(name).in_total]
+    asked = {name for load in first.loads for name in load.directions}
+    if asked & set(counted) and MIXED not in first.result.dirs:  # writers that read verify
+        counted = [name for name in counted if name in asked or (name == MIXED and len(asked) > 1)]
     if not counted:
         return None
     name = MIXED if MIXED in counted else counted[0]

@@ -112,7 +112,8 @@ def queued(found: Document, level: str) -> Document:
     for job in found["jobs"]:
         job["job options"] |= {"ioengine": "libaio", "iodepth": "16"}
         del job["job options"]["fsync"]
-        job["iodepth_level"] = {"1": 0.1, level: 99.9}
+        names = ("1", "2", "4", "8", "16", "32", ">=64")
+        job["iodepth_level"] = dict.fromkeys(names, 0.0) | {"1": 0.1, level: 99.9}
     return found
 
 
@@ -250,6 +251,19 @@ HONEST: dict[str, Callable[[Document], object]] = {
     ),
     "a worker that often waits": lambda found: [
         job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=7000) for job in found["jobs"]
+    ],
+    "files that are closed for others": lambda found: (
+        queued(found, "4"),
+        [job["job options"].update(nrfiles="16", openfiles="2") for job in found["jobs"]],
+    ),
+    "syncs while others are in flight": lambda found: [
+        queued(found, "16"),
+        [
+            job["read"]["clat_ns"].update(mean=2e7, max=3e7, min=15e6, percentile={})
+            or job["sync"]["lat_ns"].update(N=5, mean=9e9, max=9.1e9)
+            or job.update(latency_us={}, latency_ms={"50": 100.0})
+            for job in found["jobs"][:1]
+        ],
     ],
     "a limit of latency of a second worker, multiplied twice": lambda found: [
         job.update(latency_target=500_000_000) or job["job options"].update(latency_target="500")

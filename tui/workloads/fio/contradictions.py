@@ -239,7 +239,7 @@ def _shares(job: PrintedJob) -> Iterator[Found]:
 
 
 def _in_flight(entry: Entry) -> Iterator[Found]:
-    """Yield a number of I/Os in flight, syncs included, above the depths that have a share."""
+    """Yield a number of I/Os in flight above the depths that have a share."""
     job, options = entry.job, entry.options
     if not entry.alone or job.failed or has(options, (*RAMPS, "io_submit_mode", "verify")):
         return
@@ -247,9 +247,9 @@ def _in_flight(entry: Entry) -> Iterator[Found]:
     runtime_ms = max((part.runtime for part in job.dirs.values()), default=0)
     if len(waits) != len(job.dirs):
         return
-    if job.sync is not None and job.sync.lat is not None:
-        waits.append(job.sync.lat)
     levels = [share for _, share in sorted(entry.levels)]
+    if job.sync is not None and job.sync.lat is not None and distributions.one_at_a_time(levels):
+        waits.append(job.sync.lat)
     yield from distributions.in_flight(levels, 1, waits, runtime_ms)
 
 

@@ -137,6 +137,14 @@ def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying
     return apart if filled and ios and abs(apart) > off + flying + 1 else 0.0
 
 
+def one_at_a_time(levels: Sequence[float]) -> bool:
+    """Return whether a worker never had two I/Os in flight.
+
+    Else it may sync while others are, and sent syncs wait as well.
+    """
+    return not any(levels[1:])
+
+
 def in_flight(
     levels: Sequence[float],
     workers: int,

@@ -79,7 +79,7 @@ def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
     numbered = {int(match["job"]) for match, _ in told if match["job"]}
     shared = [file for match, file in told if not match["job"] and match["kind"] in OPTION_OF]
     if numbered:
-        return not all(each.alone for each in entries) or len(numbered) >= workers
+        return len(numbered) >= workers
     return workers <= 1 or all(
         series.each for parts in _series(shared).values() for series in parts
     )

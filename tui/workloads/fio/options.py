@@ -287,7 +287,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         durable=_durable(job),
         flushed=_named(job, ("end_fsync", "fsync_on_close")),
         block_bytes=_block(job),
-        blocks={} if _block(job) else _blocks(job),
+        blocks={} if _block(job) and not _verifies(job) else _blocks(job),
         poisson=job.get("rate_process") == "poisson",
         redrawn_bytes=_redrawn_bytes(job),
         same_draws=_repeats_draws(job),
@@ -346,7 +346,7 @@ def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
     except ValueError:
         return {}
     found = {name: places[min(place, len(places) - 1)] for place, name in enumerate(RATED)}
-    if job.get("verify") not in (None, "0", "none") and "write" in job.access:
+    if _verifies(job):
         sizes = [
             size
             for name in ("read", "write")
@@ -354,7 +354,13 @@ def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
             for size in (part.low, part.high)
         ]
         found["read"] = (BlockShare(min(sizes), max(sizes), None),)  # reads of what was written
-    return {name: shares for name, shares in found.items() if name in job.access and shares}
+    used = ("read", *job.access) if _verifies(job) else job.access
+    return {name: shares for name, shares in found.items() if name in used and shares}
+
+
+def _verifies(job: JobOptions) -> bool:
+    """Return whether a job reads what it wrote."""
+    return job.get("verify") not in (None, "0", "none") and "write" in job.access
 
 
 def _range(given: str) -> tuple[BlockShare, ...]:

@@ -24,6 +24,7 @@ UNFILLED = (
     *PACING, "rate", "rate_iops", "latency_target", "fsync", "fdatasync", "sync_file_range",
     "verify", "serialize_overlap", "io_submit_mode", "iodepth_batch_complete",
     "iodepth_batch_complete_min", "iodepth_batch_complete_max", "read_iolog", "zonemode", "stats",
+    "openfiles", "file_service_type",
 )  # fmt: skip
 MOST_UNITS = 6
 FILLED = 4  # so many times its depth a job submits at least

@@ -165,7 +165,8 @@ def _flying(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterat
         latency for part in dirs.values() if (latency := part.lat or part.clat) is not None
     ]
     syncs = section.job.sync
-    waits += [syncs.lat] if syncs is not None and syncs.lat is not None else []
+    if syncs is not None and syncs.lat is not None:
+        waits += [syncs.lat] if distributions.one_at_a_time(section.figures.levels) else []
     runtime_ms = sum(part.runtime for part in dirs.values())  # verification comes after the writes
     if section.counted and not _failed(section):
         yield from distributions.in_flight(
