@@ -10,7 +10,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from tests.long.lies.doctored.documents import Document, doctored_copy, kept
+from tests.long.lies.doctored.documents import DATA, Document, doctored_copy, kept
 from tui.judge.copies import Fingerprint, copied, fingerprint
 from tui.library.imported import records_of
 from tui.library.verify import verify_run
@@ -87,3 +87,12 @@ def test_a_run_that_is_a_copy_of_another_of_the_import_is_named_and_verified(
     kept_in = runs[1].keep(tmp_path)
     assert verify_run(kept_in).differs == []
     assert "copied-output" not in {each.id for each in records_of(paths[:1])[0].record.findings}
+
+
+def test_rates_of_an_mpi_benchmark_do_not_repeat_either(tmp_path: Path) -> None:
+    text = (DATA.parent / "mdtest" / "mdtest-main-i1.out").read_text()
+    paths = [tmp_path / f"md-2026-11-2{day}.out" for day in (1, 2)]
+    for path, day in zip(paths, (21, 22), strict=True):
+        path.write_text(text.replace("11/21/2026", f"11/{day}/2026"))
+    for run in records_of(paths):
+        assert "copied-output" in {each.id for each in run.record.findings}

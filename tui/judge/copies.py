@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import comb, gcd, isnan, log, pi, sqrt
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tui.metrics.figures import Latency
-from tui.model.event import DirectionResult
+from tui.model.event import DirectionResult, MetadataResult
 
 LEAST_IOS = 100
 LEAST_EQUAL = 16
@@ -21,6 +21,7 @@ UNLIKELY = -log(1e-12)
 EXACT_CHANCE = 64  # I/Os in a bucket of both, up to which the chance is computed exactly
 LEAST_NS = 1000.0  # of means and deviations, which are printed to 10^-6 ns
 DIGIT_NS = 1e-6
+DIGITS, LEAST_RATES = 6, 4  # repeated runs hardly ever agree in the third
 ROUGH_STEPS = 1000  # of 10 ns or 10 us, to which reports print means
 PAIRS = 20_000
 if TYPE_CHECKING:
@@ -31,22 +32,26 @@ Place = tuple[str, str]  # direction, kind of latency
 
 class Copied(Struct, frozen=True):
     """How two results agree: in `equal` of `counts` histogram counts, of which `expected` are equal
-    by chance; or in mean, deviation and maximum, but for a `factor`.
+    by chance; or in mean, deviation and maximum, but for a `factor`; or in `figures` rates.
     """
 
     equal: int = 0
     counts: int = 0
     expected: float = 0.0
     factor: float | None = None
+    figures: int = 0
 
 
 class Fingerprint(Struct, frozen=True):
-    """What chance decided in one result. `rough`: latencies with few digits."""
+    """What chance decided in one result. `rough`: latencies with few digits. `rates`: by operation
+    and statistic.
+    """
 
     name: str
     latencies: dict[Place, Latency]
     counts: dict[Place, dict[int, int]]
     rough: bool = False
+    rates: dict[Place, float] = field(default_factory=dict)
 
 
 def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint | None:
@@ -67,6 +72,23 @@ def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint |
     return Fingerprint(name, found, counts, any(part.rounded for part in dirs.values()))
 
 
+def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
+    """Return what to compare of an MPI benchmark; None without rates of six digits.
+
+    Of the statistics of few iterations, only so many as there are iterations are independent.
+    """
+    names = {1: ("mean",), 2: ("max", "min")}.get(
+        result.iterations, ("max", "min", "mean", "stddev")
+    )
+    rates = {
+        (operation, each): value
+        for operation, told in result.operations.items()
+        for each in names
+        if (value := getattr(told, each)) and len(f"{value:.12g}".replace(".", "")) >= DIGITS
+    }
+    return Fingerprint(name, {}, {}, rates=rates) if len(rates) >= LEAST_RATES else None
+
+
 def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
     """Yield places of results to compare: all pairs; of many results, those close to each other."""
     width = max(PAIRS // max(len(found), 1), 1)
@@ -77,6 +99,8 @@ def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
 
 def text_of(found: Copied | CopyRecord) -> str:
     """Return how two results agree, for messages."""
+    if found.figures:
+        return f"{found.figures} rates are equal in every digit"
     if found.factor is None:
         return (
             f"{found.equal} of {found.counts} histogram counts are equal,"
@@ -98,7 +122,9 @@ def copied(one: Fingerprint, other: Fingerprint) -> Copied | None:
     for place, counts in one.counts.items():
         if place in other.counts and (found := _in_common(counts, other.counts[place])) is not None:
             return found
-    return None
+    same = len(one.rates.items() & other.rates.items())
+    whole = 2 * same >= min(len(one.rates), len(other.rates))
+    return Copied(figures=same) if same >= LEAST_RATES and whole else None
 
 
 def _factor(one: Latency, other: Latency, *, rough: bool) -> float | None:

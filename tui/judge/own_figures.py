@@ -43,6 +43,7 @@ TEXTS: dict[ContradictionKind, str] = {
         "samples are {told:.4g} % of the group's rate as printed, but {other:.4g} % by its figures"
     ),
     "started": "results of {told:.0f} jobs, but {other:.0f} were started",
+    "connected": "results of {told:.0f} hosts, but the client had {other:.0f}",
     "no-error": "no error in the result, but the job failed with error {told:.0f}",
     "depth-syncs": "{told:.0f} syncs, but the depth shares contain {other:.0f}",
     "depth-share": (
@@ -96,7 +97,7 @@ TEXTS: dict[ContradictionKind, str] = {
 # other devices may be the ones, and other reasons may end a job
 DAY_S = 86_400
 DOUBTFUL: tuple[ContradictionKind, ...] = (
-    "devices", "bytes", "off-cpu", "sample-pause", "too-early",
+    "devices", "bytes", "off-cpu", "sample-pause", "too-early", "connected",
 )  # fmt: skip
 # without I/O until the end of the others, or with stats=0
 NOTED: tuple[ContradictionKind, ...] = ("started",)

@@ -127,7 +127,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
                 seen.setdefault(mark, []).append(name)
             own = fingerprint(name, {each.name: each.figures for each in parts})
             found += [own] if own is not None and evidence.foreign else []
-    if not seen:
+    if not seen and not evidence.copies:
         raise UnknownError("no latencies to compare")
     same = [names for names in seen.values() if len(names) > 1]
     for names in same:
@@ -161,7 +161,7 @@ def _of_other_run(copy: CopyRecord) -> CheckResult:
     return CheckResult(
         "error",
         f"{copy.host} is a copy of the result in {copy.of}: {text_of(copy)}",
-        copy.factor if copy.factor is not None else copy.equal,
+        copy.factor if copy.factor is not None else copy.figures or copy.equal,
         1 if copy.factor is not None else round(copy.expected, 1),
         {"hosts": copy.host, "step": copy.step},
     )

@@ -20,7 +20,7 @@ from tui.journal.state import RunState
 from tui.journal.views import Clock
 from tui.judge.catalogue import examine, verdict_of
 from tui.judge.check import RunEvidence
-from tui.judge.copies import copied, fingerprint, pairs
+from tui.judge.copies import Fingerprint, copied, fingerprint, of_operations, pairs
 from tui.library.import_sets import Naming, kept_runs
 from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_source
 from tui.library.manifest import is_inside
@@ -471,6 +471,12 @@ def _records_of(
     return made
 
 
+def _fingerprint(host: str, output: ImportedOutput) -> Fingerprint | None:
+    if output.metadata is not None:
+        return of_operations(host, output.metadata)
+    return fingerprint(host, output.result.dirs)
+
+
 def _copies(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
     """Return the results of each run that are copies of one in another."""
     told: list[list[CopyRecord]] = [[] for _ in runs]
@@ -479,7 +485,7 @@ def _copies(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
         for at, run in enumerate(runs)
         for step, measured in enumerate(run.measurements)
         for host, output in measured.items()
-        if (each := fingerprint(host, output.result.dirs)) is not None
+        if (each := _fingerprint(host, output)) is not None
     ]
     for places in pairs([each for _, _, each in found]) if len(runs) > 1 else ():
         one, other = (found[place] for place in places)
@@ -501,6 +507,7 @@ def _copies(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
                     counts=copy.counts,
                     expected=round(copy.expected, 1),
                     factor=factor,
+                    figures=copy.figures,
                 )
             )
     return told

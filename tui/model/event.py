@@ -313,7 +313,7 @@ ContradictionKind = Literal[
     "entries", "copies", "clients",
     "date", "devices",
     "share-end", "depth-share", "depth-syncs", "twice", "group-bytes", "group-rate",
-    "group-time", "group-share", "started", "no-error",
+    "group-time", "group-share", "started", "no-error", "connected",
 ]  # fmt: skip
 
 

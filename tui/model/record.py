@@ -273,6 +273,7 @@ class CopyRecord(RecordPart):
     factor: float | None = Field(
         None, description="mean, deviation and maximum latency, relative to the other's"
     )
+    figures: int = Field(0, description="rates of operations that are equal in every digit")
 
 
 class ImportRecord(RecordPart):

@@ -48,6 +48,7 @@ LIES = {
     "started": (GROUPS, r"(?<=Starting )7", "8"),
     "entries": (GROUPS, r"(?<=Starting )7", "6"),
     "clients": (CLIENTS, r"(?<=total=)6000(?=,6000)", "7000"),
+    "connected": (CLIENTS, r"(?m)^(?=hostname=vm)", "hostname=other, fio=fio-3.33\n"),
     "no-error": (FAILED, r"err= 5 \(.*?\)(?=: pid)", "err= 0"),
 }
 

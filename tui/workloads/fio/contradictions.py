@@ -42,12 +42,11 @@ from tui.workloads.fio.printed import (
 from tui.workloads.fio.printed_numbers import Span
 from tui.workloads.fio.queued import echoes, kept_depth, steady_state, workers
 from tui.workloads.fio.sampled import samples_of
-from tui.workloads.fio.snapshot import NOT_A_NUMBER, LatencyKind
+from tui.workloads.fio.snapshot import ALL_CLIENTS, NOT_A_NUMBER, LatencyKind
 from tui.workloads.fio.versions import of_version
 
 Host = tuple[str, int]
 OptionsOf = Callable[[str, int], Mapping[str, str]]
-ALL_CLIENTS = "All clients"
 GROUP_DIGIT = 1e-4
 EXACT = 1e-8  # shares have six decimals
 CLOCKS_S = 0.1  # two clocks of one fio

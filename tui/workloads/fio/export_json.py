@@ -20,9 +20,9 @@ from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
-from tui.workloads.fio.contradictions import ALL_CLIENTS
 from tui.workloads.fio.jobimport_ini import JobFileSection, read_sections
 from tui.workloads.fio.options import ALIASES
+from tui.workloads.fio.snapshot import ALL_CLIENTS
 
 Options = dict[str, str]
 DEFAULTS = {"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1"}

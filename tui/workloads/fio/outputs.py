@@ -16,13 +16,14 @@ from tui.model.event import Contradiction, HostResult
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
-from tui.workloads.fio.contradictions import ALL_CLIENTS, clear, contradictions, printed
+from tui.workloads.fio.contradictions import clear, contradictions, printed
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.printed import ENDED
 from tui.workloads.fio.results import entries_of, kept_result
 from tui.workloads.fio.snapshot import (
+    ALL_CLIENTS,
     NOT_A_NUMBER,
     Count,
     Framer,

@@ -168,10 +168,11 @@ class Entry(Struct, frozen=True):
         workers = numjobs_of(self.options)
         if self.merged:
             return False
-        if self.options.get("group_reporting") is not None and workers != 1:
+        grouped = self.options.get("group_reporting") is not None
+        if grouped and workers != 1:
             return False
         longest = max((part.runtime for part in self.job.dirs.values()), default=0)
-        more = LEAST_MS if workers == 1 else min(LEAST_MS, longest / 4)
+        more = LEAST_MS if workers == 1 and not grouped else min(LEAST_MS, longest / 4)
         return 0 < self.job.job_runtime <= longest + more
 
     @property

@@ -41,7 +41,7 @@ def kept_depth(entry: Entry) -> Iterator[Found]:
     levels, options, job = entry.levels, entry.options, entry.job
     if not entry.alone or not levels or job.failed:
         return
-    if options.get("io_submit_mode") == "offload" or options.engine in ("exec", "cpuio"):
+    if options.get("io_submit_mode") == "offload" or options.engine in ("exec", "cpuio", "vsync"):
         return
     try:
         depth = options.in_flight // options.numjobs

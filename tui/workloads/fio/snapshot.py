@@ -15,6 +15,7 @@ from tui.workloads.reading import LONGEST, clean
 
 OPEN = b"{\n"
 CLOSE = b"\n}\n"
+ALL_CLIENTS = "All clients"  # job name of a client's sum over its servers
 MAX_OBJECT_BYTES = 64 << 20
 
 Piece = bytes | str

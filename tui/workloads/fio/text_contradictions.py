@@ -12,7 +12,7 @@ from tui.workloads.fio import distributions, groups
 from tui.workloads.fio.distributions import Completions, Found, Range
 from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
 from tui.workloads.fio.printed_numbers import Span, total
-from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
+from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency
 from tui.workloads.fio.text_output import Printed, PrintedSection
 
 SHARE_DIGIT = 0.5e-4  # shares of latencies have two decimals of a per cent
@@ -257,6 +257,8 @@ def _of_group(line: GroupLine, sections: Sequence[PrintedSection]) -> Iterator[F
         yield "twice", line.rate.middle, line.rate_again.middle
     if not line.moved.meets(line.moved_again, SLACK):
         yield "twice", line.moved.middle, line.moved_again.middle
+    if not sections and line.moved.low > 0 and line.name != "mixed":
+        yield "group-bytes", 0.0, line.moved.middle
     if not sections or line.name == "mixed":
         return
     rates = [section.figures.rates[line.name] for section in sections]
@@ -331,10 +333,10 @@ def all_contradictions(found: Sequence[Printed]) -> dict[int, list[Contradiction
         ]
         if parts:
             told[parts[0]] += of_clients(whole, [found[at] for at in parts])
+        if parts and len(parts) < found[parts[0]].connected:
+            missing = Contradiction("connected", len(parts), found[parts[0]].connected)
+            told[parts[0]].append(missing)
     return told
-
-
-ALL_CLIENTS = "All clients"
 
 
 def is_sum(printed: Printed) -> bool:

@@ -15,7 +15,7 @@ from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
 from tui.workloads.fio.printed_figures import Figures, GroupLine
 from tui.workloads.fio.printed_numbers import value_of
-from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency, Syncs
+from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
 from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
@@ -91,7 +91,7 @@ class Printed:
     `command` is the last command line above it, `lines` are the jobs' first lines. Outputs of one
     client have the same `session`. `prompt_host`: the host in the shell prompt above it. `started`:
     workers, 0 if unknown. `failures`: host, process and error of workers that failed. `unclear`:
-    names of several jobs of different depths.
+    names of several jobs of different depths. `connected`: servers of its client.
     """
 
     host: str
@@ -105,6 +105,7 @@ class Printed:
     started: int = 0
     failures: list[tuple[str, int, int]] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
+    connected: int = 0
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
@@ -133,6 +134,7 @@ class _Parser:
         self.lines: dict[str, dict[str, str]] = {}
         self.group = 0
         self.unclear: set[str] = set()
+        self.connected = 0  # servers of a client
         self.started: dict[str, set[int]] = {}
         self.failures: list[tuple[str, int, int]] = []
         self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
@@ -183,6 +185,7 @@ class _Parser:
             self.started, self.failures, self.unclear = {}, [], set()
         elif version := VERSION.fullmatch(line.strip()):
             self.version = version[1]
+            self.connected = self.connected + 1 if line.startswith("hostname=") else 0
         elif job := JOB_LINE.fullmatch(line.strip()):
             before = self.lines.get(job["name"], {"iodepth": job[5]})
             if before["iodepth"] != job[5]:
@@ -252,10 +255,13 @@ class _Parser:
                 started=max(counts) if len(counts := self.started.get(host, {0})) == 1 else 0,
                 failures=self.failures,
                 unclear=self.unclear,
+                connected=self.connected,
             )
             self.found.append(last)
         last.sections.append(section)
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
+        if job.jobname == ALL_CLIENTS:
+            self.connected = 0
 
     def _complete(self) -> None:
         """Raise UsageError for results without figures, except those of failed jobs."""
