@@ -302,7 +302,7 @@ MOST_HOSTS = 1e6  # a maximum beyond this is none
 
 
 class ScalingPoint(Struct, frozen=True):
-    """The rate of a number of hosts together.
+    """The joint rate of several hosts.
 
     `error`: relative standard error of the rate, from its own seconds.
     """

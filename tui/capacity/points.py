@@ -387,7 +387,7 @@ def _late(
     seconds: Sequence[ClusterSecond],
     split: Mapping[str, float],
 ) -> dict[str, list[Late]]:
-    """Return the late I/Os of each direction, compared with its share of the offered rate.
+    """Return each direction's late I/Os, compared with its share of the offered rate.
 
     Reads and writes measured together are as late as both; a sync is as late as the writes before
     it.

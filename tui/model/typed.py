@@ -38,7 +38,7 @@ class Types:
         self._rules: dict[Any, Rule] = {}
 
     def returned_by(self, function: Callable[..., Any]) -> Rule:
-        """Return the rule for the result of a function.
+        """Return the rule for a function's result.
 
         Raises NameError for an unknown hint.
         """

@@ -469,7 +469,7 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
 
 
 def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
-    """Return the columns of a table of changes.
+    """Return the columns of a change table.
 
     Intervals are shown only if there are any, counts only if they differ from those in the answer.
     """

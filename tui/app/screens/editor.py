@@ -298,7 +298,7 @@ class EditorScreen(StepScreen):
         self.app.push_screen(Confirm(f"Save {self.file.name}?", body, LEAVE), answered)
 
     def leave(self) -> None:
-        """Return to the list of profiles, with the cursor on this one."""
+        """Return to the profile list, with the cursor on this profile."""
         self.shell.go(
             "profiles",
             self.judged.loaded.profile.profile if self.judged.loaded else str(self.file.path),

@@ -202,7 +202,7 @@ class HostsScreen(FilteredScreen):
     # -- showing
 
     def ages_changed(self) -> None:
-        """Show how old the answers of sources are."""
+        """Show the age of the sources' answers."""
         if self.host_list.sources and self.is_current:
             self.show_rows()
 

@@ -381,7 +381,7 @@ class RunControl:
         self.feed = feed
 
     def end(self, what: Ending, host: str | None) -> None:
-        """Ask, then stop the run and keep its results, abort it, or stop the load of one host."""
+        """Ask, then stop the run and keep its results, abort it, or stop the load on one host."""
         if not self._can_end():
             return
         if what == "host":

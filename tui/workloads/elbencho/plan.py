@@ -78,7 +78,7 @@ def planned_step(
     loads: Mapping[str, Load],
     seeds: Mapping[str, int],
 ) -> Step:
-    """Return the step of hosts with resolved loads. Raises UsageError."""
+    """Return the step for hosts whose loads are resolved. Raises UsageError."""
     tasks = list(_tasks(profile, params, loads, seeds))
     check_apart((task.host, each) for task in tasks for each in task.objects)
     check_put(tasks, put_first=_puts_first(profile))
