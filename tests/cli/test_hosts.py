@@ -313,12 +313,22 @@ def test_check_tells_which_mpi_there_is_and_whether_a_program_over_all_hosts_cou
         assert all(" 4." in row["facts"]["mpi"] or " 5." in row["facts"]["mpi"] for row in rows)
     seen = {"h1": {"mdtest": facts(program=str(found))}, "h2": {"mdtest": facts()}, "h3": {}}
     told = mpi_hosts.notes(seen)
-    assert "mdtest: a run's trial launch determines the mdtest version" in told["h1"][-1]
+    assert told["h1"][-1] == f"mdtest: {mpi_hosts.LEFT_TO_TRIAL}"
     assert "mdtest: mdtest not found for me" in told["h2"]
     assert told["h3"] == []
     assert mpi_hosts.notes({"h2": seen["h2"]}) == {"h2": []}, "nobody asked for it"
     assert mpi_hosts.facts_of(seen["h1"])["mpi"] == "MPICH 4.0.2"
     assert mpi_hosts.facts_of(seen["h1"])["mdtest_path"] == str(found)
+
+
+def test_what_is_true_of_several_hosts_and_tools_is_one_line() -> None:
+    host = {tool: facts(program="/x", addresses="10.0.0.1/24") for tool in ("mdtest", "io500")}
+    lines = [
+        line for lines in mpi_hosts.notes(dict.fromkeys("abcd", host)).values() for line in lines
+    ]
+    clashes = [line for line in lines if "10.0.0.1" in line]
+    assert clashes == ["io500, mdtest: has the same address 10.0.0.1 as a, c, d"]
+    assert sum(mpi_hosts.LEFT_TO_TRIAL in line for line in lines) == 1
 
 
 def facts(**more: str) -> MpiFacts:

@@ -140,11 +140,36 @@ def test_a_check_gives_the_nodes_back(slurm: SlurmLab, lab: SshdLab, home: Path)
 def test_a_run_that_is_longer_than_its_job_is_refused(
     slurm: SlurmLab, lab: SshdLab, home: Path
 ) -> None:
-    options = ("--set", "runtime=10m", "--ssh-config", str(lab.ssh_config), "--yes")
+    before = newest_job(slurm)
+    options = ("--set", "runtime=110s", "--ssh-config", str(lab.ssh_config), "--yes")
     done = run(slurm, home, "run", "demo/quick", "--hosts", "slurm:@p,nodes=1,time=2m", *options)
+    assert done.returncode == 2
+    assert "the requested allocation ends in" in done.stderr
+    assert newest_job(slurm) <= before, "nodes were allocated for it"
+
+
+@needs_slurm
+def test_a_run_that_is_longer_than_the_time_limit_of_its_partition_is_refused(
+    slurm: SlurmLab, lab: SshdLab, home: Path
+) -> None:
+    options = ("--set", "runtime=1h", "--ssh-config", str(lab.ssh_config), "--yes")
+    done = run(slurm, home, "run", "demo/quick", "--hosts", "slurm:@p,nodes=1", *options)
     assert done.returncode == 2
     assert "ends in" in done.stderr and "Slurm job" in done.stderr
     wait_for_no_jobs(slurm)
+
+
+@needs_slurm
+def test_a_check_of_all_hosts_allocates_nothing(slurm: SlurmLab, lab: SshdLab, home: Path) -> None:
+    (home / "inventory.yaml").write_text(
+        'groups: {io: {from: "slurm:@p,nodes=2"}, all: {from: ["@io", "local"]}}'
+    )
+    before = newest_job(slurm)
+    done = run(slurm, home, "hosts", "check", "--ssh-config", str(lab.ssh_config))
+    assert {"@io left out", "@all left out"} <= {
+        line.removeprefix("benchtui: ").partition(":")[0] for line in done.stderr.splitlines()
+    }
+    assert newest_job(slurm) <= before
 
 
 @needs_slurm
@@ -161,6 +186,11 @@ def test_an_allocation_lasts_as_long_as_the_engine_and_is_released_when_that_is_
     assert len(slurm.jobs()) == 1
     os.kill(engine, signal.SIGKILL)
     wait_for_no_jobs(slurm)
+
+
+def newest_job(slurm: SlurmLab) -> int:
+    """Number of the newest job, which may have ended; 0 without any."""
+    return max(map(int, slurm.run("squeue", "-h", "-t", "all", "-o", "%i").split()), default=0)
 
 
 def run(slurm: SlurmLab, home: Path, *words: str) -> subprocess.CompletedProcess[str]:

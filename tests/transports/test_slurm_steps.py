@@ -5,6 +5,8 @@ release.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,16 +102,55 @@ def test_one_command_allocates_measures_merges_and_releases(slurm: SlurmLab, hom
     wait_until(lambda: slurm.jobs() == [], "the job is still there")
 
 
+def blames_the_job_alone(record: dict[str, Any], job: str) -> None:
+    """Reason, problems and findings name the end of the job; none of them blames a host."""
+    ended = f"allocation {job} ended: cancelled"
+    assert record["reason"] == ended
+    (step,) = record["steps"]
+    assert {(each["code"], each["message"]) for each in step["errors"]} == {
+        ("allocation-ended", ended)
+    }
+    (finding,) = [each for each in record["findings"] if each["id"] == "host-loss"]
+    assert finding["message"].startswith(ended)
+    assert "hosts" not in finding["scope"]
+
+
 def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Path) -> None:
     run_dir = detached(home, "--set", "runtime=300", "--lease", "10s")
     (job,) = slurm.jobs()
     slurm.run("scancel", job)
     record = record_of(run_dir)
     assert record["state"] == "partial"
+    blames_the_job_alone(record, job)
     assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
+    again = benchtui(home, "runs", "recover", run_dir.name)
+    assert again.returncode == 2, "nothing can be collected"
     wait_until(lambda: not marked_processes(run_dir.name), "the load is still running")
     forget_on_hosts(run_dir.name)  # nobody can reach it on nodes that are gone
+
+
+CANCELS_AT_THE_BARRIER = """#!/bin/sh
+job=$(cat "$BENCHTUI_HOME"/runs/*/journal.jsonl | grep -m1 '"phase":"barrier"' >/dev/null && squeue -h -o %i)
+[ -z "$job" ] || scancel $job
+exec {srun} "$@"
+"""
+
+
+def test_a_job_that_is_cancelled_at_the_barrier_ends_the_run_by_name(
+    slurm: SlurmLab, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(CANCELS_AT_THE_BARRIER.replace("{srun}", str(shutil.which("srun"))))
+    srun.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    load = ("--set", f"directory={home}", "--yes", "--json")
+    done = benchtui(home, "run", LOAD, "--hosts", "slurm:@p,nodes=2", *load)
+    record = json.loads(done.stdout)
+    (job,) = {source["how"].split()[-1] for source in record["sources"]}
+    assert (done.returncode, record["state"]) == (4, "failed")
+    blames_the_job_alone(record, job)
+    forget_on_hosts(record["run_id"])
 
 
 def test_no_second_is_lost_with_srun(slurm: SlurmLab, home: Path) -> None:

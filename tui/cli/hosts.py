@@ -122,15 +122,26 @@ def chosen(args: argparse.Namespace) -> list[HostAddress]:
 def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
     """Return every host known by name, and where it is defined.
 
-    Groups with a source are included; sources that fail are printed.
+    Groups with a source are included, except those that would allocate nodes. Groups left out and
+    sources that fail are printed.
     """
     for group in fleet.sources:
         try:
+            if fleet.allocates([f"@{group}"]):
+                say(f"benchtui: @{group} left out: it allocates nodes{how_to_check(fleet, group)}")
+                continue
             fleet.resolve([f"@{group}"])
         except UsageError as error:
             for problem in error.problems:
                 say(f"benchtui: @{group}: {problem}")
     return fleet.all()
+
+
+def how_to_check(fleet: Fleet, group: str) -> str:
+    """Return the command that checks a group whose nodes have to be allocated; empty if this
+    command cannot allocate.
+    """
+    return f"; to check it: benchtui hosts check @{group}" if fleet.context.may_allocate else ""
 
 
 def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[T]]) -> T:
@@ -199,11 +210,20 @@ def check_all(args: argparse.Namespace) -> int:
         )
     else:
         print(check_table(checks, args.dir))
-        for check in checks:
-            print("".join(f"{check.name}: {note}\n" for note in check.notes), end="")
+        for note, hosts in hosts_by_note(checks).items():
+            print(f"{some(hosts)}: {note}")
         for line in facts_of(checks, args.facts):
             print(line)
     return ALL_GOOD if all(check.ok for check in checks) else UNFIT
+
+
+def hosts_by_note(checks: Sequence[HostCheck]) -> dict[str, list[str]]:
+    """Return the hosts that each note is about."""
+    found: dict[str, list[str]] = {}
+    for check in checks:
+        for note in check.notes:
+            found.setdefault(note, []).append(check.name)
+    return found
 
 
 def programs_of(given: str | None) -> list[CarriedProgram]:

@@ -14,8 +14,10 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tui.engine.inputs.hosts import Fleet
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.plan.search import Kind, SearchChoice
     from tui.model.plan import Plan
@@ -56,6 +58,7 @@ ROLE_HELP = (
     "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges, @groups"
 )
 NEVER_S = 10 * 365 * 86400.0
+STARTING_S = 30.0  # to connect, check and lay out files, before the load and of the same allocation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -348,35 +351,47 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     fleet.context = fleet.context._replace(tell=say, may_allocate=not args.dry_run)
     roles = roles_of(loaded.profile, args.roles)
     in_roles = [text for text in roles.values() if is_named(text)]
-    hosts, servers = (
-        fleet.resolve(args.hosts or in_roles or wanted.hosts),
-        fleet.resolve(args.servers),
-    )
-    choices = Choices(
-        hosts=hosts,
-        servers=servers,
-        sources=fleet.uses,
-        overrides=pairs(args.overrides, "--set"),
-        repeat=args.repeat,
-        sweep=sweep_of(args.sweep),
-        note=args.note,
-        tags={**wanted.tags, **pairs(args.tags, "--tag")},
-        lease_s=lease_s,
-        cleanup=args.cleanup,
-        on_host_loss=args.on_host_loss,
-        take_locks=args.take_locks,
-        wait_s=wait_of(args.wait, sure=args.take_locks),
-        telemetry=not args.no_telemetry,
-        precondition=not args.no_precondition,
-        roles=roles,
-        attest=pairs(args.attest, "--attest"),
-        search=wish or SearchChoice("none"),
-    )
-    plan = build_plan(loaded, choices)
-    plan = with_own_programs(plan, args.programs, wanted.programs)
+    wanted_hosts = args.hosts or in_roles or wanted.hosts
+
+    def plan_on(fleet: Fleet) -> Plan:
+        hosts, servers = fleet.resolve(wanted_hosts), fleet.resolve(args.servers)
+        choices = Choices(
+            hosts=hosts,
+            servers=servers,
+            sources=fleet.uses,
+            overrides=pairs(args.overrides, "--set"),
+            repeat=args.repeat,
+            sweep=sweep_of(args.sweep),
+            note=args.note,
+            tags={**wanted.tags, **pairs(args.tags, "--tag")},
+            lease_s=lease_s,
+            cleanup=args.cleanup,
+            on_host_loss=args.on_host_loss,
+            take_locks=args.take_locks,
+            wait_s=wait_of(args.wait, sure=args.take_locks),
+            telemetry=not args.no_telemetry,
+            precondition=not args.no_precondition,
+            roles=roles,
+            attest=pairs(args.attest, "--attest"),
+            search=wish or SearchChoice("none"),
+        )
+        return build_plan(loaded, choices)
+
+    if not args.dry_run and fleet.allocates([*wanted_hosts, *args.servers]):
+        check_before_allocating(fleet, plan_on)
+    plan = with_own_programs(plan_on(fleet), args.programs, wanted.programs)
     check_time_left(plan)
     plan.remarks = [*fleet.notes, *plan.remarks]
     return plan
+
+
+def check_before_allocating(fleet: Fleet, plan_on: Callable[[Fleet], Plan]) -> None:
+    """Raise UsageError if the plan takes longer than the allocation that it would request."""
+    try:
+        plan = plan_on(fleet.pretending())
+    except UsageError:
+        return  # names of the nodes matter: the plan is checked once they are known
+    check_time_left(plan)
 
 
 def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
@@ -456,12 +471,15 @@ def check_time_left(plan: Plan) -> None:
     """Raise UsageError if the plan takes longer than its hosts are allocated for."""
     from tui.metrics import units
 
+    if plan.expected_s is None:
+        return
+    needed_s = plan.expected_s + STARTING_S
     for use in plan.sources:
-        if use.left_s is not None and plan.expected_s is not None and plan.expected_s > use.left_s:
+        if use.left_s is not None and needed_s > use.left_s:
             takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
             raise UsageError(
-                f"{use.how} ends in {left}, but the load takes {takes}: shorten the load or"
-                " request more time"
+                f"{use.how} ends in {left}, but the load takes {takes}, and starting it"
+                f" {STARTING_S:g} s: shorten the load or request more time"
             )
 
 

@@ -63,7 +63,7 @@ def _step_started(step: Step, attempt: int) -> StepStarted:
 
 
 def _not_asked(session: HostSession, error: HostError) -> None:
-    session.problem("connect", "host-lost", f"leftovers unknown: {error.message}")
+    session.problem("connect", *session.loss(f"leftovers unknown: {error.message}"))
 
 
 def _note(

@@ -22,9 +22,10 @@ from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
 from tui.model.criteria import default
+from tui.model.event import ALLOCATION_ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from tui.model.figure_record import DirectionRecord, SeriesColumns, SeriesRecord
     from tui.model.step_record import MetadataRecord, StepRecord, TimingRecord
@@ -309,22 +310,37 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     "Hosts measure to the end",
     rule="every host measures to the end",
     advice=(
-        "Repair the host or exclude it, and measure again. Until then, quote the figures of"
+        "Repair the host or exclude it, or request a longer allocation, and measure again."
+        " Until then, quote the figures of"
         " the common window."
     ),
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host is lost part-way, the total covers a changing number of hosts."""
-    if not at.record.coverage:
+    ended = {
+        error.host: error.message for error in at.record.errors if error.code == ALLOCATION_ENDED
+    }
+    if not at.record.coverage and not ended:
         raise UnknownError("no samples from the hosts")
-    if at.record.coverage_text:
-        last = at.record.coverage[-1]
-        message = f"not all hosts measured to the end: {at.record.coverage_text}"
-        yield CheckResult("error", message, last.hosts, last.of, {"hosts": " ".join(last.missing)})
+    if at.record.coverage_text or ended:
+        hosts, of, missing = _left(at, ended)
+        why = "; ".join(dict.fromkeys(ended.values())) or "not all hosts measured to the end"
+        message = ": ".join(filter(None, (why, at.record.coverage_text)))
+        blamed = " ".join(host for host in missing if host not in ended)
+        yield CheckResult("error", message, hosts, of, {"hosts": blamed} if blamed else {})
     if idle := idle_hosts(at.record):
         message = f"no I/O at all: {names_of(idle)}; the total is that of the other hosts"
         yield CheckResult("error", message, len(idle), 0, {"hosts": " ".join(idle)})
+
+
+def _left(at: StepEvidence, ended: Collection[str]) -> tuple[int, int, list[str]]:
+    """Return how many of a step's hosts measured to the end, of how many, and which did not."""
+    if at.record.coverage and at.record.coverage_text:
+        last = at.record.coverage[-1]
+        return last.hosts, last.of, last.missing
+    of = len(at.step.tasks)
+    return of - len(ended), of, list(ended)
 
 
 def idle_hosts(record: StepRecord) -> list[str]:

@@ -16,7 +16,7 @@ from tui.judge.check import RunEvidence, StepEvidence
 from tui.judge.proof import proof_record
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
-from tui.model.event import ONLY_SAMPLES, RunResumed
+from tui.model.event import ALLOCATION_ENDED, ONLY_SAMPLES, RunResumed
 from tui.model.host_record import HostRecord
 from tui.model.plain_data import format_utc, parse_utc, plain
 from tui.model.plan import Plan, ProfileRef
@@ -265,12 +265,19 @@ def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord])
     """Return the reason for the state, from the engine or from what is missing, plus the lost
     hosts.
     """
-    losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
+    lost = [step for step in steps if step.coverage_text and not _cut_by_allocation(step)]
+    losses = [f"{step.name}: {step.coverage_text}" for step in lost]
     if len(steps) == 1:
-        losses = [step.coverage_text for step in steps if step.coverage_text]
+        losses = [step.coverage_text for step in lost]
     return "; ".join(
         [part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part]
     )
+
+
+def _cut_by_allocation(step: StepRecord) -> bool:
+    """Return whether a step lost hosts only because their allocation ended."""
+    ended = {error.host for error in step.errors if error.code == ALLOCATION_ENDED}
+    return set(step.coverage[-1].missing) <= ended
 
 
 def _told_reason(source: RecordSource, state: RecordState) -> str:

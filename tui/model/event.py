@@ -28,6 +28,7 @@ HostStateName = Literal[
 ]  # fmt: skip
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
+ALLOCATION_ENDED = "allocation-ended"  # a problem, and the end of a task, on nodes of a scheduler
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
 # a damaged line may still be JSON; ignore such counts
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
@@ -205,7 +206,9 @@ class TaskStarted(Event, tag="task_started"):
 
 
 class TaskEnded(Event, tag="task_ended"):
-    """A command ended. `exit_code` None means unknown. `reason`: exit, stop, abort, lease, lost."""
+    """A command ended. `exit_code` None means unknown. `reason`: exit, stop, abort, lease, lost,
+    allocation-ended.
+    """
 
     host: str
     step: int

@@ -24,7 +24,7 @@ from tui.journal.measurement import CLUSTER_OPEN_S, Measurement, MeasuringWindow
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.journal.survey import survey
-from tui.model.event import HostResult
+from tui.model.event import ALLOCATION_ENDED, HostResult
 from tui.model.figure_record import WindowRecord
 from tui.model.plan import Step
 from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord
@@ -240,6 +240,7 @@ def _window(spans: Sequence[HostSpan], errors: Sequence[float | None]) -> Window
 EARLY_S = 1.0  # samples come once a second: a shorter gap before the end is no loss
 TOGETHER_S = 2.0  # losses this close together are one
 LOST_PHASES = ("barrier", "measure")
+LOSSES = ("host-lost", ALLOCATION_ENDED)
 
 
 def coverage(
@@ -279,7 +280,7 @@ def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) 
         return True
     problems = (each for each in state.at_step(step.index).problems if each.host == host)
     return any(
-        each.phase in LOST_PHASES and (each.fatal or each.code == "host-lost") for each in problems
+        each.phase in LOST_PHASES and (each.fatal or each.code in LOSSES) for each in problems
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import NamedTuple, TypeVar
 
 from tui.model.address import HostAddress
+from tui.model.event import ALLOCATION_ENDED
 from tui.model.quantities import seconds_of
 from tui.remote.transport import GoneError, Transport
 from tui.remote.way_base import HostLimits, HostTransport, SshOpener
@@ -46,7 +47,7 @@ class AsSlurmStep(HostTransport):
         """Return a connection to a node of the job. Raises GoneError if the job has ended."""
         del ssh
         if ended := await self.why_ended(address):
-            raise GoneError("allocation-ended", address.name, ended)
+            raise GoneError(ALLOCATION_ENDED, address.name, ended)
         environ = {
             name: value
             for name, value in os.environ.items()

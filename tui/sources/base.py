@@ -32,13 +32,15 @@ class SourceContext(NamedTuple):
     """What a source may use: environment, directory, limits.
 
     `tell` shows a line about what the source is waiting for. `may_allocate`: the source may
-    allocate hosts, because they are for a run or a check.
+    allocate hosts, because they are for a run or a check. `pretends`: it allocates nothing and
+    returns made-up names for the hosts that it would request, and `left_s` as requested.
     """
 
     environ: Mapping[str, str]
     directory: Path  # base of relative paths
     tell: Callable[[str], None] = unheard
     may_allocate: bool = False
+    pretends: bool = False
     time_limit_s: float = TIME_LIMIT_S
 
     @classmethod

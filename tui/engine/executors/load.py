@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tui.engine.session.context import RunContext, StopMode, told
+from tui.engine.session.context import RunContext, StopMode, ended_allocations, told
 from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.model.problem import did_you_mean
@@ -159,7 +159,8 @@ async def _reason_to_end(
                 return  # the journal cannot be written: the load is useless
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
-                ctx.given_up = "a host was lost; stopping the run (on_host_loss: stop)"
+                what = ended_allocations(ctx.sessions) or "a host was lost"
+                ctx.given_up = f"{what}; stopping the run (on_host_loss: stop)"
                 ctx.say("warning", ctx.given_up)
                 if beside:
                     ctx.request_stop("stop", reason=ctx.given_up)

@@ -382,14 +382,10 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     first = [job.cause] if job.cause.code else job.killed_proxies()
     found = [(cause.host or head, cause.code, cause.message) for cause in first]
     ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
-    if not outcome.collected:
-        found.append(
-            (
-                head,
-                "host-lost",
-                f"connection lost until the end; mpiexec exit status unknown ({outcome.reason})",
-            )
-        )
+    if job.sessions[head].gone or not outcome.collected:
+        unknown = f"mpiexec exit status unknown ({outcome.reason})"
+        told = job.sessions[head].loss(f"connection lost until the end; {unknown}")
+        found.append((head, *told))
     elif outcome.reason != "exit" and not ended_here:
         found.append(
             (head, f"agent-{outcome.reason}", f"the agent stopped mpiexec: {outcome.reason}")

@@ -355,10 +355,9 @@ class MpiJob:
             if not followers[run].done():
                 continue
             outcome = followers[run].result()
-            if not outcome.collected:
-                return Cause(
-                    "host-lost", "connection to this host lost; the whole program was stopped", host
-                )
+            if run.session.gone or not outcome.collected:
+                lost = "connection to this host lost; the whole program was stopped"
+                return Cause(*run.session.loss(lost), host)
             if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
                 by_itself = outcome.reason == "exit"
                 ended = (

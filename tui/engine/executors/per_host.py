@@ -36,15 +36,22 @@ from tui.engine.session.targets import (
     still_free,
 )
 from tui.engine.session.task import LONGEST_AWAY_S, Outcome, TaskLoad, TaskRun
+from tui.journal.clock import ASKED_TO_END
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
-from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
+from tui.model.event import (
+    ALLOCATION_ENDED,
+    FileCreated,
+    HostStateName,
+    PhaseName,
+    StepEnded,
+    TaskStarted,
+)
 from tui.model.plan import Step, is_device
 from tui.remote.agent import AgentError
 from tui.remote.fan_out import OUR_FAULT
 from tui.remote.stream import FLOODED
 from tui.remote.transport import HostError
 
-ASKED_TO_END = ("stop", "abort")
 T = TypeVar("T")
 FREE_S = 5.0
 ENDS = {
@@ -250,12 +257,8 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason in (OUR_FAULT, FLOODED):
         return []  # already reported
     if not outcome.collected:
-        return [
-            (
-                "host-lost",
-                f"connection lost until the end; how the load ended is unknown ({outcome.reason})",
-            )
-        ]
+        unknown = f"how the load ended is unknown ({outcome.reason})"
+        return [run.session.loss(f"connection lost until the end; {unknown}")]
     if run.stopped_alone:
         return [("stopped-alone", "load stopped on request; the other hosts continued")]
     if outcome.reason in ASKED_TO_END:
@@ -263,6 +266,8 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     problems = list(run.reader.problems(outcome.exit_code))
     if outcome.reason == "exit":
         return problems
+    if outcome.reason == ALLOCATION_ENDED:
+        return [run.session.loss("")]
     end = ENDS.get(
         outcome.reason, (f"agent-{outcome.reason}", f"stopped by the agent: {outcome.reason}")
     )
@@ -329,7 +334,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
         if isinstance(error, AgentError):
             session.problem(phase, DATA_GONE, f"spool not found: {error.message}")
         else:
-            session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
+            session.problem(phase, *session.loss(f"not reached for recovery: {error.message}"))
 
     return tell
 

@@ -251,9 +251,12 @@ class Chooser:
     def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:
         """Return the source's answer; the source is queried on the first call only."""
         if part not in self.asked:
-            self.asked[part] = load_source(source[0]).find(source[1], self.context)
-            if len(self.asked[part].hosts) + len(self.asked[part].specs) > hostspec.MOST_KNOWN:
+            found = load_source(source[0]).find(source[1], self.context)
+            if len(found.hosts) + len(found.specs) > hostspec.MOST_KNOWN:
                 raise UsageError(f"more than {hostspec.MOST_KNOWN} hosts")
+            if self.context.pretends and self.allocates(part):
+                return found
+            self.asked[part] = found
         return self.asked[part]
 
     def nested(self, part: str, above: tuple[str, ...]) -> tuple[str, ...]:

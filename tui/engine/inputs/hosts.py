@@ -167,6 +167,21 @@ class Fleet:
             self._refuse_unknown,
         )
 
+    def allocates(self, specs: Iterable[str]) -> bool:
+        """Return whether resolving SPECs allocates hosts from a scheduler. Raises UsageError."""
+        parts = (part for spec in specs for part in hostspec.split(spec))
+        return any(self.chooser.allocates(part.removeprefix("!").strip()) for part in parts)
+
+    def pretending(self) -> Fleet:
+        """Return a fleet with made-up names in place of hosts to be allocated.
+
+        Other sources are queried once for both fleets.
+        """
+        context = self.context._replace(may_allocate=False, pretends=True)
+        fleet = Fleet(self.inventory, self.ssh_config, context)
+        fleet.chooser.asked = self.chooser.asked
+        return fleet
+
     def _names(self) -> list[str]:
         """Return the names among which a mistyped name is corrected."""
         return [*self.hosts, *self.config_names, hostspec.LOCAL]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tui import workloads
 from tui.metrics import units
 from tui.model.distributions import install_command
+from tui.model.plain import some
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address
@@ -37,6 +38,9 @@ LAUNCH_SCRIPT = (
 # them, and none may remain.
 OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
 SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
+LEFT_TO_TRIAL = (
+    "a run's trial launch determines the version, and whether ranks can connect (TCP, any port)"
+)
 NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 
 
@@ -219,19 +223,27 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
                 " same build everywhere"
             ),
         )
-    for other in before:
-        same_name = cluster.facts[other].hostname == facts.hostname
-        if same_name and not (facts.boot_id and cluster.facts[other].boot_id == facts.boot_id):
-            yield (
-                "hostname-not-unique",
-                f"has the same hostname {facts.hostname} as {other}: they would count as one",
-            )
-        if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
-            yield "mpi-address", f"has the same address {cluster.addresses[host]} as {other}"
+    namesakes = [other for other in before if _is_namesake(cluster.facts[other], facts)]
+    if namesakes:
+        yield (
+            "hostname-not-unique",
+            f"has the same hostname {facts.hostname} as {some(namesakes)}: they would count as one",
+        )
+    at = cluster.addresses.get(host)
+    there = [each for each in cluster.hosts if at and cluster.addresses.get(each) == at]
+    if host in there[1:2]:  # one line for all of them
+        others = some([other for other in there if other != host])
+        yield "mpi-address", f"has the same address {at} as {others}"
     if host not in cluster.addresses:
         wanted = cluster.launch.addresses
         known = ", ".join(facts.addresses) or "none known"
         yield "mpi-address", f"no address for MPI ({wanted}); the host's addresses: {known}"
+
+
+def _is_namesake(one: MpiFacts, other: MpiFacts) -> bool:
+    """Return whether two machines have the same hostname."""
+    same_machine = one.boot_id and one.boot_id == other.boot_id
+    return one.hostname == other.hostname and not same_machine
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
@@ -503,7 +515,8 @@ def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
 
     Empty if no host has the program.
     """
-    told: dict[str, list[str]] = {host: [] for host in seen}
+    # tools by text: what is true of several of them is one line
+    told: dict[str, dict[str, list[str]]] = {host: {} for host in seen}
     for tool, program in programs().items():
         facts = {host: each[tool] for host, each in seen.items() if tool in each}
         having = [host for host in facts if facts[host].program]
@@ -521,8 +534,10 @@ def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
         problems, doubtful = judge(cluster), doubts(cluster)
         for host in facts:
             messages = [message for _, message in problems.get(host, [])]
-            told[host] += [f"{tool}: {text}" for text in (*messages, *doubtful.get(host, []))]
-        told[having[0]] += [
-            f"{tool}: {text}" for text in [workloads.get(tool).advice("checked")] if text
-        ]
-    return told
+            for text in (*messages, *doubtful.get(host, [])):
+                told[host].setdefault(text, []).append(tool)
+        told[having[0]].setdefault(LEFT_TO_TRIAL, []).append(tool)
+    return {
+        host: [f"{', '.join(tools)}: {text}" for text, tools in texts.items()]
+        for host, texts in told.items()
+    }

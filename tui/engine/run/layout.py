@@ -26,7 +26,7 @@ from tui.engine.session.context import (
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
 from tui.engine.session.task import TaskLoad, TaskRun
-from tui.model.event import FileCreated, FilesRemoved
+from tui.model.event import ALLOCATION_ENDED, FileCreated, FilesRemoved
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote import made
@@ -199,6 +199,8 @@ async def _start(run: TaskRun) -> None:
 
 
 def _judge(run: TaskRun, exit_code: int | None, reason: str) -> None:
+    if reason == ALLOCATION_ENDED:
+        run.session.problem("layout", *run.session.loss(""))
     if run.session.failed or reason in ("stop", "abort"):
         return
     problems = run.reader.problems(exit_code)

@@ -25,6 +25,7 @@ from tui.engine.session.context import (
     RunContext,
     RunRefused,
     RunStopped,
+    ended_allocations,
     on_hosts,
 )
 from tui.engine.session.history import History
@@ -136,7 +137,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
         end = ended(
             refused.state if not ctx.measured_hosts else "partial",
             refused.exit_code,
-            refused.reason,
+            ended_allocations(ctx.sessions) or refused.reason,
         )
     except RunStopped:
         end = how_it_ended(ctx)
@@ -147,7 +148,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
 
 def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
     """Add to the closing event which hosts have uncollected output, and how to collect it."""
-    held = [session.name for session in ctx.sessions if session.holds]
+    held = [session.name for session in ctx.sessions if session.holds and not session.gone]
     if not held:
         return end
     told = (
@@ -200,9 +201,8 @@ async def leave_hosts(ctx: RunContext) -> None:
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
     where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
-    session.say(
-        "warning", f"{where} may remain: {error.message}; to find them: benchtui hosts sweep"
-    )
+    how = "" if session.gone else "; to find them: benchtui hosts sweep"
+    session.say("warning", f"{where} may remain: {error.message}{how}")
 
 
 async def _leave(ctx: RunContext, session: HostSession) -> None:
@@ -266,13 +266,10 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     if not ctx.measured_hosts and ctx.sampled:
         return ended("partial", EXIT_PARTIAL, ONLY_SAMPLES)
     if not ctx.measured_hosts:
-        return ended("failed", EXIT_PARTIAL, "nothing was measured")
+        why = ended_allocations(ctx.sessions) or "nothing was measured"
+        return ended("failed", EXIT_PARTIAL, why)
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
-        return ended(
-            "partial",
-            EXIT_PARTIAL,
-            problems_text(ctx.journal.problems) if ctx.journal.problems else "",
-        )
+        return ended("partial", EXIT_PARTIAL, what_failed(ctx))
     return ended("complete", EXIT_COMPLETE, "")
 
 
@@ -285,14 +282,16 @@ def search_ended(ctx: RunContext) -> RunEnded:
 
     code, reason = how_search_ended(ctx)
     if ctx.journal.problems:
-        told = problems_text(ctx.journal.problems)
-        return ended("partial", EXIT_PARTIAL, "; ".join(filter(None, (told, reason))))
+        why = "; ".join(filter(None, (what_failed(ctx), reason)))
+        return ended("partial", EXIT_PARTIAL, why)
     return ended("complete", code, reason)
 
 
-def problems_text(count: int) -> str:
-    """Return the number of problems on hosts."""
-    return f"{plural(count, 'problem')} on hosts"
+def what_failed(ctx: RunContext) -> str:
+    """Return how allocations ended, else the number of problems on hosts; empty without any."""
+    count = ctx.journal.problems
+    told = f"{plural(count, 'problem')} on hosts" if count else ""
+    return ended_allocations(ctx.sessions) or told
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:

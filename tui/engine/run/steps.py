@@ -24,6 +24,7 @@ from tui.engine.session.context import (
     RunRefused,
     RunStopped,
     Window,
+    ended_allocations,
     on_hosts,
 )
 from tui.engine.session.host_session import HostSession
@@ -174,8 +175,9 @@ async def _measured(ctx: RunContext, step: Step) -> None:
 async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
     for group in at_once(steps):
         ctx.check_stop()
-        if ctx.given_up:
-            raise RunRefused("partial", EXIT_PARTIAL, ctx.given_up)
+        if ctx.given_up or (ctx.sessions and all(session.gone for session in ctx.sessions)):
+            why = ended_allocations(ctx.sessions) or ctx.given_up
+            raise RunRefused("partial", EXIT_PARTIAL, why)
         if _left_out(ctx, group):
             continue
         await pause(ctx, group)
@@ -336,12 +338,8 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
     here = {session.name for session in ctx.taking_part(step)}
     for session in ctx.sessions:
         if session.name in step.hosts and session.name not in here:
-            session.problem(
-                "barrier",
-                "host-lost",
-                f"lost before this step: excluded from {step.name}",
-                fatal=False,
-            )
+            lost = session.loss(f"lost before this step: excluded from {step.name}")
+            session.problem("barrier", *lost, fatal=False)
 
 
 def known_well_enough(ctx: RunContext, step: Step) -> str:

@@ -355,7 +355,10 @@ async def on_hosts(
 
     async def one(session: HostSession) -> None:
         with faults_of(session, duty.phase, failed):
-            answers[session.name] = await work(session)
+            try:
+                answers[session.name] = await work(session)
+            except (HostError, TimeoutError) as fault:
+                raise await session.explained(host_error(session.name, fault)) from fault
 
     at_once = _all_at_once([one(session) for session in sessions])
     await (ctx.unless_stopped(at_once) if duty.droppable else at_once)
@@ -365,9 +368,17 @@ async def on_hosts(
 
 def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
     """Raise RunRefused if a host failed and the duty needs every host."""
-    names = ", ".join(session.name for session in sessions if session.failed)
-    if duty.refusal and names:
-        raise RunRefused("failed", duty.exit_code, f"{duty.refusal} {names}")
+    failed = [session for session in sessions if session.failed]
+    names = ", ".join(session.name for session in failed if not session.gone)
+    if duty.refusal and failed:
+        named = f"{duty.refusal} {names}" if names else ""
+        why = "; ".join(filter(None, (ended_allocations(failed), named)))
+        raise RunRefused("failed", duty.exit_code, why)
+
+
+def ended_allocations(sessions: Iterable[HostSession]) -> str:
+    """Return how the allocations of hosts ended; empty if none did."""
+    return "; ".join(dict.fromkeys(session.gone for session in sessions if session.gone))
 
 
 @contextmanager

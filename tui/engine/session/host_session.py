@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.model.address import HostAddress
-from tui.model.event import HostProblem, HostState, HostStateName, Message, PhaseName, Severity
+from tui.model.event import (
+    ALLOCATION_ENDED,
+    HostProblem,
+    HostState,
+    HostStateName,
+    Message,
+    PhaseName,
+    Severity,
+)
 from tui.model.hostfacts import Fact
 from tui.model.plan import HostTask, Identities, Plan
 from tui.remote.agent import Agent
@@ -251,22 +259,37 @@ class HostSession:
             try:
                 return await call(self.agent)
             except HostError as error:
-                if self.gone:
-                    raise HostError("lost", self.name, self.gone) from error
                 deadline = deadline or loop.time() + patience_s
                 left = deadline - loop.time() - pause
-                if error.code not in BROKEN or left <= 0:
-                    raise
+                if self.gone or error.code not in BROKEN or left <= 0:
+                    raise await self.explained(error) from error
                 state = self.state
                 self.lose(error.message)
                 await asyncio.sleep(pause)
                 if not await self.reconnect(left):
-                    away = (
-                        self.gone or f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
-                    )
-                    raise HostError("lost", self.name, away) from error
+                    away = f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    lost = HostError("lost", self.name, away)
+                    raise await self.explained(lost) from error
                 self.enter(state, "reconnected")
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
+
+    async def why_gone(self) -> str:
+        """Return how the host's allocation ended; empty if it has not, or if the host needs
+        none.
+        """
+        if not self.gone:
+            self.gone = await self.connections.way(self.address).why_ended(self.address)
+        return self.gone
+
+    async def explained(self, error: HostError) -> HostError:
+        """Return the end of the host's allocation as the cause of an error; else the error."""
+        if isinstance(error, GoneError) or not await self.why_gone():
+            return error
+        return GoneError(ALLOCATION_ENDED, self.name, self.gone)
+
+    def loss(self, message: str) -> tuple[str, str]:
+        """Return code and message of the problem that the host is lost."""
+        return (ALLOCATION_ENDED, self.gone) if self.gone else ("host-lost", message)
 
     def lose(self, why: str) -> None:
         """Show that the host's connection is lost."""

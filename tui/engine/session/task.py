@@ -13,11 +13,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui import workloads
 from tui.engine.session.host_session import FIRST_PAUSE_S, NO_SECRET, HostSession
+from tui.journal.clock import ASKED_TO_END
 from tui.journal.raw import RawFile
-from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
+from tui.model.event import (
+    ALLOCATION_ENDED,
+    Artefact,
+    HostStateName,
+    PhaseName,
+    Sample,
+    TaskEnded,
+    TaskStarted,
+)
 from tui.model.plan import HostTask, Step
 from tui.remote.agent import AgentError, AgentStream, Lease, TaskStatus
 from tui.remote.stream import FLOODED, OutputBudget, flood_text
@@ -172,9 +182,8 @@ class TaskRun:
         try:
             complete = await self._drain(state)
             self.output.finish(complete=complete)
-            outcome = (
-                await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
-            )
+            outcome = await self._outcome(state) if complete else self._lost()
+            outcome = await self._cut_by_allocation(outcome)
         except HostError:
             await self._let_go()
             raise
@@ -184,6 +193,22 @@ class TaskRun:
                 await renewing
         self._journal_end(outcome)
         return outcome
+
+    def _lost(self) -> Outcome:
+        reason = ALLOCATION_ENDED if self.session.gone else "lost"
+        return Outcome(None, reason, collected=False)
+
+    async def _cut_by_allocation(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with the end of the allocation as its reason, if that ended the load.
+
+        A scheduler first asks all processes of the job to end.
+        """
+        as_planned = outcome.reason == "exit" and outcome.exit_code == 0
+        if as_planned or outcome.reason in ASKED_TO_END or not await self.session.why_gone():
+            return outcome
+        if not self.session.failed:
+            self.session.enter("lost", self.session.gone)
+        return replace(outcome, reason=ALLOCATION_ENDED)
 
     async def _open_stream(self) -> None:
         self.output.rewind()
@@ -272,6 +297,9 @@ class TaskRun:
 
     async def _resume(self, state: HostStateName, detail: str) -> bool:
         self.session.lose(detail)
+        if await self.session.why_gone():
+            self.session.enter("lost", self.session.gone)
+            return False
         detail = detail.removeprefix("connection lost: ")
         self.session.say(
             "warning", f"connection lost ({detail}); the load keeps running; reconnecting"
@@ -293,7 +321,7 @@ class TaskRun:
             self.session.say("info", "reconnected; nothing was lost")
             return True
         away = f"gave up after {self.lease_s:g}s: {self.session.refusal or detail}"
-        self.session.enter("lost", self.session.gone or away)
+        self.session.enter("lost", await self.session.why_gone() or away)
         return False
 
     @property

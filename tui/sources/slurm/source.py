@@ -120,6 +120,8 @@ class SlurmSource(HostSource):
 
     def _allocated(self, text: str, context: SourceContext) -> FoundHosts:
         wanted = parse_wanted(text)
+        if context.pretends:
+            return wanted.pretended()
         if not context.may_allocate:
             raise UsageError(f"{ALLOCATES}; here give a job: slurm:JOBID")
         job = allocate(wanted, context)
@@ -158,9 +160,20 @@ class Wanted(NamedTuple):
     wait_s: float | None = None
     passed_on: tuple[str, ...] = ()  # options of salloc
 
+    @property
+    def minutes(self) -> int | None:
+        """Requested time in the unit of Slurm, rounded up."""
+        return None if self.time_s is None else ceil(self.time_s / 60)
+
+    def pretended(self) -> FoundHosts:
+        """Return as many made-up hosts, for as long, as this request would allocate."""
+        hosts = tuple(HostAddress(f"{self.partition}.{n}") for n in range(1, self.nodes + 1))
+        left_s = None if self.minutes is None else self.minutes * 60.0
+        return FoundHosts(hosts=hosts, how="the requested allocation", left_s=left_s)
+
     def argv(self, salloc: str, name: str) -> list[str]:
         """Return the salloc command line; `name` is the name of the job."""
-        limit = [f"--time={ceil(self.time_s / 60)}"] if self.time_s else []
+        limit = [f"--time={self.minutes}"] if self.minutes else []
         wanted = [f"--partition={self.partition}", f"--nodes={self.nodes}", *limit, *self.passed_on]
         return [salloc, "--no-shell", f"--job-name={name}", *wanted]
 

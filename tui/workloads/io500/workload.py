@@ -21,10 +21,6 @@ ADVICE = {
         "build it from github.com/IO500/io500; give its path in the parameter program (--set"
         " program=PATH)"
     ),
-    "checked": (
-        "a run's trial launch determines the IO500 version and whether ranks can connect (TCP,"
-        " any port)"
-    ),
     "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 

@@ -22,10 +22,6 @@ ADVICE = {
         "build it from github.com/hpc/ior; give its path in the parameter program (--set"
         " program=PATH)"
     ),
-    "checked": (
-        "the trial launch of a run determines its version and whether ranks can connect (TCP,"
-        " any port)"
-    ),
     "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 

@@ -23,10 +23,6 @@ ADVICE = {
         "it is part of IOR (github.com/hpc/ior); give its path in the parameter program"
         " (--set program=PATH)"
     ),
-    "checked": (
-        "a run's trial launch determines the mdtest version and whether ranks can connect (TCP,"
-        " any port); -N shifts by ranks up to 3.2, and by clients since 3.3"
-    ),
     "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
