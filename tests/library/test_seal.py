@@ -5,22 +5,25 @@ key.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.library.test_verify import RAW, WHOLE
+from tests.library.test_verify import RAW, WHOLE, change_json
 from tui.analysis.setup_differences import differences
 from tui.cli.main import main
 from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
-from tui.library.runs import list_directory
+from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
 from tui.library.seal import broken, seal
+from tui.library.summary import summarize
 from tui.library.verify import verify_run
 
 
@@ -161,6 +164,83 @@ def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) ->
     assert marks() == (True, True), "also from the kept summary"
     write_record(run_dir)
     assert marks() == (False, False)
+
+
+def rename_finding(record: dict[str, Any]) -> None:
+    name = record["findings"][0]["id"]
+    record["findings"][0]["id"] = "of-no-check"
+    record["checks"] = ["of-no-check" if each == name else each for each in record["checks"]]
+
+
+def raise_severity(record: dict[str, Any]) -> None:
+    record["findings"][0]["severity"] = "error"
+    record["checks"].append("of-no-check")
+
+
+@pytest.mark.parametrize("change", [rename_finding, raise_severity])
+def test_findings_are_compared_with_the_seal_though_other_checks_are_named(
+    run_dir: Path, key: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    change_json(run_dir / "run.json", change)
+    found = verify_run(run_dir, key)
+    assert any("sealed" in text for text in found.differs) and found.exit_code == 1
+
+
+def test_a_verdict_that_this_version_derives_from_the_sealed_journal_is_no_difference(
+    run_dir: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr("tui.library.seal._sum_of_judged", lambda _: "as another version judged")
+        seal(run_dir, key)
+    found = verify_run(run_dir, key)
+    assert load_record(run_dir).judged_since and found.exit_code == 0
+    assert any("sealed" in text for text in found.remarks)
+
+
+def test_a_run_without_a_seal_is_named_as_such(run_dir: Path, key: Path) -> None:
+    assert not any("not sealed" in text for text in verify_run(run_dir, key).remarks)
+    (run_dir / "seal.json").unlink()
+    assert any("not sealed" in text for text in verify_run(run_dir, key).remarks)
+
+
+def forged_summary(run_dir: Path, *, digest: bool) -> None:
+    summarize(run_dir)  # the seal is newer than the first one
+    path = run_dir / "summary.json"
+    text = path.read_bytes()
+    kept = json.loads(text)
+    kept["summary"] |= {"headline": "read 300k IOPS", "verdict": "valid"}
+    if digest:
+        encoded = json.dumps(kept["summary"], separators=(",", ":")).encode()
+        kept["digest"] = hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    path.write_text(json.dumps(kept, separators=(",", ":")))
+    assert path.read_bytes() != text
+
+
+def test_an_edited_summary_is_made_again_from_the_record(run_dir: Path) -> None:
+    before = summarize(run_dir)
+    forged_summary(run_dir, digest=False)
+    assert summarize(run_dir) == before
+
+
+def test_a_summary_that_contradicts_its_record_is_named(run_dir: Path, key: Path) -> None:
+    assert verify_run(run_dir, key).exit_code == 0
+    forged_summary(run_dir, digest=True)
+    (listed,) = list_directory(run_dir.parent, [run_dir.name], run_dir.parent / INDEX_FILE)
+    assert listed.headline == "read 300k IOPS", "or this test tests nothing"
+    (told,) = verify_run(run_dir, key).differs
+    assert told.startswith("summary.json: ") and "headline" in told
+
+
+def test_an_index_that_contradicts_the_record_is_named(run_dir: Path, key: Path) -> None:
+    file, forged = run_dir.parent / INDEX_FILE, summarize(run_dir)
+    stamp = stamp_of(str(run_dir))
+    assert forged is not None and stamp is not None
+    forged.headline = "read 300k IOPS"
+    index = Index(file)
+    index.keep(run_dir.name, stamp, forged)
+    index.write()
+    (told,) = verify_run(run_dir, key).differs
+    assert told.startswith(f"{INDEX_FILE}: headline ")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])

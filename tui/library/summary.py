@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -167,9 +168,10 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; what was written before lacks figures, or whether the verdict is the sealed one
-FORMAT = 5
+# of summary.json; older files have fewer figures, no mark of unsealed verdicts, or no digest
+FORMAT = 6
 NAMED_FINDINGS = 2
+OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
 
@@ -239,18 +241,20 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
 
 
 class _CachedSummary(Struct):
-    """Content of summary.json: the summary, its format, and stamps of the run.json and seal it was
-    made from.
+    """Content of summary.json: the summary, its digest and format, and stamps of the run.json and
+    seal it was made from.
     """
 
     record_bytes: int
     record_mtime_ns: int
-    summary: RunSummary
+    summary: msgspec.Raw
     format: int = 0
     seal_mtime_ns: int = 0
+    digest: str = ""  # of the summary: an edited one is computed again
 
 
-_cached_decoder = PlainDecoder(_CachedSummary)
+_cached_decoder = msgspec.json.Decoder(_CachedSummary)  # without its text
+_summary_decoder = PlainDecoder(RunSummary)
 _head_decoder = PlainDecoder(RecordHead)
 
 
@@ -284,13 +288,37 @@ def _derived(run_dir: Path, *, keep: bool) -> RunSummary | None:
 def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
     try:
         cached = _cached_decoder.decode(read_file(run_dir / SUMMARY_FILE, MOST_SMALL_BYTES))
+        kept = (cached.record_bytes, cached.record_mtime_ns, cached.format, cached.seal_mtime_ns)
+        fits = kept == (stat.st_size, stat.st_mtime_ns, FORMAT, _sealed_at(run_dir))
+        if not fits or cached.digest != _digest(text := bytes(cached.summary)):
+            return None
+        summary = _summary_decoder.decode(text)
     except (OSError, *NO_JSON):
         return None
-    kept = (cached.record_bytes, cached.record_mtime_ns, cached.format, cached.seal_mtime_ns)
-    fits = kept == (stat.st_size, stat.st_mtime_ns, FORMAT, _sealed_at(run_dir))
     # a directory may have been renamed, and its name is what people type
-    cached.summary.run_id = run_dir.name
-    return cached.summary if fits else None
+    summary.run_id = run_dir.name
+    return summary
+
+
+def _digest(summary: bytes) -> str:
+    return hashlib.blake2b(summary, digest_size=16).hexdigest()
+
+
+def contradicted_fields(run_dir: Path, cached: RunSummary | None = None) -> list[str]:
+    """Return the fields in which a cached summary differs from run.json; default: summary.json.
+
+    Empty if lists would not use that summary, because it belongs to another record.
+    """
+    if cached is None and (run_dir / RECORD_FILE).is_file():
+        cached = _cached(run_dir, (run_dir / RECORD_FILE).stat())
+    if cached is None:
+        return []
+    derived = _from_record(run_dir, keep=False)
+    return [
+        name
+        for name in RunSummary.__struct_fields__
+        if name not in OF_MARKS and getattr(cached, name) != getattr(derived, name)
+    ]
 
 
 def _sealed_at(run_dir: Path) -> int:
@@ -383,7 +411,15 @@ def add_figures(summary: RunSummary, figures: Figures) -> None:
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
     """Save the summary of the current run.json, so that lists need not read the record."""
     stat = (run_dir / RECORD_FILE).stat()
-    cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT, _sealed_at(run_dir))
+    text = msgspec.json.encode(summary)
+    cached = _CachedSummary(
+        stat.st_size,
+        stat.st_mtime_ns,
+        msgspec.Raw(text),
+        FORMAT,
+        _sealed_at(run_dir),
+        _digest(text),
+    )
     write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
 
 

@@ -31,7 +31,9 @@ from tui.library.build import build_record
 from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
-from tui.library.seal import broken
+from tui.library.runs import INDEX_FILE, Index, stamp_of
+from tui.library.seal import broken, was_judged_since
+from tui.library.summary import contradicted_fields
 from tui.metrics.units import plural
 from tui.model.bounded import read_file
 from tui.model.event import (
@@ -48,7 +50,15 @@ from tui.model.plain_data import format_utc
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
-from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, RAW_DIR, RECORD_FILE, begun_utc
+from tui.model.rundir import (
+    JOURNAL_FILE,
+    ORIGIN_FILE,
+    RAW_DIR,
+    RECORD_FILE,
+    SEAL_FILE,
+    SUMMARY_FILE,
+    begun_utc,
+)
 from tui.workloads.reading import OTHER_JOB
 
 SAME = 1e-9  # rounding of another machine's floating point
@@ -318,6 +328,7 @@ class Verified:
     files: int = 0
     results: int = 0  # results and samples that were read again from the raw output
     values: int = 0  # values of run.json that were derived again
+    judged_alike: bool = False  # verdict and findings were compared with derived ones
 
     @property
     def exit_code(self) -> int:
@@ -340,6 +351,13 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
             f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}"
         ) from error
     found.differs += changed
+    _compare_with_journal(run_dir, record, found)
+    _compare_with_seal(run_dir, found)
+    found.differs += _contradicted_caches(run_dir)
+    return found
+
+
+def _compare_with_journal(run_dir: Path, record: RunRecord, found: Verified) -> None:
     if not (run_dir / RECORD_FILE).exists():
         found.underived = f"it has no {RECORD_FILE} to compare with its journal"
     elif (run_dir / JOURNAL_FILE).exists():
@@ -353,7 +371,38 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
         )
     else:
         found.underived = "it has no journal"
-    return found
+
+
+def _compare_with_seal(run_dir: Path, found: Verified) -> None:
+    """Compare verdict and findings with the sealed ones, whatever this version checks."""
+    if not (run_dir / SEAL_FILE).exists():
+        found.remarks.append(
+            f"not sealed (no {SEAL_FILE}): nothing shows whether files were changed to fit each"
+            " other"
+        )
+        return
+    if not (run_dir / RECORD_FILE).exists() or not was_judged_since(
+        run_dir, read_file(run_dir / RECORD_FILE)
+    ):
+        return
+    text = f"{RECORD_FILE}: verdict or findings differ from the sealed ones"
+    if found.judged_alike and not found.differs:
+        found.remarks.append(f"{text}: this version derives them from the sealed journal")
+    else:
+        found.differs.append(text)
+
+
+def _contradicted_caches(run_dir: Path) -> Iterator[str]:
+    """Yield caches for lists that contradict the record."""
+    index = Index.read(run_dir.parent / INDEX_FILE)
+    stamp = stamp_of(str(run_dir))
+    indexed = index.find(run_dir.name, stamp) if stamp is not None else None
+    found = {SUMMARY_FILE: contradicted_fields(run_dir)}
+    if indexed is not None:
+        found[INDEX_FILE] = contradicted_fields(run_dir, indexed)
+    for name, fields in found.items():
+        if fields:
+            yield f"{name}: {', '.join(fields)} differ from {RECORD_FILE}; remove this cache"
 
 
 def _as_run(run_dir: Path, plan: Plan) -> Plan:
@@ -447,6 +496,7 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
+    found.judged_alike = "verdict" in kept
     found.values = leaves(kept)
     version = (kept.get("provenance") or {}).get("benchtui_version")
     reworded = None if version == tui.__version__ else list[str]()

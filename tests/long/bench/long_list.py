@@ -13,11 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import msgspec
-
 from tests.samples.events import DATA
 from tui.library.build import write_record
 from tui.library.runs import INDEX_FILE
+from tui.library.summary import summarize, write_summary
 
 HERE = Path(__file__).parents[3]
 RUNS, TIMES, TARGET_S = 10_000, 5, 0.5
@@ -32,21 +31,18 @@ def make_runs(runs: Path, count: int) -> None:
     source = runs.parent / "source"
     shutil.copytree(DATA / "mix", source)
     write_record(source)
-    summary = msgspec.json.decode((source / "summary.json").read_bytes())
+    os.utime(source / "run.json", (LONG_AGO_S, LONG_AGO_S))
+    summary = summarize(source)
+    assert summary is not None
     for number in range(count):
         day, second = divmod(number, 20_000)
         run_id = f"2026{1 + day // 28:02}{1 + day % 28:02}T{second // 3600:02}{second // 60 % 60:02}{second % 60:02}Z"
         target = runs / f"{run_id}-weka-read-iops-{number:04x}"
         target.mkdir(parents=True)
         os.link(source / "run.json", target / "run.json")
-        summary["summary"] |= {"headline_value": 1000.0 + number, "run_id": target.name}
-        (target / "summary.json").write_bytes(msgspec.json.encode(summary))
+        summary.headline_value, summary.run_id = 1000.0 + number, target.name
+        write_summary(target, summary)
         os.utime(target, (LONG_AGO_S, LONG_AGO_S))
-    os.utime(source / "run.json", (LONG_AGO_S, LONG_AGO_S))
-    for target in runs.iterdir():
-        kept = msgspec.json.decode((target / "summary.json").read_bytes())
-        kept["record_mtime_ns"] = LONG_AGO_S * 10**9
-        (target / "summary.json").write_bytes(msgspec.json.encode(kept))
 
 
 def cost_s(home: Path, *words: str) -> tuple[float, float]:
