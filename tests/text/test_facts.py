@@ -8,10 +8,12 @@ from tui.metrics.facts import compare
 from tui.model.hostfacts import Fact
 from tui.text.facts import (
     common_lines,
+    difference_rows,
     differing_lines,
     machine_lines,
     machines_text,
     odd_lines,
+    odd_rows,
     own_lines,
     same_machine,
     unknown_lines,
@@ -47,6 +49,24 @@ def test_what_one_host_differs_in_is_one_line() -> None:
         "differs: also in open files",
     ]
     assert told(list(common_lines(found))) == ["system: Linux 6.1"]
+
+
+def test_in_wide_panes_each_fact_that_differs_has_a_line_with_both_values() -> None:
+    odd = ALIKE | {"governor": "powersave", "clocksource": "hpet", "nofile": 20000}
+    found = compare({**{f"h{n}": ALIKE for n in range(1, 8)}, "h8": odd})
+    assert told(list(difference_rows(found, 80))) == [
+        "differs: h8",
+        ": clock source  hpet, others tsc",
+        ": governor      powersave, others performance",
+        "differs: also in open files",
+    ]
+    assert list(difference_rows(found, 40)) == list(differing_lines(found))
+    assert told(list(odd_rows(found, "h8"))) == [
+        "differs: from 7 hosts",
+        ": clock source  hpet, others tsc",
+        ": governor      powersave, others performance",
+        ": open files    20000, others 1024",
+    ]
 
 
 def test_three_values_are_reported_with_their_hosts() -> None:

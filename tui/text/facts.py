@@ -276,6 +276,30 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
         yield f"{leaf_title(each.name)}: {each.reason}{where}"
 
 
+def odd_rows(found: FactsTogether, host: str) -> Fold:
+    """Yield the same as `odd_lines`, with a line for each fact below the hosts it differs from."""
+    others: tuple[str, ...] = ()
+    for each in sorted(found.odd_of(host), key=lambda each: not each.matters):
+        own = each.of(host)
+        other = next((group for group in each.known if group is not own), None)
+        if own is None or other is None:
+            continue
+        if other.hosts != others:
+            others = other.hosts
+            yield "differs", [(f"from {hosts_text(others)}", LABEL)]
+        role = WARN if each.matters else TEXT
+        values = [leaf_text(each.name, group.value) for group in (own, other)]
+        yield (
+            "",
+            [
+                (f"{each.title:<12}  ", LABEL),
+                (values[0], role),
+                (", others ", LABEL),
+                (values[1], TEXT),
+            ],
+        )
+
+
 def odd_lines(found: FactsTogether, host: str) -> Fold:
     """Yield what differs on one host, a line for each group of hosts it differs from.
 

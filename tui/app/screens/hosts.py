@@ -56,6 +56,7 @@ THE_WAY = (
     ("6", "Runs", "all saved runs, to compare, report and export"),
 )
 CHROME_LINES, LEAST_DETAILS = 2, 7
+ROWS_FROM = 100  # cells of the details: a line for each fact that differs
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
 BROAD_FROM = 180  # columns of the terminal from which the details are next to the list
 
@@ -453,7 +454,7 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
         lines.append(key_hint("c", "connects and collects facts", "not checked yet: "))
     else:
         lines += verdict_lines(check, symbols, width)
-    odd, facts = odd_and_facts(host, host_list)
+    odd, facts = odd_and_facts(host, host_list, in_rows=width >= ROWS_FROM)
     role = [("role", runs)] if (runs := role_runs(host, host_list.selection)) else []
     labels = [*odd, *role, ("address", address_runs(host, host_list.place(host))), *facts]
     return [
@@ -467,17 +468,17 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
 
 
 def odd_and_facts(
-    host: KnownHost, host_list: HostList
+    host: KnownHost, host_list: HostList, *, in_rows: bool
 ) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
     """Return the facts in which a host differs from its peers, and all its facts."""
     facts = host_list.facts(host)
     if not facts:
         return (), ()
     from tui.app.screens.hosts_facts import fact_lines
-    from tui.text.facts import odd_lines, same_machine
+    from tui.text.facts import odd_lines, odd_rows, same_machine
 
     checked = {each.name: host_list.facts(each) for each in host_list.hosts}
-    odd = odd_lines(host_list.facts_together(host), host.name)
+    odd = (odd_rows if in_rows else odd_lines)(host_list.facts_together(host), host.name)
     return (*same_machine(checked, host.name), *odd), fact_lines(facts)
 
 
