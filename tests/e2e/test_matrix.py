@@ -201,6 +201,26 @@ def test_how_the_page_cache_was_dropped_is_in_the_record(home: Path, tmp_path: P
     assert all(each["ok"] or each["detail"] for step in drops for each in step)
 
 
+def test_a_profile_that_needs_a_failed_one_is_not_run_and_the_next_one_is(
+    home: Path, tmp_path: Path
+) -> None:
+    own = home / "profiles"
+    own.mkdir(parents=True)
+    (own / "sweep.yaml").write_text(profile(tmp_path).read_text())
+    (own / "slow.yaml").write_text(  # below this rate fio ends with an error after 2 s
+        "profile: my/slow\nextends: my/sweep\nfio: {global: {rate_min: 100g}}\n"
+    )
+    (own / "all.yaml").write_text(
+        "profile: my/all\ntitle: Three\ntool: suite\nsuite:\n- {profile: my/slow, set: {runtime: 4s}}\n"
+        "- {profile: my/sweep, needs: [my/slow]}\n- {profile: my/sweep, set: {bs: 8k}}\n"
+    )
+    assert benchtui(home, "run", "my/all", "--hosts", "local").returncode == 4
+    record = record_of(last_run(home))
+    assert [step["state"] for step in record["steps"]] == ["failed", "failed", "done"]
+    assert not record["steps"][1]["results"]["per_host"]
+    assert any("because my/slow failed" in each["text"] for each in record["messages"])
+
+
 def test_a_suite_has_a_figure_for_each_of_its_profiles(home: Path, tmp_path: Path) -> None:
     profile(tmp_path)
     own = home / "profiles"

@@ -15,6 +15,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
 from tui.model.profile import share
+from tui.view.plan import CACHES, caches_text, targets_of, warnings
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3)]
 PROFILE = """\
@@ -233,6 +234,24 @@ def test_a_parameter_that_a_suite_does_not_have_goes_to_its_profiles(tmp_path: P
     assert {str(step.params["directory"]) for step in made.steps} == {"/mnt/other"}
 
 
+def test_the_targets_of_a_suite_are_those_that_its_profiles_use(tmp_path: Path) -> None:
+    made = suite(
+        tmp_path,
+        "suite: [{profile: demo/quick, set: {directory: /mnt/a}},"
+        " {profile: weka/read-iops, set: {directory: /mnt/b}}]",
+    )
+    assert made.target == "/mnt/a" and targets_of(made) == ["/mnt/a", "/mnt/b"]
+    assert any("test files in /mnt/a" in text for text in warnings(made))
+    assert not any("/mnt/b" in text for text in warnings(made) if "overwrites" in text)
+
+
+def test_the_page_caches_of_a_suite_are_dropped_as_its_profiles_say(tmp_path: Path) -> None:
+    made = suite(tmp_path, "suite: [demo/quick, weka/read-iops]")
+    text = caches_text(made)
+    assert text.index("demo/quick") < text.index(CACHES["try"]) < text.index("weka/read-iops")
+    assert caches_text(suite(tmp_path, "suite: [demo/quick]")) == CACHES["no"]
+
+
 def test_an_unknown_parameter_of_a_suite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match="unknown parameter 'runtme' \\(did you mean 'runtime'\\?\\)"
@@ -258,6 +277,11 @@ def test_a_suite_is_repeated_as_a_whole(tmp_path: Path) -> None:
             "demo/quick has no parameter 'runtme' (did you mean",
         ),
         ("suite: [my/all]", "4:9: a suite cannot contain itself"),
+        (
+            "suite: [demo/quick, {profile: my/sweep, needs: [demo/quik]}]",
+            "'demo/quik' does not run before it (did you mean 'demo/quick'?); earlier: demo/quick",
+        ),
+        ("suite: [{profile: demo/quick, needs: [my/sweep]}, my/sweep]", "earlier: none"),
         (
             "suite: [demo/quick]\nsweep: {hosts: [1]}",
             "5:1: 'sweep' is not allowed in a suite; set it in its profiles",

@@ -320,6 +320,8 @@ class Step(Struct, omit_defaults=True):
     repetition: int = 1
     mpi: MpiLaunch | None = None  # one program over all hosts, instead of one on each
     profile: str = ""  # tag of its profile, for a member of a suite
+    target: str = ""  # directory or device of such a member
+    needs: list[str] = field(default_factory=list)  # profiles that must have succeeded before
     cell: str = ""
     point: dict[str, str | int | float | bool] = field(default_factory=dict)
     warmup: bool = False  # its result is not used

@@ -206,6 +206,22 @@ def _suite_problems(
                     )
                     yield document.problem((*place, "set", name), message)
     yield from _role_problems(profile, document)
+    yield from _need_problems(profile, document)
+
+
+def _need_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
+    """Yield problems of profiles that need one which does not run before them."""
+    stages, earlier = iter(profile.stages), list[str]()
+    stage: list[SuiteMember] = []
+    for place, member in placed_members(profile):
+        if not any(member is each for each in stage):
+            earlier += [each.profile for each in stage]
+            stage = next(stages)
+        for index, name in enumerate(member.needs):
+            if name not in earlier:
+                hint, known = did_you_mean(name, earlier), ", ".join(earlier) or "none"
+                message = f"'{name}' does not run before it{hint}; earlier: {known}"
+                yield document.problem((*place, "needs", index), message)
 
 
 def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:

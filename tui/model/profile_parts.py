@@ -86,6 +86,12 @@ class SuiteMember(MatrixSpec):
     role: str | None = Field(
         None, description="Role whose hosts run the profile; absent: all hosts"
     )
+    needs: list[str] = Field(
+        default_factory=list,
+        description=(
+            "Earlier profiles of the suite; if one of them fails on any host, this one is not run"
+        ),
+    )
 
 
 class Together(MatrixSpec):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 
 from msgspec import Struct
@@ -113,7 +113,12 @@ def targets_of(plan: Plan) -> list[str]:
     """Return the devices and object stores of a plan, otherwise its target directory."""
     files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
     devices = list(dict.fromkeys(path for path in files if is_device(path)))
-    return [*stores_of(plan.objects), *devices] or ([plan.target] if plan.target else [])
+    return [*stores_of(plan.objects), *devices] or _places(plan, plan.steps)
+
+
+def _places(plan: Plan, steps: Iterable[Step]) -> list[str]:
+    """Return the target directories of steps; empty if they are unknown."""
+    return list(dict.fromkeys(place for step in steps if (place := step.target or plan.target)))
 
 
 def time_note(plan: Plan) -> str:
@@ -407,7 +412,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     yield from (PlanFact(name, text) for name, text in search_texts(plan))
     yield from (PlanFact("prepares", text) for text in precondition_texts(plan))
     yield PlanFact("after", after_text(plan))
-    yield PlanFact("caches", CACHES[plan.drop_caches])
+    yield PlanFact("caches", caches_text(plan))
     if text := compare_text(plan):
         yield PlanFact("compare", text)
     yield from (
@@ -433,6 +438,18 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact(ADDS, added, "  (in addition to the profile's options; see the job file)")
 
 
+def caches_text(plan: Plan) -> str:
+    """Return when page caches are dropped; by profile if the members of a suite differ."""
+    profiles: dict[str, list[str]] = {}
+    for step in plan.steps:
+        if step.precondition is None:
+            names = profiles.setdefault(CACHES[plan.drop_caches_before(step)], [])
+            names += [] if step.profile in names else [step.profile]
+    if len(profiles) < 2:
+        return next(iter(profiles), CACHES[plan.drop_caches])
+    return "; ".join(f"{text}: {some(names)}" for text, names in profiles.items())
+
+
 def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
     """Return the hosts of each role of a suite, in the order of the plan."""
     known = {step.role: step.hosts for step in plan.steps}
@@ -450,15 +467,18 @@ def warnings(plan: Plan) -> list[str]:
         )
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files before the measurement")
-    overwrites = any(
-        writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks)
-    )
+    overwriting = [
+        step
+        for step in plan.steps
+        if writes_at_all(step) and any(task.files for task in step.tasks)
+    ]
     changed = dict.fromkeys(
         store for step in plan.steps for task in step.tasks for store in task.stores_changed
     )
     found += [f"overwrites or deletes objects in {store}" for store in changed]
-    if overwrites and not plan.allow_device:
-        found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
+    if overwriting and not plan.allow_device:
+        places = some(_places(plan, overwriting)) or "the target directory"
+        found.append(f"overwrites its test files in {places}")
     if note := sharing_note(plan):
         found.append(note)
     if note := too_few_to_compare(plan):

@@ -232,7 +232,7 @@ class AppShell(TypeAheadApp[None]):
 
     def target_directory(self) -> str | None:
         """Return the target directory of the selected profile, for the checks of hosts."""
-        from tui.engine.plan.plan import target_of
+        from tui.engine.plan.steps import target_of
         from tui.model.profile import resolve_params
 
         try:

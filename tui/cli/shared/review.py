@@ -87,10 +87,11 @@ def _step_lines(step: Step) -> Iterator[str]:
     if step.in_flight:
         yield f"  in flight  {step.in_flight} I/Os over all hosts"
     for task in step.tasks:
-        yield from _task_lines(task)
+        yield from _task_lines(task, again=step.runtime_s is not None)
 
 
-def _task_lines(task: HostTask) -> Iterator[str]:
+def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
+    """Yield what a host does; `again`: it writes its files until the time is over."""
     total, count = (
         sum(spec.total_bytes for spec in task.files),
         sum(max(spec.count, 1) for spec in task.files),
@@ -104,7 +105,8 @@ def _task_lines(task: HostTask) -> Iterator[str]:
         )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
     if task.writes_bytes and not task.objects:
-        yield f"    writes   up to {units.size(task.writes_bytes)} of files, repeatedly"
+        size = units.size(task.writes_bytes)
+        yield f"    writes   up to {size} of files{', repeatedly' if again else ''}"
     for spec in task.files[:FILES_SHOWN]:
         many = f"{spec.count} files {spec.path}" if spec.count else spec.path
         yield f"    file     {many}  {units.size(spec.size_bytes)}"

@@ -30,6 +30,7 @@ from tui.engine.plan.steps import (
     person_text,
     planned_profiles,
     rounds_at,
+    target_of,
     unprepared,
     vain_texts,
 )
@@ -134,7 +135,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         steps=steps,
         headline=headline_of(profile),
         latency_kind=profile.latency,
-        target=target_of(profile, params) or first_target(members),
+        target=target_of(profile, params) or next(filter(None, (s.target for s in steps)), None),
         cleanup=profile.prepare.cleanup if choices.cleanup is None else choices.cleanup,
         allow_device=profile.allow_device or any(member.profile.allow_device for member in members),
         lease_s=choices.lease_s,
@@ -242,12 +243,6 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
     )
 
 
-def first_target(members: Sequence[LoadedProfile]) -> str | None:
-    """Return the target of the first profile in a suite that has one; None if none has."""
-    found = (target_of(member.profile, resolve_params(member.profile, {})) for member in members)
-    return next((target for target in found if target), None)
-
-
 def headline_of(profile: Profile) -> Headline | None:
     """Return the headline of a profile; None for a suite."""
     spec = profile.headline_spec
@@ -320,16 +315,6 @@ def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> Prof
         extends=[tag for tag, _ in loaded.bases],
         bases=[text for _, text in loaded.bases],
     )
-
-
-def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
-    """Return the target directory or device: the first parameter of such a kind; None if there is
-    none.
-    """
-    for name, param in profile.params.items():
-        if param.kind in ("directory", "path", "device"):
-            return str(params[name])
-    return None
 
 
 class Slotted(Struct, frozen=True):

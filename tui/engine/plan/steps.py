@@ -122,6 +122,7 @@ class PlannedProfile(Struct, frozen=True):
     role: str = ""
     beside: tuple[str, ...] = ()  # roles of concurrent members
     stage: int = 0  # of the suite; members of one stage run at the same time
+    needs: tuple[str, ...] = ()  # tags of earlier members that must have succeeded
 
 
 def build_steps(
@@ -313,7 +314,8 @@ def _planned_members(
                 if name not in own and name in profile.params
             }
             beside = tuple(each.role or "" for each in stage if each is not member)
-            every.append((profile, given, member.role or "", beside, number))
+            place = (member.role or "", beside, number, tuple(member.needs))
+            every.append((profile, given, *place))
     given_to = [(profile, given) for profile, given, *_ in every]
     return [
         replace(
@@ -322,8 +324,9 @@ def _planned_members(
             role=role,
             beside=beside,
             stage=number,
+            needs=needs,
         )
-        for profile, given, role, beside, number in every
+        for profile, given, role, beside, number, needs in every
     ]
 
 
@@ -446,10 +449,22 @@ def _one(
         latency_kind=step.latency_kind or (profile.latency if planned.member else None),
         drop_caches=profile.drop_caches if planned.member else None,
         until=planned.until if planned.member else None,
+        target=(target_of(profile, params) or "") if planned.member else "",
         role=planned.role,
+        needs=list(planned.needs),
         beside=list(planned.beside),
         together=1 if planned.beside else 0,
     )
+
+
+def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
+    """Return the target directory or device: the first parameter of such a kind; None if there is
+    none.
+    """
+    for name, param in profile.params.items():
+        if param.kind in ("directory", "path", "device"):
+            return str(params[name])
+    return None
 
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:

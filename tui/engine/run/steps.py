@@ -38,6 +38,7 @@ from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window
 from tui.model.event import CacheDropped, HostFactsCollected, StepEnded, StepStarted
 from tui.model.host_tables import Content, Unknown, Written, rows
 from tui.model.hostfacts import Fact
+from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, FileSpec, Step, at_once, is_device
 from tui.remote.answers import BLOCK_BYTES, CacheDrop, FileExtents
 from tui.remote.files import drop_page_cache, read_blocks, read_extents
@@ -92,6 +93,19 @@ def _used(step: Step) -> set[tuple[str, str]]:
         if each.does != ("put",) or step.is_fill
     }
     return files | objects | {("", image) for task in step.tasks for image in task.images_used}
+
+
+def unmet_needs(ctx: RunContext, step: Step) -> list[str]:
+    """Return the profiles that a step needs and that did not succeed on all hosts in its turn."""
+    failed = []
+    for each in ctx.plan.steps[: step.index]:
+        if each.profile not in step.needs or each.warmup or each.index in ctx.skipped:
+            continue
+        results = [ctx.results.get((each.index, host)) for host in each.hosts]
+        whole = all(result and result.final and not result.errors for result in results)
+        if each.repetition == step.repetition and not whole and each.profile not in failed:
+            failed.append(each.profile)
+    return failed
 
 
 def steady_already(ctx: RunContext, step: Step) -> str:
@@ -293,6 +307,8 @@ async def _admit(ctx: RunContext, step: Step) -> None:
     Raises RunRefused if none is left.
     """
     name_the_absent(ctx, step)
+    if failed := unmet_needs(ctx, step):
+        raise RunRefused("failed", EXIT_PARTIAL, f"not run, because {some(failed)} failed")
     if not ctx.taking_part(step):
         raise RunRefused("failed", EXIT_PARTIAL, "no host left")
     await take_locks(ctx)

@@ -41,7 +41,10 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 
 def answers(record: RunRecord, step: StepRecord) -> str:
     """Return facts and open questions for a submission, as Markdown."""
-    found = [*_result(step.metadata), *_clients(record)] if step.metadata is not None else []
+    found = [*_result(step.metadata)] if step.metadata is not None else []
+    found += [*_machines(record, "client"), *_target(record)]
+    if any(host.role == "server" for host in record.hosts) or record.servers:
+        found += _machines(record, "server")
     known = [f"* {name}: {text}" for name, text in found if text]
     open_ones = [f"* {name}: unknown to benchtui" for name, text in found if not text]
     lines = [f"# IO500: {record.run_id}", "", "## Known from the run", "", *known]
@@ -60,18 +63,24 @@ def _result(metadata: MetadataRecord) -> Answers:
     ]
 
 
-def _clients(record: RunRecord) -> Answers:
-    hosts = [host for host in record.hosts if host.role == "client" and host.facts]
-    memory = _same(hosts, lambda facts: _size(facts.get("mem_bytes")))
+def _machines(record: RunRecord, role: str) -> Answers:
+    """Return the facts of all clients, or of the monitored servers."""
+    hosts = [host for host in (*record.hosts, *record.servers) if host.role == role and host.facts]
     return [
-        ("client nodes", str(len(hosts) or "")),
-        ("client OS", _same(hosts, lambda facts: _text(facts, "os"))),
-        ("client kernel", _same(hosts, lambda facts: _text(facts, "kernel"))),
-        ("client CPU", _same(hosts, lambda facts: _text(facts, "cpu_model"))),
-        ("client sockets", _same(hosts, lambda facts: _text(facts, "sockets"))),
-        ("client cores", _same(hosts, lambda facts: _text(facts, "cores"))),
-        ("client memory", memory),
-        ("client network", _same(hosts, _network)),
+        (f"{role} nodes", str(len(hosts) or "")),
+        (f"{role} OS", _same(hosts, lambda facts: _text(facts, "os"))),
+        (f"{role} kernel", _same(hosts, lambda facts: _text(facts, "kernel"))),
+        (f"{role} CPU", _same(hosts, lambda facts: _text(facts, "cpu_model"))),
+        (f"{role} sockets", _same(hosts, lambda facts: _text(facts, "sockets"))),
+        (f"{role} cores", _same(hosts, lambda facts: _text(facts, "cores"))),
+        (f"{role} memory", _same(hosts, lambda facts: _size(facts.get("mem_bytes")))),
+        (f"{role} network", _same(hosts, _network)),
+    ]
+
+
+def _target(record: RunRecord) -> Answers:
+    hosts = [host for host in record.hosts if host.role == "client" and host.facts]
+    return [
         ("file system", _same(hosts, lambda facts: _text(facts, "target_fstype"))),
         ("mounted from", _same(hosts, lambda facts: _text(facts, "target_source"))),
         ("mount options", _same(hosts, lambda facts: _text(facts, "target_mount_options"))),
@@ -85,7 +94,7 @@ def _same(hosts: Sequence[HostRecord], read: Callable[[Mapping[str, Fact]], str]
     kinds = list(dict.fromkeys(values))
     if len(kinds) < 2:
         return "".join(kinds)
-    return "; ".join(f"{text} ({units.plural(values.count(text), 'client')})" for text in kinds)
+    return "; ".join(f"{text} ({units.plural(values.count(text), 'node')})" for text in kinds)
 
 
 def _text(facts: Mapping[str, Fact], name: str) -> str:
@@ -105,8 +114,14 @@ def _network(facts: Mapping[str, Fact]) -> str:
         else []
     )
     return ", ".join(
-        " ".join(str(row[key]) for key in ("kind", "driver") if row.get(key)) for row in rows
+        " ".join([*(str(row[key]) for key in ("kind", "driver") if row.get(key)), *_speed(row)])
+        for row in rows
     )
+
+
+def _speed(row: Mapping[str, object]) -> list[str]:
+    speed = row.get("speed_mbit")
+    return [f"{speed / 1000:g} Gbit/s"] if isinstance(speed, int) and speed > 0 else []
 
 
 ANSWERS = Exporter(
