@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -343,9 +344,9 @@ def test_a_terse_line_that_is_cut_is_reported_with_its_line(
     path = tmp_path / "cut.txt"
     path.write_text("x\n3;fio-3.33;a;0;0;1;2\n")
     assert main(["import", str(path)]) == 2
-    assert (
-        f"{path}:2: found 7 fields in a terse line of version 3; expected 121 or more"
-        in capsys.readouterr().err
+    assert re.search(
+        rf"{re.escape(str(path))}:2: found 7 fields .* version 3; expected \d+ or more",
+        capsys.readouterr().err,
     )
 
 

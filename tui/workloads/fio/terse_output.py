@@ -94,10 +94,13 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> TerseJob:
         (each for each in _orders(version) if _ends_at(words, HEAD + width * len(each))), ()
     )
     if not names:
-        message = (
-            f"found {len(words)} fields in a terse line of version {version}, but no CPU time"
-            " behind those of the directions"
+        message = f"found {len(words)} fields in a terse line of version {version}"
+        least = HEAD + width + TAIL
+        short, other = (
+            f"; expected {least} or more",
+            ": the CPU time does not follow the directions",
         )
+        message += short if len(words) < least else other
         raise UsageError([Problem(message, file=file, line=number)])
     told = [words[HEAD + place * width :][:width] for place in range(len(names))]
     try:
