@@ -50,3 +50,27 @@ def test_two_files_of_one_format_are_two_hosts(tmp_path: Path) -> None:
     for host in ("h1", "h2"):
         (tmp_path / f"{host}.json").write_text((DATA / "rand-read-live.json").read_text())
     assert hosts_and_errors(records_of([tmp_path]))[0] == 2
+
+
+@pytest.mark.parametrize("kept", ["mdtest/mdtest-main-i1.out", "ior/main-fpp.out"])
+def test_repetitions_with_all_the_same_rates_are_copies(tmp_path: Path, kept: str) -> None:
+    text = (DATA.parent / kept).read_text()
+    for day in ("21", "22"):
+        (tmp_path / f"r-2026-11-{day}.out").write_text(text)
+    made = records_of(sorted(tmp_path.iterdir()))
+    found = [
+        [finding.severity for finding in each.record.findings if finding.id == "copied-output"]
+        for each in made
+    ]
+    assert found == [["error"], ["error"]]
+
+
+def test_repetitions_with_rates_of_their_own_are_no_copies(tmp_path: Path) -> None:
+    for day, name in (("21", "profile-v"), ("22", "profile-quiet")):
+        text = (DATA.parent / "mdtest" / f"mdtest-main-{name}.out").read_text()
+        (tmp_path / f"r-2026-11-{day}.out").write_text(text)
+    made = records_of(sorted(tmp_path.iterdir()))
+    assert len(made) == 2
+    assert not any(
+        finding.id == "copied-output" for each in made for finding in each.record.findings
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tui.workloads.mdtest.program import same_names
 from tui.workloads.mdtest.reader import import_output
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
@@ -69,3 +70,13 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
 )
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
     assert contradictions(name, pattern, new)
+
+
+def test_several_nodes_of_one_name_are_doubtful() -> None:
+    text = (DATA / f"{HOSTS}.out").read_text()
+    (honest,) = import_output(text, "md.out")
+    (doubtful,) = import_output(text.replace("Nodemap: 1100", "Nodemap: 1111"), "md.out")
+    assert honest.metadata is not None and same_names(honest.metadata) is None
+    assert doubtful.metadata is not None and doubtful.problems == honest.problems
+    found = same_names(doubtful.metadata)
+    assert found is not None and (found.measured, found.threshold) == (1, 2)

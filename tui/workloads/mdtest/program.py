@@ -120,6 +120,19 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
     return Doubt("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
 
 
+def same_names(result: MetadataResult) -> Doubt | None:
+    """Return a finding if several nodes have one host name, so that placement is unknown; else
+    None.
+    """
+    if result.nodes < 2 or len(result.nodemap) != result.tasks or "0" in result.nodemap:
+        return None
+    text = (
+        f"{result.nodes} nodes, but all {result.tasks} ranks have the host name of rank 0:"
+        " nodes have the same name, or ran no ranks"
+    )
+    return Doubt("rank-shift", text, tuple(result.operations), 1, result.nodes)
+
+
 def shift_warning(shift: Shift) -> str:
     """Return why a shift is doubtful; empty if all phases except creation use other clients' files.
 

@@ -84,11 +84,10 @@ class MdtestWorkload(MpiWorkload):
         return shift.text() if shift else ""
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
-        """Return a finding if clients use files that they created themselves."""
-        from tui.workloads.mdtest.program import doubt_of
+        """Return findings if clients use files of their own, or have the same name."""
+        from tui.workloads.mdtest.program import doubt_of, same_names
 
-        doubt = doubt_of(result)
-        return [doubt] if doubt else []
+        return [doubt for doubt in (doubt_of(result), same_names(result)) if doubt is not None]
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the mdtest outputs in a text."""
