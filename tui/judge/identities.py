@@ -339,6 +339,8 @@ def _above_depth(
     seconds = max(times) if all(each.loads for each in parts) else sum(times)
     if not waves or seconds < SHORTEST_S or any(each.failed for each in parts):
         return
+    if not all(job.stores for job in jobs):
+        return  # the null engine counts I/Os that it has not begun
     latencies = [latency for each in parts if (latency := whole_latency(each)) is not None]
     waited = sum(latency.n * (latency.mean_ns or 0.0) for latency in latencies) / 1e9
     longest = max(latency.max_ns or 0 for latency in latencies) / 1e9

@@ -19,6 +19,7 @@ SLACK = 1e-3
 LEAST_IOPS = 1000  # printed in whole numbers: with fewer, I/Os are counted too coarsely
 WORKERS, DEEPEST = 64, 1024  # of a line, and I/Os in flight of each; a line does not have them
 MILLISECONDS = 1000.0
+MOST_LINES = 64
 
 
 def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[Contradiction]:
@@ -26,13 +27,25 @@ def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[
     found: list[Contradiction] = []
     for each in jobs:
         for name, part in each.job.directions().items():
-            rates = [_rate(name, each.job, others) for others in (jobs, block)]
+            rates = [_rate(name, each.job, others) for others in _printed_with(each, jobs, block)]
             found += [
                 Contradiction(*wrong, each.job.jobname, name)
                 for wrong in _of_direction(name, part, each, rates)
             ]
         found += [Contradiction(*wrong, each.job.jobname) for wrong in _shares(each)]
     return [*found, *copies(each.job for each in jobs)]
+
+
+def _printed_with(
+    job: TerseJob, jobs: Sequence[TerseJob], block: Sequence[TerseJob]
+) -> Iterator[Sequence[TerseJob]]:
+    """Yield the lines that may have been printed together with a job's: as many at each time."""
+    yield from (jobs, block)
+    if len(block) <= MOST_LINES:
+        at = next(place for place, each in enumerate(block) if each is job)
+        for size in range(1, len(block)):
+            if len(block) % size == 0:
+                yield block[at // size * size :][:size]
 
 
 def _of_direction(

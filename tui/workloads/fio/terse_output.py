@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from tui.model.plain_data import percentile_name
 from tui.model.problem import Problem, UsageError
-from tui.workloads.fio.distributions import ENDS
+from tui.workloads.fio.distributions import BUCKET, ENDS
 from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
 from tui.workloads.reading import numbered
 
@@ -150,6 +150,8 @@ def _direction(words: Sequence[str]) -> StatusDirection:
         part.slat, part.clat = _latency(words[4:8], ios), _latency(words[8:12], ios)
         part.lat = _latency(words[12 + PERCENTILES : 16 + PERCENTILES], ios)
         part.clat.percentile = dict(_percentiles(words[12 : 12 + PERCENTILES]))
+        if max(part.clat.percentile.values(), default=0) > part.clat.max * (1 + BUCKET) + US:
+            part.clat.percentile = None  # of the total latency: lat_percentiles
         for name in ("slat", "clat", "lat"):
             latency: StatusLatency = getattr(part, name)
             if not latency.mean:

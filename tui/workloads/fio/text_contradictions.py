@@ -106,7 +106,7 @@ def _of_section(section: PrintedSection, printed: Printed) -> Iterator[Contradic
     } or ({"mixed": job.mixed} if job.mixed is not None and job.mixed.total_ios else {})
     told: list[tuple[str, Iterable[Found]]] = [
         ("", _shares(section, dirs)),
-        ("", _flying(section, dirs)),
+        ("", _flying(section, dirs, printed)),
         ("sync", _syncs(section, dirs)),
         ("", _depth(section, printed)),
     ]
@@ -159,8 +159,15 @@ def _completions(figures: Figures, name: str, part: StatusDirection) -> Completi
     return Completions(part.total_ios, *ends, marks)
 
 
-def _flying(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterator[Found]:
-    """Yield a number of I/Os in flight above the depths that have a share."""
+def _flying(
+    section: PrintedSection, dirs: dict[str, StatusDirection], printed: Printed
+) -> Iterator[Found]:
+    """Yield more I/Os in flight than the depth shares have.
+
+    The null engine counts I/Os that it has not begun.
+    """
+    if any(line["ioengine"] == "null" for line in printed.lines.values()):
+        return
     waits: list[StatusLatency] = [
         latency for part in dirs.values() if (latency := part.lat or part.clat) is not None
     ]
@@ -200,8 +207,9 @@ def _depth(section: PrintedSection, printed: Printed) -> Iterator[Found]:
         return
     if section.workers > 1 and not apart:
         return  # a group of several jobs
-    if int(line["iodepth"]) != depth:
-        yield "depth", depth, int(line["iodepth"])
+    asked = int(line["iodepth"])
+    if depth not in (asked, 1 << max(asked - 1, 0).bit_length()):  # some engines round it up
+        yield "depth", depth, asked
 
 
 def _twice(figures: Figures, name: str) -> Iterator[Found]:

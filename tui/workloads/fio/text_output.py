@@ -13,6 +13,7 @@ from typing import NoReturn
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
+from tui.workloads.fio.distributions import of_syncs
 from tui.workloads.fio.printed_figures import Figures, GroupLine
 from tui.workloads.fio.printed_numbers import value_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
@@ -52,7 +53,7 @@ OLD_ISSUED = re.compile(
 JOB_LINE = re.compile(
     r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*"
 )
-BLOCKS = re.compile(r"(?<![\d.])([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
+BLOCKS = re.compile(r"(?<![\d.])(\d[\d.]*[kKMG]?i?B?)-(\d[\d.]*[kKMG]?i?B?)")
 COMMAND = re.compile(r"[\s>$#%]*+(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
 # of a shell: [root@h1 ~]#, me@h1:/mnt$
 PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]++)[^#$%>\n]*+[#$%>]\s")
@@ -63,6 +64,8 @@ OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
 HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+LEVEL_DIGIT = 0.5e-3  # shares of depths have one decimal of a per cent
+LEAST_SYNCS = 100  # with fewer, those at the end, which are not counted, are too many
 SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
 ISSUED_ORDER = ("read", "write", "trim", "sync")
 
@@ -243,6 +246,8 @@ class _Parser:
             pid=int(header["pid"]),
         )
         last = self.found[-1] if self.found and not self.separate else None
+        if last is not None and not host:
+            host = last.host  # a client names its server before the first of its jobs only
         if last is None or last.host != host or not _together(last.sections[-1], section):
             last = Printed(
                 host,
@@ -356,7 +361,7 @@ class _Parser:
         self.section.counted = True
         syncs = self.section.job.sync
         if syncs is not None and syncs.lat is not None:
-            syncs.lat.n = int(total.get("sync") or 0)
+            syncs.lat.n = self._syncs(total)
         for name, part in self.section.job.directions().items():
             if name in total and total[name].isdigit() and int(total[name]):
                 part.total_ios = int(total[name])
@@ -365,6 +370,14 @@ class _Parser:
                 if latency is not None:
                     latency.n = part.total_ios
             part.short_ios, part.drop_ios = (int(each.get(name) or 0) for each in (short, dropped))
+
+    def _syncs(self, total: Mapping[str, str]) -> int:
+        """Return the number of syncs; 0 if there were others, which fio does not count."""
+        assert self.section is not None
+        told = {name: int(count) for name, count in total.items()}
+        syncs, ios = told.pop("sync", 0), sum(told.values())
+        apart = of_syncs(self.section.figures.levels, ios, syncs, LEVEL_DIGIT, 0)
+        return syncs if syncs >= LEAST_SYNCS and abs(apart) <= syncs / 10 else 0
 
     def _number(self, text: str) -> float:
         factor = POWERS.get(text[-1], 1.0)
@@ -395,15 +408,9 @@ def _together(before: PrintedSection, after: PrintedSection) -> bool:
 
 
 def _block(text: str) -> str:
-    """Return the block size, or range, in a job's first line."""
-    found = [size for pair in BLOCKS.findall(text) for size in pair]
-    return (
-        next(iter(found), "")
-        if len(set(found)) == 1
-        else f"{min(found)}-{max(found)}"
-        if found
-        else ""
-    )
+    """Return the block size in bytes, or the range, in a job's first line."""
+    found = sorted({round(value_of(size)) for pair in BLOCKS.findall(text) for size in pair})
+    return "-".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else ""
 
 
 def _finer(printed: float, ios: int, runtime_ms: int) -> float:
