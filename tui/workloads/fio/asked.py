@@ -66,6 +66,8 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
     others = ("verify", *RAMPS, "read_iolog", "io_submit_mode", "write_barrier")
     if not writes or options.engine not in SYNCING or has(options, others):
         return None
+    if options.queues and set(job.dirs) != {"write"}:
+        return None  # it syncs only if the last I/O that was complete was a write
     if job.write is None or job.write.clat is None or not job.write.clat.n:
         return None  # without latencies of writes there are none of syncs
     try:
@@ -134,8 +136,8 @@ def bytes_of(entry: Entry) -> Iterator[Found]:
     moved, each = sum(part.io_bytes for part in job.dirs.values()), due / numjobs_of(options)
     if not limit_s and moved > each + _last_blocks(entry):
         yield "more-bytes", moved, each
-    # random blocks of mixed sizes leave gaps that are too small for them
-    mixed = has(options, ("bssplit", "bsrange")) or "," in (options.get("bs") or "")
+    # random blocks of mixed sizes leave gaps that are too small for them; files may be smaller
+    mixed = has(options, ("bssplit", "bsrange", "filesize")) or "," in (options.get("bs") or "")
     if mixed:
         return
     if moved and moved < ENDED * each and not (limit_s and ran_s > ENDED * limit_s):
@@ -145,8 +147,8 @@ def bytes_of(entry: Entry) -> Iterator[Found]:
 def mix_of(entry: Entry) -> Iterator[Found]:
     """Yield a share of reads that differs from the job's by more than chance.
 
-    fio draws the direction of each I/O. With `loops`, or with more data than its files contain,
-    each pass repeats the same draws, which are then too few.
+    fio draws the direction of each I/O. Each pass over the files may repeat the same draws, so
+    there are only as many as the files have blocks.
     """
     dirs, options, job = entry.job.dirs, entry.options, entry.job
     if not entry.alone or set(dirs) != {"read", "write"} or job.failed:
@@ -162,6 +164,7 @@ def mix_of(entry: Entry) -> Iterator[Found]:
     if all(options.get(name) is not None for name in shares):
         return  # the last one counts, and their order is not printed
     try:
+        once = options.size("size")
         share = options.count("rwmixread", 50)
         if options.get("rwmixwrite") is not None and options.get("rwmixread") is None:
             share = 100 - options.count("rwmixwrite", 50)
@@ -169,7 +172,9 @@ def mix_of(entry: Entry) -> Iterator[Found]:
         return
     reads, total = dirs["read"].total_ios, dirs["read"].total_ios + dirs["write"].total_ios
     wanted = share / 100
-    off = SIGMAS * sqrt(wanted * (1 - wanted) / total) + PRINTED + options.in_flight / total
+    blocks = sum(part.io_bytes for part in dirs.values()) / total
+    drawn = min(total, max(once / blocks, 1)) if once else total
+    off = SIGMAS * sqrt(wanted * (1 - wanted) / drawn) + PRINTED + options.in_flight / total
     if total >= LEAST_IOS and abs(reads / total - wanted) > off:
         yield "mix", 100 * reads / total, share
 

@@ -78,6 +78,8 @@ def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
     workers += sum(each.alone for each in entries)
     numbered = {int(match["job"]) for match, _ in told if match["job"]}
     shared = [file for match, file in told if not match["job"] and match["kind"] in OPTION_OF]
+    if len({match["stem"] for match, _ in told}) > 1:
+        return False  # they are put beside it by name
     if numbered:
         return len(numbered) >= workers
     return workers <= 1 or all(

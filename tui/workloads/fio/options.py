@@ -421,7 +421,7 @@ def _worker_bytes(job: JobOptions) -> int | None:
     if job.get("io_size"):
         return job.size("io_size")
     given = job.get("size") or job.get("filesize") or ""
-    whole = None if _RANGE.search(given) else _range_bytes(job)
+    whole = None if _RANGE.search(given + (job.get("filesize") or "")) else _range_bytes(job)
     return whole and whole * _file_count(job)
 
 

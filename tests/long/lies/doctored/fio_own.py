@@ -8,6 +8,7 @@ from random import Random
 from tests.long.lies.doctored.case import UNSEEN, factor
 from tests.long.lies.doctored.change import Lie, Lied, aims, pick
 from tests.long.lies.doctored.documents import Document, Source, doctored_copy, option
+from tui.model.quantities import parse_size
 
 KIB = 1024
 FILLED = 0.25  # the least share of I/Os that is moved: percentiles are at most 0.1 apart
@@ -111,7 +112,10 @@ def mix(rng: Random, document: Document, _: Source) -> Lied | None:
     said = rng.randint(1, 99)
     job["job options"]["rwmixread"] = str(said)
     flying = int(option(document, job, "iodepth", "1")) * int(option(document, job, "numjobs", "1"))
-    by_chance = SIGMAS * (said * (100 - said)) ** 0.5 / 100 / total**0.5 + 0.02 + flying / total
+    block = (job["read"]["io_bytes"] + job["write"]["io_bytes"]) / total
+    size = option(document, job, "size")  # each pass over the files may draw the same
+    drawn = min(total, parse_size(size) / block) if size else total
+    by_chance = SIGMAS * (said * (100 - said)) ** 0.5 / 100 / drawn**0.5 + 0.02 + flying / total
     what = f"rwmixread={said} beside {100 * real:.3g} % reads"
     if int(option(document, job, "numjobs", "1")) > len(document["jobs"]):
         return Lied(what, (), "a group of workers, of which others may have another mix")
