@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S
-from tui.cli.completion import formats, hosts, parser_for, profiles, runs
+from tui.cli.completion import formats, hosts, parser_for, profiles, roles, runs
 from tui.cli.main import main, verb_module
 from tui.cli.shared.arguments import VERBS
 
@@ -112,6 +113,25 @@ def test_hosts_that_a_list_names_already_are_not_offered_again(
         ' "d[1-2]"], none: []}\n'
     )
     assert set(hosts(before)) == {before + name for name in others}
+
+
+def test_options_of_slurm_and_its_partitions_are_offered(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (user / "slurm.conf").write_text("PartitionName=DEFAULT\nPartitionName=io Nodes=c1\n")
+    monkeypatch.setenv("SLURM_CONF", str(user / "slurm.conf"))
+    assert hosts("slurm:@") == ["slurm:@io"]
+    assert hosts("c1,slurm:@io,no") == ["c1,slurm:@io,nodes="]
+    assert "slurm:@io,nodes=2,time=" in hosts("slurm:@io,nodes=2,")
+    assert "slurm:@io,nodes=2,c1" in hosts("slurm:@io,nodes=2,"), "a host may follow as well"
+    assert "slurm:@io,nodes=2,nodes=" not in hosts("slurm:@io,nodes=2,")
+    assert hosts("slurm:4711,v") == ["slurm:4711,via="]
+
+
+def test_roles_of_the_profile_and_their_hosts_are_offered(user: Path) -> None:
+    args = argparse.Namespace(profile="apps/database-beside-bulk")
+    assert roles("", args) == ["database=", "bulk="]
+    assert "database=@clients" in roles("database=@c", args)
 
 
 def test_files_that_cannot_be_read_complete_to_nothing(user: Path) -> None:

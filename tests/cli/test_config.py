@@ -80,6 +80,15 @@ def test_setting_and_unsetting_keep_what_people_wrote(tmp_path: Path) -> None:
         assert comment in file.read_text()
 
 
+@pytest.mark.parametrize("key", ["programs", "hosts", "tags"])
+def test_an_empty_value_is_refused_and_names_unset(
+    home: Path, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", key, ""]) == 2
+    assert f"benchtui config unset {key}" in capsys.readouterr().err
+    assert not (home / "config.yaml").exists()
+
+
 def test_nothing_is_written_when_the_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected"):
         change(tmp_path / "config.yaml", "theme", "blue")

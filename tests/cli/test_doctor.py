@@ -225,6 +225,22 @@ def test_paths_of_the_settings_that_are_missing_are_named(
     assert "/tmp" not in found["shared"]["message"]
 
 
+def test_groups_of_the_inventory_that_no_source_can_resolve_are_named(
+    user: Surroundings, tmp_path: Path
+) -> None:
+    path = tmp_path / "lab.yaml"
+    lab = replace(user, settings=Settings(inventory=path))
+    for groups, status, told in (
+        ("{lab: {from: local}, io: {from: 'slurm:@io,nodes=2'}}", "ok", str(path.name)),
+        ("{lab: {from: 'file:/nowhere/hosts'}}", "warn", "@lab: file:/nowhere/hosts"),
+        ("{io: {from: 'slurm:@io,nods=2'}}", "warn", "unknown option 'nods'"),
+        ("[", "fail", str(path)),
+    ):
+        path.write_text(f"groups: {groups}\n")
+        found = doctor_checks.inventory(lab)
+        assert (found.status, told in found.message) == (status, True), found
+
+
 def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(
     user: Surroundings, tmp_path: Path
 ) -> None:

@@ -148,6 +148,7 @@ def test_check_tells_of_a_copied_program_that_does_not_run(
     assert done.returncode == 3, done.stderr
     (row,) = json.loads(done.stdout)
     assert row["code"] == "fio-unusable"
+    assert "fio is dynamically linked: the hosts need the same libraries" in done.stderr
     assert f"{tmp_path}/fio does not run" in row["message"]
     assert "dynamically linked" in row["message"]
     assert list(Path("/tmp").glob(".benchtui-*/check-*")) == []

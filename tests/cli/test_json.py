@@ -41,7 +41,7 @@ SAID = [
     (["runs", "tag", "{run}"], {"tags": {"lab": "a"}}),
     (["runs", "tag", "{run}", "x=1"], {"tags": {"lab": "a", "x": "1"}}),
     (["runs", "star", "{run}"], [{"starred": True}]),
-    (["runs", "recover"], []),
+    (["runs", "recover", "--yes"], []),
     (["runs", "rename", "{run}", "T"], {"title": "T"}),
     (["runs", "note", "{run}", "N"], {"note": "N"}),
     (["runs", "pack", "{run}", "-o", "{tmp}/p.tar.gz", "--no-report"], [{"signed": False}]),

@@ -111,6 +111,7 @@ def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[s
         "A": runs,
         "B": runs,
         "SPEC": hosts,
+        "NAME=HOSTS": roles,
         "FORMAT": formats,
     }
     return named.get(metavar, nothing)
@@ -197,6 +198,9 @@ def hosts(prefix: str) -> Iterable[str]:
 
     parts = split(prefix + "?")  # the last one is being typed
     typed = parts[-1][:-1]
+    options = options_of(parts[-2], typed, prefix) if len(parts) > 1 else []
+    if options and typed:
+        return options
     if (
         (found := source_of(typed.removeprefix("!")))
         and found[0] in installed_sources()
@@ -215,11 +219,39 @@ def hosts(prefix: str) -> Iterable[str]:
     if typed and not any(name.startswith(typed) for name in names):
         names = [f"{source}:" for source in installed_sources()]
     named = {name for part in parts[:-1] for name in _named_by(part, groups)}
-    return [
+    return options + [
         before + name
         for name in dict.fromkeys(names)
         if not (named and named.issuperset(_named_by(name, groups)))
     ]
+
+
+def options_of(source: str, typed: str, prefix: str) -> list[str]:
+    """Complete an option of the source before the last comma: ``slurm:@io,no`` to ``nodes=``."""
+    from tui.model.hostspec import source_of
+    from tui.sources.base import installed_sources
+
+    found = source_of(source.removeprefix("!"))
+    if found is None or found[0] not in installed_sources():
+        return []
+    whole = f"{found[1]},{typed}"
+    return [
+        prefix.removesuffix(whole) + each for each in of_source(found[0], whole) if each != whole
+    ]
+
+
+def roles(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
+    """Complete the roles of the profile, then their hosts: ``clients=@rack1``."""
+    from tui.engine.inputs.profiles import Catalogue
+
+    role, equals, typed = prefix.partition("=")
+    if equals:
+        return [f"{role}={each}" for each in hosts(typed)]
+    try:
+        profile = Catalogue(paths().profiles).load(str(parsed_args.profile)).profile
+    except (BenchtuiError, OSError, AttributeError):
+        return []
+    return [f"{name}=" for name in profile.roles if name.startswith(prefix)]
 
 
 def of_source(name: str, text: str) -> Iterable[str]:
@@ -251,8 +283,10 @@ def files_at(text: str) -> Iterable[str]:
 
 def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
     """Return the hosts of one part of a list: a name, a range, or a group."""
-    from tui.model.hostspec import expand
+    from tui.model.hostspec import expand, source_of
 
+    if source_of(part.removeprefix("!")) is not None:
+        return [part]  # what it names is not asked at a Tab
     if not part.startswith("@"):
         return expand(part)
     # groups may not name each other

@@ -146,6 +146,9 @@ def put(args: argparse.Namespace, path: Path) -> None:
     from tui.cli.shared.settings import change
 
     words = args.value
+    if not any(word.strip() for word in words):
+        away = f"to remove it: benchtui config unset {args.name}"
+        raise UsageError(f"{args.name}: the value is empty; {away}")
     if args.name in LISTS:
         value = json.dumps(words) if not words[0].startswith("[") else " ".join(words)
     elif args.name == "tags" and not words[0].startswith("{"):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "warn", "fail"]
 DEFAULTS = Settings()
+GROUP_LIMIT_S = 10.0  # per source of an inventory group
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,9 +337,38 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
             f"{shown} (set in benchtui config) is not a file",
             "benchtui config unset inventory",
         )
-    return DoctorCheck(
-        "inventory", "ok", shown if kept or path.exists() else f"{shown} (created by hosts add)"
+    if not (kept or path.exists()):
+        return DoctorCheck("inventory", "ok", f"{shown} (created by hosts add)")
+    try:
+        broken = broken_groups(kept or path, surroundings)
+    except UsageError as error:
+        return DoctorCheck("inventory", "fail", str(error.problems[0]), f"edit {shown}")
+    if broken:
+        group, why = next(iter(broken.items()))
+        more = f", and {plural(len(broken) - 1, 'more group')}" if len(broken) > 1 else ""
+        told = f"{shown}: @{group}: {why}{more}"
+        return DoctorCheck("inventory", "warn", told, f"benchtui hosts list @{group}")
+    return DoctorCheck("inventory", "ok", shown)
+
+
+def broken_groups(path: Path, surroundings: Surroundings) -> dict[str, str]:
+    """Return why groups of an inventory cannot be resolved, by group; allocates nothing.
+
+    Raises UsageError for an invalid inventory.
+    """
+    from tui.engine.inputs.hosts import Fleet, read_inventory
+
+    context = SourceContext.here()._replace(
+        environ=surroundings.environ, time_limit_s=GROUP_LIMIT_S, pretends=True
     )
+    fleet = Fleet(read_inventory(path), surroundings.ssh_config, context)
+    broken: dict[str, str] = {}
+    for group in fleet.sources:
+        try:
+            fleet.resolve([f"@{group}"])
+        except UsageError as error:
+            broken[group] = str(error.problems[0])
+    return broken
 
 
 def shared(surroundings: Surroundings) -> DoctorCheck:

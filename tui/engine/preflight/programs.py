@@ -57,12 +57,13 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     found = programs_in(folder, names, required=required)
     if not found:
         return plan
-    dynamic = [each.name for each in found if each.dynamic]
-    remarks = [
-        f"{name} is dynamically linked: the hosts need the same libraries"
-        for name in dict.fromkeys(dynamic)
-    ]
-    return replace(plan, carried=found, remarks=[*plan.remarks, *remarks])
+    return replace(plan, carried=found, remarks=[*plan.remarks, *remarks_on(found)])
+
+
+def remarks_on(programs: Sequence[CarriedProgram]) -> list[str]:
+    """Return a remark on each program that is dynamically linked."""
+    dynamic = dict.fromkeys(each.name for each in programs if each.dynamic)
+    return [f"{name} is dynamically linked: the hosts need the same libraries" for name in dynamic]
 
 
 def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:

@@ -13,9 +13,11 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from math import ceil
+from pathlib import Path
 from typing import NamedTuple
 
 from tui.model.address import HostAddress
+from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.distributions import not_installed
 from tui.model.hostspec import MOST_KNOWN, expand
 from tui.model.plain import printable
@@ -47,6 +49,13 @@ FIRST_WORD_S, NEXT_WORD_S = 2.0, 15.0
 POLL_S = 0.25
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[\w.&|*()\[\]:+-]{1,200}", re.ASCII)
+_PARTITION = re.compile(r"^\s*PartitionName\s*=\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
+# where Slurm's commands look, and where slurmd keeps what it was sent
+CONFIGURATIONS = (
+    "/etc/slurm/slurm.conf",
+    "/etc/slurm-llnl/slurm.conf",
+    "/run/slurm/conf/slurm.conf",
+)
 JOB_ID = re.compile(r"\d{1,10}([_+]\d{1,7})?", re.ASCII)
 FIELDS = "%i|%T|%N|%L|%P|%r"
 
@@ -87,9 +96,17 @@ class SlurmSource(HostSource):
         return text.startswith("@")
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the id of the job that this shell runs in."""
+        """Return the id of the job that this shell runs in, partitions of slurm.conf, or
+        options.
+        """
+        before, comma, _ = text.rpartition(",")
+        if comma:
+            given = {option.partition("=")[0] for option in before.split(",")[1:]}
+            keys = KEYS if text.startswith("@") else ("via",)
+            return [f"{before},{key}=" for key in keys if key not in given]
         job = context.environ.get("SLURM_JOB_ID", "")
-        return [job] if JOB_ID.fullmatch(job) else ()
+        named = [f"@{name}" for name in configured_partitions(context)]
+        return [*([job] if JOB_ID.fullmatch(job) else []), *named]
 
     def state(self, context: SourceContext) -> str:
         """Return the path of a Slurm command, or the first one that is not installed."""
@@ -384,6 +401,16 @@ def partitions(context: SourceContext) -> list[str]:
         [slurm_program("sinfo", context), "--noheader", "--format=%R"], context
     )
     return list(dict.fromkeys(line.strip() for line in printed.splitlines() if line.strip()))
+
+
+def configured_partitions(context: SourceContext) -> list[str]:
+    """Return the partitions that slurm.conf names; asks no command, for completion."""
+    own = context.environ.get("SLURM_CONF")
+    for path in [own] if own else CONFIGURATIONS:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            names = _PARTITION.findall(read_text(Path(path), MOST_SMALL_BYTES))
+            return [name for name in dict.fromkeys(names) if name.upper() != "DEFAULT"]
+    return []
 
 
 def node_names(folded: str, context: SourceContext) -> list[str]:
