@@ -217,7 +217,7 @@ def test_only_checks_that_had_evidence_count_as_made(tmp_path: Path) -> None:
         run_of(tmp_path / "one", ["h1"], [*host_run("h1", 5.0, 35.0), closed(40.0)], 30.0)
     )
     assert alone.checks == [
-        "tool-errors", "rate-mismatch", "series-mismatch", "host-loss", "stall", "short", "runtime",
+        "tool-errors", "rate-mismatch", "series-mismatch", "host-loss", "stall", "tool-clock", "short", "runtime",
         "steady-state",
         "warm-up", "missing-samples", "repetitions",
     ]  # fmt: skip

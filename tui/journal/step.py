@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from tui.journal.clock import ClockReading, ended_badly
 from tui.journal.measurement import Measurement
+from tui.journal.pace import Pace
 from tui.journal.progress import MetadataView
 from tui.journal.reader import SampleStamp
 from tui.journal.telemetry import HostTelemetry
@@ -28,6 +29,7 @@ from tui.model.event import (
     TaskEnded,
     TaskStarted,
     TelemetryColumns,
+    TelemetrySample,
 )
 
 S = TypeVar("S")
@@ -107,6 +109,7 @@ class StepState(Struct):
     metadata: MetadataView | None = None
     # by host, those of role server too
     telemetry: dict[str, HostTelemetry] = field(default_factory=dict)
+    paces: dict[str, Pace] = field(default_factory=dict)  # by host
     cache_drops: list[CacheDropped] = field(default_factory=list)
     problems: list[HostProblem] = field(default_factory=list)
 
@@ -181,6 +184,13 @@ class StepState(Struct):
     def _take_sample(self, event: Sample) -> None:
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
+        if event.phase == "measure":
+            self.paces.setdefault(event.host, Pace()).take(event)
+
+    @HANDLERS.on(TelemetrySample)
+    def _take_telemetry(self, event: TelemetrySample) -> None:
+        if (pace := self.paces.get(event.host)) is not None:
+            pace.take_telemetry(event)
 
     @HANDLERS.on(SampleStamp)
     def _take_stamp(self, event: SampleStamp) -> None:

@@ -23,6 +23,7 @@ from tui.judge import (
     observed,
     operations,
     own_figures,
+    pace,
     steadiness,
     whole_results,
 )
@@ -40,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     own_figures.own_figures,
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
+    *pace.PACE_CHECKS,
     *load.LOAD_CHECKS,
     data.written,
     contents.content,

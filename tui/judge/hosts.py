@@ -18,6 +18,7 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.pace import LATE_S, late_reports
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
@@ -386,13 +387,15 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     rule=(
         f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S}"
         " seconds in a row (with Poisson arrivals and mixed block sizes, chance and I/Os in"
-        " flight are allowed for)"
+        f" flight are allowed for); no report that is due every second is more than {LATE_S:g} s"
+        " late, beyond the load's p99 and the delay of the agent's own telemetry (a note, if the"
+        " rate did not fall)"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"
         " journal)."
     ),
-    source="I/Os and bytes per second",
+    source="I/Os and bytes per second; lengths of the samples' intervals",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """A host did almost no I/O for seconds: it was frozen, or its storage did not answer.
@@ -423,6 +426,14 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
             float(STALL_S),
             {"hosts": " ".join(longest)},
         )
+    usual = {host: _usual(columns) for host, columns in _by_host(series).items()}
+    yield from late_reports(at, {host: usual[host] for host in usual if host not in stood})
+
+
+def _usual(columns: Sequence[SeriesColumns]) -> float:
+    """Return the median I/Os per second of these columns together; 0 if unknown."""
+    known = [value for value in _sums([each.iops for each in columns]) if value is not None]
+    return median(known) if known else 0.0
 
 
 def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:

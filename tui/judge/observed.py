@@ -20,6 +20,7 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.machines import IN_MEMORY
+from tui.judge.pace import clock_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
@@ -118,14 +119,26 @@ def fell_short(
     end.
     """
     wanted = at.limit(threshold)
-    allowed = wanted - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     for name in dict.fromkeys(name for _, name in shares):
         low = {
-            host: share for (host, of), share in shares.items() if of == name and share < allowed
+            host: share
+            for (host, of), share in shares.items()
+            if of == name and share < wanted - _edge(at, host, name)
         }
         if low:
             worst = min(low, key=lambda host: low[host])
             yield Shortfall(name, worst, low[worst], wanted, tuple(low))
+
+
+def _edge(at: StepEvidence, host: str, name: str) -> float:
+    """Return the share of a host's bytes in the busiest second at an end: counters of processes
+    that have ended cannot be read.
+    """
+    least = EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+    columns = at.record.series.columns if at.record.series is not None else []
+    rates = next((c.bw_bytes_per_s for c in columns if (c.host, c.direction) == (host, name)), [])
+    known = [rate for rate in rates if rate is not None]
+    return max([least, *(EDGE_S * rate / sum(known) for rate in known[:1] + known[-1:] if rate)])
 
 
 def _is_direct(at: StepEvidence) -> bool:
@@ -147,7 +160,8 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
         counted = result.bw_bytes_per_s if result is not None else None
         moved = _moved(host, own, disk, server)
         if counted and moved is not None:
-            yield name, moved / counted
+            # both by the same clock, and of the same real time
+            yield name, moved * (clock_of(at, host.host) or 1.0) / counted
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:

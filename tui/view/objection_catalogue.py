@@ -473,7 +473,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "clocks",
         "The clocks were wrong",
-        ("clock-offset", "clock-step"),
+        ("clock-offset", "clock-step", "tool-clock"),
         ("clock-offset",),
         clock_offsets,
         one_host,

@@ -40,7 +40,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
         "copied-output", "iterations", "concurrency", "own-figures",
     ),
     "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time",
-        "clock-offset", "roles-overlap"),
+        "clock-offset", "roles-overlap", "tool-clock"),
     "place": ("direct-io", "shared-files", "target-full", "raid-rebuild"),
     "cache": ("storage-traffic", "unwritten-data", "working-set", "hot-set", "same-offsets",
         "page-cache", "object-traffic", "memory-limit"),

@@ -1,0 +1,95 @@
+"""The load generator's clock, and reports that come late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.samples.events import closed, load, result, run_of, sample
+from tui.library.build import build_record
+from tui.model.event import AnyEvent, Sample, TelemetryColumns, TelemetrySample
+from tui.model.record import Finding
+
+START, END, IOPS = 5.0, 25.0, 100.0
+
+
+def of_pace(directory: Path, events: list[AnyEvent], end: float = END) -> list[Finding]:
+    whole = [*events, result("h1", START, end, IOPS), closed(2 * end)]
+    record = build_record(run_of(directory, ["h1"], whole, runtime_s=end - START))
+    return [each for each in record.findings if each.id in ("tool-clock", "stall")]
+
+
+def at_rate(rate: float, delay_s: float = 0.01) -> list[Sample]:
+    """Samples of a load generator whose seconds last `rate` seconds."""
+    samples = [each for each in load("h1", START, END, IOPS) if isinstance(each, Sample)]
+    return [replace(each, t=START + (each.t - START) * rate + delay_s) for each in samples]
+
+
+def telemetry_at(rate: float) -> list[AnyEvent]:
+    """Telemetry of a host, of which a second arrives every `rate` seconds."""
+    head = TelemetryColumns(t=START, host="h1", step=0, columns=["cpu.busy"])
+    rows = [
+        TelemetrySample(
+            t=START + second * rate + 0.02,
+            host="h1",
+            step=0,
+            host_time_ms=round(1000 * (START + second)),
+            interval_s=1.0,
+            values=[10.0],
+        )
+        for second in range(1, 21)
+    ]
+    return [head, *rows]
+
+
+@pytest.mark.parametrize("rate", [2.0, 1.2, 0.8])
+def test_a_clock_that_does_not_count_real_seconds_is_an_error(tmp_path: Path, rate: float) -> None:
+    (finding,) = of_pace(tmp_path, [*at_rate(rate), *telemetry_at(1.0)])
+    assert (finding.id, finding.severity) == ("tool-clock", "error")
+    assert finding.measured == pytest.approx(rate, rel=0.01)
+
+
+def test_a_connection_that_falls_behind_is_no_clock(tmp_path: Path) -> None:
+    assert of_pace(tmp_path, [*at_rate(1.2), *telemetry_at(1.2)]) == []
+
+
+def test_samples_that_are_late_from_some_time_on_are_no_clock(tmp_path: Path) -> None:
+    samples = at_rate(1.0)
+    late = [replace(each, t=each.t + 1.5) for each in samples[len(samples) // 2 :]]
+    assert of_pace(tmp_path, [*samples[: len(samples) // 2], *late]) == []
+
+
+def stopped(from_s: int, for_s: float, ios: int) -> list[AnyEvent]:
+    """Samples of a load of which one covers `for_s` more seconds and has `ios` I/Os."""
+    before = load("h1", START, START + from_s, IOPS)
+    t = START + from_s + 1 + for_s
+    held = sample(t, "h1", [100_000] * ios, interval_s=1 + for_s)
+    return [*before, held, *load("h1", t, END, IOPS)]
+
+
+def test_a_load_generator_that_does_not_report_and_does_no_io_was_held(tmp_path: Path) -> None:
+    (finding,) = of_pace(tmp_path, stopped(8, 0.7, 100))
+    assert (finding.id, finding.severity, finding.measured) == ("stall", "warning", 1.7)
+
+
+def test_a_late_report_of_a_load_that_went_on_is_a_note(tmp_path: Path) -> None:
+    (finding,) = of_pace(tmp_path, stopped(8, 4.0, 450))
+    assert (finding.id, finding.severity) == ("stall", "info")
+
+
+def test_reports_that_are_late_with_the_agents_own_are_no_stop(tmp_path: Path) -> None:
+    rows = telemetry_at(1.0)
+    held = [
+        replace(each, interval_s=1.7)
+        if isinstance(each, TelemetrySample) and each.host_time_ms == round(1000 * (START + 10))
+        else each
+        for each in rows
+    ]
+    assert of_pace(tmp_path, [*stopped(8, 0.7, 100), *held]) == []
+    assert len(of_pace(tmp_path, [*stopped(8, 0.7, 100), *rows])) == 1
+
+
+def test_the_last_reports_may_wait_for_the_final_sync(tmp_path: Path) -> None:
+    assert of_pace(tmp_path, stopped(17, 1.0, 50)) == []

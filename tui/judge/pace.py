@@ -1,0 +1,137 @@
+"""Checks of a load's pace: its clock against the jump host's, and reports that came late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.judge.chance import chance_of
+from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check
+from tui.metrics import units
+from tui.metrics.figures import latency_of, shown_percentile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tui.journal.pace import Late, Pace, Ticks
+
+CLOCK, LEAST_TICKS, LEAST_S = 0.05, 8, 0.5  # of the time; samples; drift over all of them
+LINEAR = 10.0  # drift against distances from the line: at most 6 for one step, such as a late poll
+LATE_S = 0.4  # beyond the second that a report is due after
+WAITS, ARRIVALS = 4.0, 10.0  # mean times of an I/O; mean times between random arrivals
+LAST = 2  # reports that may wait for the final sync
+
+
+@step_check(
+    "tool-clock",
+    "Clock of the load generator",
+    rule=(
+        f"over {LEAST_TICKS} or more samples, the line of their arrivals over the time by the load"
+        f" generator's clock has slope 1 within {units.share(CLOCK)}, beyond that of the host's"
+        f" telemetry; drifts below {LEAST_S:g} s or {LINEAR:g} x the distances from the line do"
+        " not count"
+    ),
+    advice=(
+        "Rates and latencies are wrong by this factor: run the load generator without preloaded"
+        " libraries, time namespaces or an odd clocksource, and measure again."
+    ),
+    source="arrival of the samples at the jump host, against the intervals that they cover",
+    when="ended",
+)
+def tool_clock(at: StepEvidence) -> Iterator[CheckResult]:
+    """Rates are I/Os by the load generator's clock: a clock at half speed doubles them."""
+    rates = {host: rate for host in paces(at) if (rate := clock_of(at, host)) is not None}
+    if not rates:
+        raise UnknownError("too few samples")
+    for host, rate in rates.items():
+        if rate != 1.0:
+            message = (
+                f"a second of the load generator on {host} lasts {rate:.2f} s:"
+                " rates and latencies are wrong by this factor"
+            )
+            yield CheckResult("error", message, round(rate, 4), 1.0, {"hosts": host})
+
+
+def paces(at: StepEvidence) -> Mapping[str, Pace]:
+    """Return the pace of each host's samples; empty for imported results."""
+    return {} if at.run.foreign else at.run.seen.state.at_step(at.step.index).paces
+
+
+def clock_of(at: StepEvidence, host: str) -> float | None:
+    """Return the real seconds per second of a host's load generator, exactly 1 if they agree; None
+    if unknown.
+    """
+    pace = paces(at).get(host)
+    slope = _slope(pace.load) if pace is not None else None
+    if pace is None or slope is None:
+        return None
+    # what delays telemetry as well is the connection, or the jump host
+    beyond = abs(slope - 1) - abs((_slope(pace.agent) or 1.0) - 1)
+    return slope if beyond > CLOCK else 1.0
+
+
+def _slope(ticks: Ticks) -> float | None:
+    """Return the slope of a line of arrivals, exactly 1 if it is not clearly another."""
+    line = ticks.line() if ticks.count >= LEAST_TICKS else None
+    if line is None:
+        return None
+    slope, rms_s = line
+    return slope if abs(slope - 1) * ticks.x > max(LEAST_S, LINEAR * rms_s) else 1.0
+
+
+def late_reports(at: StepEvidence, usual: Mapping[str, float]) -> Iterator[CheckResult]:
+    """Yield hosts whose load generator reported late: it, or all its workers, did not run.
+
+    `usual`: I/Os per second of each host.
+    """
+    if any(job.paced and not (job.rate_iops or job.rate_bytes_per_s) for job in at.step.jobs):
+        return  # workers may sleep between I/Os
+    for host, pace in paces(at).items():
+        rate = usual.get(host)
+        ends = pace.load.count - LAST
+        late = [each for each in pace.late if each.place < ends]
+        if not rate or 2 * len(late) > pace.load.count:
+            continue
+        waits_s = _longest_usual_s(at, host, rate)
+        held = [each for each in late if _lateness_s(pace, each) > LATE_S + waits_s]
+        if held:
+            yield _held(host, max(held, key=lambda each: each.interval_s), rate)
+
+
+def _held(host: str, late: Late, rate: float) -> CheckResult:
+    stopped_s = late.interval_s - 1
+    fell = late.ios < rate * (late.interval_s - stopped_s / 2)
+    # without the I/Os of others, one worker alone may have waited
+    who = "it" if fell else "it, or a worker,"
+    message = (
+        f"{host}: no report of the load generator for {late.interval_s:.1f} s from"
+        f" {late.from_s:.0f} s on, due every second: {who} was stopped, or waited for an I/O"
+    )
+    return CheckResult(
+        "warning" if fell else "info", message, round(late.interval_s, 3), 1.0, {"hosts": host}
+    )
+
+
+def _lateness_s(pace: Pace, late: Late) -> float:
+    """Return how late a sample was, less what the host's own telemetry was late meanwhile."""
+    begin_ms = late.end_ms - 1000 * late.interval_s
+    agent_s = [
+        seconds
+        for end_ms, seconds in pace.agent_late
+        if end_ms > begin_ms and end_ms - 1000 * seconds < late.end_ms
+    ]
+    return late.interval_s - max(agent_s, default=1.0)
+
+
+def _longest_usual_s(at: StepEvidence, host: str, rate: float) -> float:
+    """Return how long the load generator usually waits for one I/O: its p99, or by Little's law."""
+    kind = at.run.plan.latency_kind_of(at.step)
+    tails = [
+        shown_percentile(latency_of(result, name, kind), 99.0)
+        for name, result in at.record.results.per_host.get(host, {}).items()
+    ]
+    known = [tail / 1e9 for tail in tails if isinstance(tail, int | float)]
+    waits = ARRIVALS if chance_of(at.step.jobs).poisson else WAITS
+    return max(known, default=0.0) + waits * sum(job.at_most for job in at.step.jobs) / rate
+
+
+PACE_CHECKS = (tool_clock,)
