@@ -357,6 +357,7 @@ def _of_folder(
                 found.append((file, outputs))
         except UsageError as error:
             problems += error.problems
+    read = [file for file, _ in found]
     found = without_copies(found)
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
@@ -369,9 +370,7 @@ def _of_folder(
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
         return [], problems
-    kept = [
-        file for file in files if file.place in logged or any(file is each for each, _ in found)
-    ]
+    kept = [file for file in files if file.place in logged or any(file is each for each in read)]
     return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
 
 
