@@ -259,7 +259,8 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
     if again is None:
         yield f"{where}: the raw output has no result, but the journal has one"
         return
-    again = replace(again, t=told.t, final=told.final)
+    # contradictions are those that the version which ran it looked for
+    again = replace(again, t=told.t, final=told.final, contradictions=told.contradictions)
     if told.failed_ios is None:  # it is older than this count
         again = replace(again, failed_ios=None)
     if not _has_shortest(told):

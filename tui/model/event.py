@@ -352,7 +352,7 @@ class HostResult(Event, tag="host_result"):
     sys_cpu: float | None = None
     # of imported output: each of several entries with the same job name, as "log 2 of 3"
     entries: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)
-    # of imported output; None: it was not searched for any
+    # in the tool's output; None: not searched for
     contradictions: list[Contradiction] | None = None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.workloads.fio.fixtures import names, recording, step
@@ -45,6 +47,18 @@ def test_a_good_run_has_a_result_and_no_doubts(name: str) -> None:
     assert result is not None
     assert result.final
     assert result.dirs
+    assert result.contradictions == []
+
+
+def test_figures_that_contradict_each_other_are_in_the_result() -> None:
+    text = recording(CLEAN[0]).stdout
+    doctored = re.sub(rb'("io_kbytes" : )(\d+)', lambda found: found[1] + b"9" + found[2], text)
+    reader = FioReader("h1", step(), "measure")
+    reader.feed(doctored)
+    reader.flush()
+    result = reader.result(0)
+    assert result is not None and result.contradictions
+    assert {each.about for each in result.contradictions} == {"units"}
 
 
 @pytest.mark.parametrize("version", ["3.33", "master"])

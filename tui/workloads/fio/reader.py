@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import Struct, field
 
-from tui.model.event import HostResult, PhaseName, Sample
+from tui.model.event import Contradiction, HostResult, PhaseName, Sample
 from tui.model.plan import Step
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.base import LatencyKind, LogLine
@@ -335,7 +335,10 @@ class FioReader:
         own_end = (
             exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
         )
-        return host_result(decode(self._last_text), self._host, self._step.index, final=own_end)
+        result = host_result(decode(self._last_text), self._host, self._step.index, final=own_end)
+        if own_end and self._measures:
+            result.contradictions = contradictions_in(self._last_text)
+        return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of reasons to doubt the result; empty if there are none."""
@@ -476,6 +479,18 @@ class _Output(Struct):
 
 
 _DECODER = msgspec.json.Decoder(_Output)
+
+
+def contradictions_in(printed: bytes) -> list[Contradiction] | None:
+    """Return the contradictions in a status object; None if it cannot be checked."""
+    from tui.workloads.fio.contradictions import contradictions  # needed only at the end
+
+    try:
+        shared = _DECODER.decode(printed).shared
+        found = contradictions(printed, lambda *_: shared)
+    except Exception:  # nobody foresaw it; the result counts all the same
+        return None
+    return [each for of_host in found.values() for each in of_host]
 
 
 def other_options(job_file: str, printed: bytes) -> list[str]:
