@@ -156,6 +156,8 @@ def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
     Includes syncs, for which a worker waits as for any I/O. If whole files take longer than their
     I/Os (open, close), their time counts instead. None if a latency is missing.
     """
+    if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
+        dirs = {name: part for name, part in dirs.items() if name != "read"}  # one after the other
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]

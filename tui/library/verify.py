@@ -135,6 +135,8 @@ def leaves(document: Any) -> int:
 
 
 SHOWN_SAMPLES = 3
+# fields of directions, and their values where older versions did not have them
+ADDED: dict[str, Any] = {"shortest_s": 0.0, "apart": False}
 
 
 @dataclass(slots=True)
@@ -263,29 +265,26 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
     again = replace(again, t=told.t, final=told.final, contradictions=told.contradictions)
     if told.failed_ios is None:  # it is older than this count
         again = replace(again, failed_ios=None)
-    if not _has_shortest(told):
-        again = _without_shortest(again)
+    again = _as_before(again, told)
     for name in again.__struct_fields__:
         if getattr(again, name) != getattr(told, name):
             yield f"{where}: {name} of the result differs from the raw output"
 
 
-def _has_shortest(result: HostResult) -> bool:
-    """Return whether a result contains the runtime of its shortest job; those before 2026-11-26 do
-    not.
-    """
-    return any(
-        part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values()
-    )
+def _as_before(result: HostResult, told: HostResult) -> HostResult:
+    """Return a result without fields of directions that the journal's version did not have."""
+    parts = [part for dirs in (told.dirs, *told.jobs.values()) for part in dirs.values()]
+    plain = {
+        name: value
+        for name, value in ADDED.items()
+        if not any(getattr(part, name) for part in parts)
+    }
 
+    def plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
+        return {name: replace(part, **plain) for name, part in dirs.items()}
 
-def _without_shortest(result: HostResult) -> HostResult:
-    jobs = {job: _plain_dirs(dirs) for job, dirs in result.jobs.items()}
-    return replace(result, dirs=_plain_dirs(result.dirs), jobs=jobs)
-
-
-def _plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
-    return {name: replace(part, shortest_s=0.0) for name, part in dirs.items()}
+    jobs = {job: plain_dirs(dirs) for job, dirs in result.jobs.items()}
+    return replace(result, dirs=plain_dirs(result.dirs), jobs=jobs)
 
 
 def _of_operations(

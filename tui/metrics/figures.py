@@ -163,18 +163,22 @@ def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, Dire
 
 
 def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
-    """Return I/Os and bytes per second over all I/O directions."""
+    """Return I/Os and bytes per second over all I/O directions that ran at the same time."""
     parts = [
         part
         for name, part in dirs.items()
-        if direction(name).in_total and not (name == MIXED and "read" in dirs)
+        if direction(name).in_total and not (name == MIXED and "read" in dirs) and not part.apart
     ]
     return sum(part.iops for part in parts), sum(part.bw_bytes_per_s for part in parts)
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Add `mixed` (reads plus writes), unless it exists already or reads or writes are missing."""
+    """Add `mixed` (reads plus writes), unless it exists already, reads or writes are missing, or
+    they ran one after the other.
+    """
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
+        return dict(dirs)
+    if dirs["read"].apart:
         return dict(dirs)
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
 

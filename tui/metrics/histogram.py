@@ -440,4 +440,5 @@ def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
         lat=_latency(parts, lambda part: part.lat),
         rounded=list(dict.fromkeys(name for part in parts for name in part.rounded)),
         shortest_s=_shortest_s(parts),
+        apart=bool(parts) and all(part.apart for part in parts),
     )

@@ -305,6 +305,7 @@ class DirectionResult(Struct, omit_defaults=True):
     rounded: list[str] = field(default_factory=list)
     # of merged parts with different runtimes, the shortest; 0: all equal
     shortest_s: float = 0.0
+    apart: bool = False  # reads that did not run at the same time as the writes
 
 
 ContradictionKind = Literal[

@@ -290,7 +290,8 @@ class StepFigures:
             host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs
         }
         record = self._over(parts)
-        self._add_window(record, direction)
+        if not any(dirs["read"].apart for dirs in self.directions.values() if "read" in dirs):
+            self._add_window(record, direction)  # the window is that of reads and writes
         return record
 
     def _add_window(self, record: AggregateRecord, direction: str) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.workloads.fio.fixtures import names, snapshots
+from tui.metrics.figures import total_rates, with_mixed
 from tui.metrics.histogram import Histogram, label
 from tui.model.event import HostResult
 from tui.workloads.fio.results import host_result, latency_result
-from tui.workloads.fio.snapshot import Snapshot, StatusDirection, StatusJob, StatusLatency
+from tui.workloads.fio.snapshot import (
+    Snapshot,
+    StatusDirection,
+    StatusJob,
+    StatusLatency,
+    decode,
+)
 
 RESULTS = [name for name in names("stream", "stall", "size") if snapshots(name)]
 
@@ -93,6 +101,54 @@ def test_rates_of_jobs_that_ran_one_after_another_are_not_added() -> None:
     ).dirs["read"]
     assert (together.ios, together.iops, together.runtime_s) == (2000, 1000.0, 2.0)
     assert (in_turn.ios, in_turn.iops, in_turn.runtime_s) == (2000, 500.0, 4.0)
+
+
+def direction(ios: int, runtime_ms: int) -> StatusDirection:
+    """A direction as fio prints it: the rate over its own runtime."""
+    rate = ios * 1000 / runtime_ms
+    return StatusDirection(ios * 4096, ios, runtime_ms, iops=rate, bw_bytes=rate * 4096)
+
+
+def verifying(read: StatusDirection, write: StatusDirection, **options: str) -> HostResult:
+    """The result of a job with verification in its global options."""
+    job = StatusJob("a", options={"size": "1g"}, read=read, write=write)
+    text = msgspec.json.encode(Snapshot(1, shared={"verify": "crc32c", **options}, jobs=[job]))
+    return host_result(decode(text), "h", 0, final=True)
+
+
+@pytest.mark.parametrize(
+    "read_ms", [1, 10_000], ids=["time of writes left out", "time of writes included"]
+)
+def test_reads_that_verify_between_writes_are_counted_over_the_time_of_both(read_ms: int) -> None:
+    read, write = direction(100_000, read_ms), direction(100_000, 10_000)
+    found = verifying(read, write, rw="randwrite", verify_backlog="64").dirs
+    whole_s = 10.001 if read_ms == 1 else 10.0
+    assert found["read"].runtime_s == whole_s
+    assert found["read"].iops == pytest.approx(100_000 / whole_s)
+    assert found["read"].bw_bytes_per_s == pytest.approx(100_000 * 4096 / whole_s)
+    assert found["write"].iops == 10_000
+    assert with_mixed(found)["mixed"].iops == found["read"].iops + 10_000
+
+
+def test_writes_and_their_later_verification_are_not_added() -> None:
+    found = verifying(direction(1000, 500), direction(1000, 1000), rw="write").dirs
+    assert (found["read"].iops, found["write"].iops) == (2000, 1000)
+    assert "mixed" not in with_mixed(found) and total_rates(found)[0] == 1000
+
+
+def test_a_job_that_reads_and_verifies_has_a_total() -> None:
+    found = verifying(direction(1000, 1000), direction(1000, 1000), rw="randrw").dirs
+    assert with_mixed(found)["mixed"].iops == 2000
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_reads_and_writes_have_a_total_only_if_they_ran_at_the_same_time(waits: bool) -> None:
+    options = {"stonewall": "1"} if waits else {}
+    write = StatusJob("w", write=direction(1000, 1000))
+    read = StatusJob("r", options=options, read=direction(1000, 1000))
+    found = host_result(Snapshot(1, jobs=[write, read]), "h", 0, final=True).dirs
+    assert ("mixed" in with_mixed(found)) is not waits
+    assert total_rates(found)[0] == (1000 if waits else 2000)
 
 
 def test_only_kinds_that_fio_counted_are_there() -> None:

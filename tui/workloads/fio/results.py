@@ -324,7 +324,7 @@ def _failed(job: StatusJob) -> int:
 
 def _end_ms(snapshot: Snapshot) -> int:
     """Return the epoch milliseconds at which the load ended; fio prints its last object up to half
-    a second later.
+    a second later. Verification after the writes is no load.
     """
     ends = [
         job.job_start + _runtime_ms(job) if job.job_start > 0 else snapshot.timestamp_ms
@@ -431,9 +431,18 @@ def _merged_directions(jobs: Sequence[StatusJob]) -> dict[str, DirectionResult]:
     """Return the directions that did I/O, merged over all entries."""
     waves = _waves(jobs)
     names = dict.fromkeys(name for job in jobs for name in job.directions())
-    return {
+    found = {
         name: _over_waves(waves, name) for name in names if any(_busy(job, name) for job in jobs)
     }
+    if {"read", "write"} <= found.keys():
+        found["read"].apart = not any(map(_mixes, waves))
+    return found
+
+
+def _mixes(wave: Sequence[StatusJob]) -> bool:
+    """Return whether jobs that ran at the same time read while they wrote."""
+    reads = any(_busy(job, "read") and not job.verifies_after for job in wave)
+    return reads and any(_busy(job, "write") for job in wave)
 
 
 def _busy(job: StatusJob, name: str) -> bool:

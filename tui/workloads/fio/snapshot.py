@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
@@ -118,6 +118,8 @@ class Framer:
 
 
 LatencyKind = Literal["slat", "clat", "lat"]
+VERIFY = ("rw", "readwrite", "verify", "verify_backlog")  # options of jobs that read to verify
+ONLY_WRITES = ("write", "randwrite", "trimwrite", "randtrimwrite")
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
 # fio counts in 64 bits: the least of nothing is its largest number
 Amount = Annotated[float, Meta(ge=0, le=2.0**64)]
@@ -220,9 +222,42 @@ class StatusJob(Struct):
             if (part := getattr(self, name)) is not None
         }
         found = split if split or self.mixed is None else {"mixed": self.mixed}
+        if (read := _over_whole_time(self)) is not None:
+            found["read"] = read
         runtime_ms = max((part.runtime for part in found.values()), default=0)
         syncs = self.sync.direction(runtime_ms) if self.sync is not None else None
         return found if syncs is None else {**found, "sync": syncs}
+
+    @property
+    def verifies_after(self) -> bool:
+        """Whether its reads only verify, after the writes: fio counts them and their time apart."""
+        told = self.options.get("rw", self.options.get("readwrite", ""))
+        return (
+            told.partition(":")[0] in ONLY_WRITES
+            and self.options.get("verify", "0") not in ("0", "none")
+            and self.options.get("verify_backlog", "0") == "0"
+        )
+
+
+def _over_whole_time(job: StatusJob) -> StatusDirection | None:
+    """Return the reads of a writer that verifies between its writes, over the time of both; None
+    for other jobs.
+
+    fio (at least to 3.33) counts such reads without the time of the writes in between, and prints
+    IOPS over the millisecond that is left (backend.c, update_runtime).
+    """
+    read, write = job.read, job.write
+    if read is None or write is None or job.options.get("verify_backlog", "0") == "0":
+        return None
+    if read.runtime >= write.runtime or not read.total_ios:
+        return None
+    runtime_ms = read.runtime + write.runtime
+    return msgspec.structs.replace(
+        read,
+        runtime=runtime_ms,
+        iops=read.total_ios * 1000 / runtime_ms,
+        bw_bytes=read.io_bytes * 1000 / runtime_ms,
+    )
 
 
 class Snapshot(Struct):
@@ -230,7 +265,18 @@ class Snapshot(Struct):
 
     timestamp_ms: Stamp
     version: str = field(name="fio version", default="")
+    shared: dict[str, Any] | list[Any] = field(name="global options", default_factory=dict)
     jobs: Sequence[StatusJob] = field(default_factory=list)
+
+    def with_shared(self, shared: Mapping[str, Any] | None = None) -> Snapshot:
+        """Add global options of verification to each job; default: those of the snapshot."""
+        known = shared if shared is not None else self.shared
+        if isinstance(known, Mapping) and (
+            told := {n: str(known[n]) for n in VERIFY if n in known}
+        ):
+            for job in self.jobs:
+                job.options = told | job.options
+        return self
 
 
 class _Brief(StatusLatency):
@@ -263,10 +309,10 @@ def decode(text: bytes, brief: LatencyKind | None = None) -> Snapshot:
     `brief`: decode bins of this latency kind only, in half the time.
     """
     try:
-        return (_briefs[brief] if brief else _decoder).decode(text)
+        return (_briefs[brief] if brief else _decoder).decode(text).with_shared()
     except NO_JSON:
         pass
     try:
-        return _lenient.decode(NOT_A_NUMBER.sub(rb"\g<1>0", text))
+        return _lenient.decode(NOT_A_NUMBER.sub(rb"\g<1>0", text)).with_shared()
     except NO_JSON as error:
         raise SnapshotError(str(error)) from None
