@@ -82,6 +82,29 @@ def test_a_worker_that_waits_for_syncs_is_in_flight() -> None:
     assert said("concurrency", evidence({"h1": {"write": write}})) == [("error", 0.25)]
 
 
+def test_ios_in_flight_of_an_asynchronous_engine_may_wait_for_a_sync_of_their_worker() -> None:
+    queued, waiting = replace(WRITER, queues=True), replace(WRITER, queues=False)
+    write, sync = direction(1000.0, 3_900_000.0), direction(100.0, 3_000_000.0)  # 3.9 + 0.3 of 4
+    for job, expected in ((queued, []), (waiting, [("error", 1.05)])):
+        at = evidence({"h1": {"write": write, "sync": sync}}, jobs=[job])
+        assert said("concurrency", at) == expected
+    more = direction(1000.0, 4_400_000.0)  # more than 4, whatever waits for what
+    at = evidence({"h1": {"write": more, "sync": sync}}, jobs=[queued])
+    assert said("concurrency", at) == [("error", 1.1)]
+
+
+def test_files_that_are_opened_between_ios_weaken_a_share_below_the_depth_only() -> None:
+    job = replace(WRITER, reopens=True)
+    for rate, severity in ((400.0, "warning"), (2000.0, "error")):
+        at = evidence({"h1": {"write": direction(rate, 4_000_000.0)}}, jobs=[job])
+        assert said("concurrency", at) == [(severity, rate / 1000)]
+
+
+def test_writes_and_their_later_verification_are_not_in_flight_together() -> None:
+    each = direction(1000.0, 4_000_000.0)
+    assert found("concurrency", evidence({"h1": {"read": each, "write": each}})) == []
+
+
 def test_whole_files_are_in_flight_instead_of_their_ios_and_not_beside_them() -> None:
     ios, opened = direction(100.0, 30_000_000.0), direction(100.0, 40_000_000.0)
     assert found("concurrency", evidence({"h1": {"write": ios, "write-files": opened}})) == []

@@ -53,9 +53,10 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     "Concurrency",
     rule=(
         f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error"
-        f" beyond {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it, or imported"
-        " output with unknown CPU use has fewer in flight); fewer are allowed if the load"
-        f" generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os"
+        f" beyond {units.share(OCCUPIED_AT_ALL)}, unless client-cpu or files opened between I/Os"
+        " explain it, or imported output with unknown CPU use has fewer in flight); fewer are"
+        f" allowed if the load generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os,"
+        " more if the I/O in flight of an asynchronous engine waits for a sync"
     ),
     advice=(
         "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy"
@@ -73,7 +74,8 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
     shares = {
         host: share
         for host, dirs in at.record.results.per_host.items()
-        if (share := occupied(dirs, held)) is not None
+        if (share := occupied(dirs, held, overlap=any(job.queues for job in at.step.jobs)))
+        is not None
     }
     if not shares:
         raise UnknownError("latencies or rates are unknown")
@@ -90,10 +92,12 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         }
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
         named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
-        why = "; the client's CPU was busy" if worst[0] in starved else ""
+        opens = doubtful[worst[0]] < 1 and any(job.reopens for job in at.step.jobs)
+        why = "; files are opened and closed between I/Os" if opens else ""
+        why = "; the client's CPU was busy" if worst[0] in starved else why
         yield CheckResult(
             "warning"
-            if worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
+            if opens or worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
             else severity_of_share(doubtful[worst[0]], rounding),
             f"expected {held} I/Os in flight on each host: {named} of that{why}",
             round(doubtful[worst[0]], 4),
@@ -149,11 +153,14 @@ def steady_load(at: StepEvidence) -> int:
     return sum(job.held for job in jobs)
 
 
-def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
+def occupied(
+    dirs: Mapping[str, DirectionRecord], held: int, *, overlap: bool = False
+) -> float | None:
     """Return the mean number of I/Os in flight relative to `held`; 1.0 if the rest is the load
     generator's own time.
 
-    Includes syncs, for which a worker waits as for any I/O. If whole files take longer than their
+    Includes syncs, for which a worker waits as for any I/O. With `overlap`, other I/Os wait
+    for the same sync, so that its time may come on top. If whole files take longer than their
     I/Os (open, close), their time counts instead. None if a latency is missing.
     """
     if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
@@ -161,17 +168,20 @@ def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
-    waited, whole, rate = 0.0, 0.0, 0.0
+    waited, whole, syncs, rate = 0.0, 0.0, 0.0, 0.0
     for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
         latency = _whole(dirs[name])
         if dirs[name].iops is None or latency is None or latency.mean_ns is None:
             return None
         here = (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
         waited, whole = (waited, whole + here) if direction(name).of else (waited + here, whole)
+        syncs += here if name == "sync" else 0.0
         rate += (dirs[name].iops or 0.0) if name in counted else 0.0
     if not rate or not held:
         return None
     waited = max(waited, whole)
+    if overlap and waited > held:
+        waited = max(waited - syncs, float(held))
     between_ns = (held - waited) / rate * 1e9
     return 1.0 if 0 < between_ns < BETWEEN_NS else waited / held
 

@@ -249,6 +249,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     # job file lines without effect with this engine: "iodepth=16"
     idle: tuple[str, ...] = ()
     objects: bool = False  # of a store, outside the host's page cache, file systems and devices
+    reopens: bool = False  # has more files than it keeps open: opens and closes them between I/Os
 
     @property
     def at_most(self) -> int:

@@ -297,6 +297,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         if job.keeps_no_depth and job.get("iodepth")
         else (),
         objects=job.on_objects,
+        reopens=0 < job.count("openfiles", 0) < job.count("nrfiles", 1),
     )
 
 
