@@ -42,6 +42,20 @@ def engine(runs: Path) -> Iterator[Path]:
     (runs / NEW / "engine.pid").unlink(missing_ok=True)
 
 
+def test_the_last_run_with_figures_is_shown_with_the_name_of_a_newer_one_without(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "show", "last"]) == 0
+    assert not capsys.readouterr().err
+    record = json.loads((runs / NEW / "run.json").read_text())
+    (runs / NEW / "run.json").write_text(json.dumps(record | {"state": "failed", "steps": []}))
+    assert main(["runs", "show", "last"]) == 0
+    shown = capsys.readouterr()
+    assert OLD in shown.out and NEW in shown.err
+    assert main(["runs", "show", "last~1"]) == 2, "named on purpose"
+    assert NEW not in capsys.readouterr().err
+
+
 def test_list_is_a_table_newest_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list"]) == 0
     header, newest, oldest = capsys.readouterr().out.splitlines()

@@ -186,6 +186,12 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     from tui.view.published import published, published_text
 
     run_dir = store.resolve(args.run)
+    if args.run == "last" and (newest := store.resolve("last:any")) != run_dir:
+        print(
+            f"benchtui: last is {run_dir.name}; the newer {newest.name} measured nothing:"
+            " runs show last:any",
+            file=sys.stderr,
+        )
     running = is_running(run_dir)
     record = record_so_far(run_dir) if running else load_record(run_dir)
     if args.json:

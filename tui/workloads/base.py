@@ -164,6 +164,10 @@ class OnHost(Protocol):
     # what to do about a problem that the engine found, by its code
     advice_by_code: Mapping[str, str] = {}
 
+    def sent_job(self, job_file: str) -> str:
+        """Return a planned job file as the program needs it on the host."""
+        return job_file
+
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return the commands that each host of these steps must have.
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workloads.fio.real import needs_fio, run
 from tui.journal.rundir import load_plan
 from tui.workloads.fio.reader import FioReader, other_options
+from tui.workloads.fio.workload import FioWorkload
 from tui.workloads.reading import OTHER_JOB
 
 JOB_FILE = """\
@@ -107,6 +109,27 @@ def test_one_value_may_be_written_in_several_ways(number: int, unit: str, other:
     assert bool(other_options(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (
         other != number
     )
+
+
+def sent(text: str) -> str:
+    return FioWorkload().sent_job(text)
+
+
+@needs_fio
+def test_a_directory_may_be_a_symbolic_link(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    job = f"[global]\ndirectory={tmp_path}/link\nioengine=sync\n[a]\nrw=write\nsize=4k\n"
+    assert run(job, tmp_path / "planned").returncode == 1, "or fio needs no slash"
+    ended = run(sent(job), tmp_path / "sent")
+    assert ended.returncode == 0 and list((tmp_path / "there").iterdir())
+    assert other_options(job, ended.stdout) == []
+
+
+@pytest.mark.parametrize("told", ["/a:/b", "/a/", "a", "/a\\"])
+def test_other_directories_are_sent_as_planned(told: str) -> None:
+    job = f"[a]\ndirectory={told}\n"
+    assert sent(job) == job
 
 
 @given(st.binary(max_size=60))

@@ -133,7 +133,8 @@ class TaskRun:
 
     def files(self) -> dict[str, str]:
         """Return the files to place in the command's directory, by name."""
-        return {workloads.of(self.step).job_file: self.task.job_file}
+        workload = workloads.of(self.step)
+        return {workload.job_file: workload.sent_job(self.task.job_file)}
 
     async def go(self) -> None:
         """Release an armed command with one small write on an open channel.

@@ -549,6 +549,8 @@ def _meaning(name: str, value: str) -> object:
     option = by_name().get(name, {})
     kind = option.get("type", "text")
     value = value.strip()
+    if name == "directory":
+        return value.rstrip("/")
     try:
         if kind == "time":
             return _seconds(value, per_unit=1.0 if option.get("seconds") else 1e-6)

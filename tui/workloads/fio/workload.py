@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tui.workloads.fio.reader import FioReader
 
 MINIMUM_VERSION = (3, 18)
+DIRECTORY = re.compile(r"^directory=/[^:\n]*[^:/\s\\]$", re.MULTILINE)  # not a list
 ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/create"}
 OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
@@ -50,6 +52,10 @@ class FioWorkload(FioImports):
     )
 
     stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
+
+    def sent_job(self, job_file: str) -> str:
+        """Add a slash to each directory, because fio refuses symbolic links otherwise (lstat)."""
+        return DIRECTORY.sub(r"\g<0>/", job_file)
 
     def body(self) -> type[Fio]:
         """Return the model of the profile's fio section."""
