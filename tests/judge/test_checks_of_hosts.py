@@ -31,6 +31,21 @@ def test_bytes_that_no_device_delivered_came_from_elsewhere(
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize(
+    ("name", "direct", "severity"),
+    [("read", True, "error"), ("read", False, "error"), ("write", True, "error"),
+     ("write", False, "warning")],
+)  # fmt: skip
+def test_only_buffered_writes_may_reach_storage_later(
+    name: str, direct: bool, severity: str
+) -> None:
+    telemetry = looked(gen_read_bytes=1e6, gen_write_bytes=1e6, gen_procs=2.0).steps[0].telemetry
+    moved = direction(1000.0, 4e6, bw_bytes_per_s=100e6)
+    job = JobLoad("a", (name,), direct=direct)
+    at = evidence({"h1": {name: moved}}, jobs=[job], telemetry=telemetry)
+    assert said("storage-traffic", at) == [(severity, 0.01)]
+
+
 @pytest.mark.parametrize("unknown", [{}, {"gen.procs": "the kernel does not list children"}])
 def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(
     unknown: dict[str, str],

@@ -61,7 +61,8 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
     "Bytes came from storage",
     rule=(
         f"the hosts moved at least {units.share(CONSERVED)} of the bytes that the load counts"
-        f" (one second at each end ignored); error below {units.share(HALF)}"
+        f" (one second at each end ignored); error below {units.share(HALF)}, except for buffered"
+        " writes, which the client may write back later"
     ),
     advice=(
         "The rest came from a cache or from blocks that were never written: lay out all"
@@ -90,7 +91,9 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
             f"{each.direction}: devices and mounts of {each.worst} moved only"
             f" {units.share(each.share)} of the bytes"
         )
-        yield each.result(f"{moved}; the rest {what}", "error" if _is_direct(at) else "warning")
+        yield each.result(
+            f"{moved}; the rest {what}", "warning" if _is_later(at, each) else "error"
+        )
 
 
 class Shortfall(Struct, frozen=True):
@@ -141,12 +144,9 @@ def _edge(at: StepEvidence, host: str, name: str) -> float:
     return max([least, *(EDGE_S * rate / sum(known) for rate in known[:1] + known[-1:] if rate)])
 
 
-def _is_direct(at: StepEvidence) -> bool:
-    """Return whether nothing may be served from memory.
-
-    False for buffered reads, which have a finding of their own.
-    """
-    return not at.step.jobs or all(job.direct for job in at.step.jobs)
+def _is_later(at: StepEvidence, each: Shortfall) -> bool:
+    """Return whether these are buffered writes, which may reach storage after the load."""
+    return each.direction != "read" and not all(job.direct for job in at.step.jobs)
 
 
 def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:

@@ -217,7 +217,7 @@ def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOu
         wrong = {}
     for (host, port), (name, jobs) in _hosts(found).items():
         shared = found.shared_by(host, port)
-        snapshot = Snapshot(found.stamp_ms, found.version, jobs=list(jobs)).with_shared(shared)
+        snapshot = Snapshot(found.stamp_ms, found.version, list(jobs)).with_shared(shared)
         options = _sections(jobs, shared)
         loads, runtime_s = planned(options)
         result = _imported_result(snapshot, place)

@@ -265,8 +265,8 @@ class Snapshot(Struct):
 
     timestamp_ms: Stamp
     version: str = field(name="fio version", default="")
-    shared: dict[str, Any] | list[Any] = field(name="global options", default_factory=dict)
     jobs: Sequence[StatusJob] = field(default_factory=list)
+    shared: dict[str, Any] | list[Any] = field(name="global options", default_factory=dict)
 
     def with_shared(self, shared: Mapping[str, Any] | None = None) -> Snapshot:
         """Add global options of verification to each job; default: those of the snapshot."""
