@@ -11,6 +11,7 @@ from tui.library.build import build_record
 from tui.model.event import HostProblem, NoteAdded, RunResumed
 from tui.model.plan import Headline
 from tui.view.run_summary import summary_text
+from tui.view.step_notes import window_texts
 
 
 def lines_of(case: str) -> list[str]:
@@ -61,6 +62,15 @@ def test_a_rate_that_differs_in_the_common_window_is_reported() -> None:
     text = summary_text(build_record(DATA / "lost"))
     assert "read: 39.2k IOPS (-3.9 %) while all hosts measured (1.7 s)" in text
     assert "all hosts measured" not in summary_text(build_record(DATA / "mix"))
+
+
+def test_reads_and_writes_without_a_total_are_named() -> None:
+    (step,) = build_record(DATA / "mix").steps
+    dirs = step.results.aggregate
+    assert {"read", "write", "mixed"} <= dirs.keys()
+    apart = {name: dirs[name] for name in ("read", "write")}
+    for found, named in ((dirs, False), (apart, True), ({"read": dirs["read"]}, False)):
+        assert any("no mixed total" in text for text in window_texts(found)) is named
 
 
 def test_how_far_hosts_started_apart_and_measured_together_is_reported_with_its_uncertainty(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tui.judge.severity import submission_waits
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
-from tui.metrics.registry import METRICS, in_order, meaning
+from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
 from tui.metrics.repeat import ci_tells
 from tui.metrics.telemetry import metric_of, parse_column
 from tui.metrics.units import plural
@@ -214,7 +214,11 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 
 def window_texts(dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
-    """Yield the rate while all hosts measured, where it differs from the whole step's rate."""
+    """Yield the rate while all hosts measured, where it differs from the whole step's rate, and
+    that reads and writes have no total.
+    """
+    if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
+        yield "read and write did not run at the same time: no mixed total"
     for direction, result in dirs.items():
         if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
             span = units.seconds(result.interval.end_s - result.interval.start_s)

@@ -86,6 +86,42 @@ def better_verdict(rng: Random, run_dir: Path, _: RealRun) -> Lied | None:
     return Lied(f"run.json: without {gone}", VERIFY)
 
 
+def renamed_finding(rng: Random, run_dir: Path, _: RealRun) -> Lied | None:
+    """A finding that no version has, in a record that names other checks."""
+    before = json.loads((run_dir / RECORD_FILE).read_text())
+    if not before["findings"]:
+        return None
+    found = rng.choice(before["findings"])
+    name, severity = f"x-{rng.getrandbits(32):x}", rng.choice((found["severity"], "info"))
+
+    def change(document: Any) -> None:
+        for each in document["findings"]:
+            if each["id"] == found["id"]:
+                each |= {"id": name, "severity": severity}
+        document["checks"] = [name if each == found["id"] else each for each in document["checks"]]
+
+    _record(run_dir, change)
+    return Lied(f"run.json: {found['id']} named {name}, {severity}", VERIFY)
+
+
+def summary_for_lists(rng: Random, run_dir: Path, _: RealRun) -> Lied | None:
+    """A summary for lists that contradicts the record, with its digest."""
+    from tui.library.summary import summarize, write_summary
+
+    summary = summarize(run_dir, keep=False)
+    assert summary is not None
+    name = rng.choice(("headline", "headline_value", "verdict", "findings", "state", "profile"))
+    values: dict[str, Any] = {
+        "headline": "read 9.99M IOPS", "headline_value": factor(rng, 1e-3), "findings": [],
+        "verdict": "valid", "state": "partial", "profile": "weka/read-iops v1",
+    }  # fmt: skip
+    if getattr(summary, name) == values[name]:
+        return None
+    setattr(summary, name, values[name])
+    write_summary(run_dir, summary)
+    return Lied(f"summary.json: {name}", VERIFY)
+
+
 def _rebuilt(run_dir: Path) -> None:
     """Make the record fit the journal."""
     from tui.library.build import write_record
@@ -230,6 +266,8 @@ def consistent(rng: Random, run_dir: Path, _: RealRun) -> Lied:
 LIES: dict[str, Lie] = {
     "figure of the record": record_figure,
     "finding removed": better_verdict,
+    "finding of no check": renamed_finding,
+    "summary for lists": summary_for_lists,
     "figure of the journal": journal_figure,
     "intervals removed": journal_shorter,
     "figure of the raw output": raw_figure,
