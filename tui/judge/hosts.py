@@ -326,8 +326,10 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("no samples from the hosts")
     if at.record.coverage_text or ended:
         hosts, of, missing = _left(at, ended)
-        why = "; ".join(dict.fromkeys(ended.values())) or "not all hosts measured to the end"
-        message = ": ".join(filter(None, (why, at.record.coverage_text)))
+        message = f"not all hosts measured to the end: {at.record.coverage_text}"
+        if ended:
+            told = dict.fromkeys([*ended.values(), at.record.coverage_text])
+            message = "; ".join(filter(None, told))
         blamed = " ".join(host for host in missing if host not in ended)
         yield CheckResult("error", message, hosts, of, {"hosts": blamed} if blamed else {})
     if idle := idle_hosts(at.record):
