@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui.model.problem import UsageError
-from tui.workloads.fio.options import JobOptions
+from tui.workloads.fio.options import JobOptions, job_loads
 
 
 def job(**own: str) -> JobOptions:
@@ -58,6 +58,22 @@ def test_synchronous_engines_hold_one_io_a_worker_whatever_iodepth_says(
 ) -> None:
     own = {"numjobs": "4", "iodepth": "16"} | ({"ioengine": engine} if engine else {})
     assert job(**own).in_flight == in_flight
+
+
+@pytest.mark.parametrize(
+    ("options", "reopens"),
+    [
+        ({}, False),
+        ({"nrfiles": "64"}, False),
+        ({"nrfiles": "64", "openfiles": "64"}, False),
+        ({"nrfiles": "64", "openfiles": "16"}, True),
+    ],
+)
+def test_a_job_with_more_files_than_it_keeps_open_opens_them_between_ios(
+    options: dict[str, str], reopens: bool
+) -> None:
+    (load,) = job_loads([job(rw="randread", **options)])
+    assert load.reopens is reopens
 
 
 def test_sizes_and_times_may_be_ranges() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.workloads.fio.fixtures import names, snapshots
+from tests.workloads.fio.real import needs_fio, run
 from tui.metrics.figures import total_rates, with_mixed
 from tui.metrics.histogram import Histogram, label
 from tui.model.event import HostResult
@@ -128,6 +131,16 @@ def test_reads_that_verify_between_writes_are_counted_over_the_time_of_both(read
     assert found["read"].bw_bytes_per_s == pytest.approx(100_000 * 4096 / whole_s)
     assert found["write"].iops == 10_000
     assert with_mixed(found)["mixed"].iops == found["read"].iops + 10_000
+
+
+@needs_fio
+def test_fio_that_verifies_between_writes_read_as_long_as_it_wrote(tmp_path: Path) -> None:
+    job = "[a]\nioengine=psync\nrw=randwrite\nbs=4k\nsize=2m\nverify=crc32c\nverify_backlog=8\n"
+    snapshot = decode(run(f"{job}directory={tmp_path}\n", tmp_path / "job").stdout)
+    found = host_result(snapshot, "h", 0, final=True).dirs
+    assert found["read"].ios == found["write"].ios == 512
+    assert found["read"].runtime_s >= found["write"].runtime_s > 0
+    assert found["read"].iops == pytest.approx(512 / found["read"].runtime_s)
 
 
 def test_writes_and_their_later_verification_are_not_added() -> None:

@@ -243,8 +243,8 @@ def _over_whole_time(job: StatusJob) -> StatusDirection | None:
     """Return the reads of a writer that verifies between its writes, over the time of both; None
     for other jobs.
 
-    fio (at least to 3.33) counts such reads without the time of the writes in between, and prints
-    IOPS over the millisecond that is left (backend.c, update_runtime).
+    fio up to 3.33 counts such reads without the time of the writes in between, and prints IOPS over
+    the millisecond that is left (backend.c, update_runtime); later versions do so while they run.
     """
     read, write = job.read, job.write
     if read is None or write is None or job.options.get("verify_backlog", "0") == "0":
