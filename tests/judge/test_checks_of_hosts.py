@@ -297,6 +297,24 @@ def test_a_short_load_is_compared_by_its_typical_second(iops: float, at_limit: b
     assert bool(found("io-limit", at)) is at_limit
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (["8:0 riops=16000"], ["8:0 riops=6000"], "reads of 6.00k IOPS on 8:0 (before: reads of"),
+        (None, ["read_iops 8:0 1000"], "reads of 1.00k IOPS on 8:0 (before: none)"),
+        (["8:0 riops=16000"], ["none"], "reads of 16.0k IOPS on 8:0 lifted"),
+        (["8:0 riops=16000"], None, ""),
+        (["8:0 riops=9000 rbps=max"], ["8:0 rbps=max riops=9000"], ""),
+    ],
+)
+def test_limits_that_are_others_after_the_load_are_named(
+    before: list[str] | None, after: list[str] | None, said: str
+) -> None:
+    facts = {"cgroup_version": "v2", "cgroup_io": before, "cgroup_io_after": after}
+    result = found("io-limit", looked({name: each for name, each in facts.items() if each}))
+    assert len(result) == bool(said) and all(said in each.message for each in result)
+
+
 def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> (
     None
 ):
@@ -368,6 +386,24 @@ def test_hosts_that_differ_are_shown_as_a_difference() -> None:
 def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
     result = found("direct-io", machines(target_fstype=fstype))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("below", "direct", "severity"),
+    [("loop", False, "warning"), ("loop", True, None), ("loop", None, None), ("disk", None, None)],
+)
+def test_direct_io_to_a_loop_device_whose_file_is_cached_is_none(
+    below: str, direct: bool | None, severity: str | None
+) -> None:
+    device = {"name": "dev0", "kind": below, "direct": direct}
+    at = machines(target_fstype="ext4", devices=([device], []))
+    for job, expected in (
+        (JobLoad("j", ("read",), direct=True), severity),
+        (JobLoad("j", ("read",)), None),
+    ):
+        plan = replace(at.plan, steps=[replace(step, jobs=[job]) for step in at.plan.steps])
+        result = found("direct-io", replace(at, plan=plan))
+        assert [each.severity for each in result] == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])

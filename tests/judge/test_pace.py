@@ -93,3 +93,13 @@ def test_reports_that_are_late_with_the_agents_own_are_no_stop(tmp_path: Path) -
 
 def test_the_last_reports_may_wait_for_the_final_sync(tmp_path: Path) -> None:
     assert of_pace(tmp_path, stopped(17, 1.0, 50)) == []
+
+
+@pytest.mark.parametrize(("iops", "slow"), [(10.0, True), (0.0, False)])
+def test_seconds_of_little_io_are_slow_and_those_without_any_a_stall(
+    tmp_path: Path, iops: float, slow: bool
+) -> None:
+    low = load("h1", START + 10, START + 15, iops)
+    events = [*load("h1", START, START + 10, IOPS), *low, *load("h1", START + 15, END, IOPS)]
+    (finding,) = of_pace(tmp_path, events)
+    assert (finding.id, "stalled" not in finding.message) == ("stall", slow)

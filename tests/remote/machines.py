@@ -231,7 +231,8 @@ def multipath() -> dict[str, str]:
 def loop_device(backing: str, *mounts: str) -> dict[str, str]:
     """/data on /dev/loop0, which is the file `backing`; `mounts`: lines of mountinfo beside it."""
     loop = disk("loop0", f"{BLOCK}/loop0", number="7:0", **QUEUE) | {
-        f"{BLOCK}/loop0/loop/backing_file": backing
+        f"{BLOCK}/loop0/loop/backing_file": backing,
+        f"{BLOCK}/loop0/loop/dio": "0",
     }
     lines = ["51 22 7:0 / /data rw,noatime - ext4 /dev/loop0 rw", *mounts]
     return {

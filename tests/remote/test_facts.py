@@ -238,7 +238,8 @@ async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, 
         ("/data/fio", "ext4"),
         ("/dev/shm/disk.img", "tmpfs"),
     ]
-    assert [layer.backing for layer in rows(facts, BlockLayer)] == ["/dev/shm/disk.img"]
+    (layer,) = rows(facts, BlockLayer)
+    assert (layer.backing, layer.direct) == ("/dev/shm/disk.img", False)
 
 
 async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, shell: str) -> None:

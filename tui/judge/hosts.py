@@ -18,7 +18,7 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
-from tui.judge.pace import LATE_S, late_reports
+from tui.judge.pace import LATE_S, late_reports, paces
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
@@ -190,6 +190,7 @@ CLOCK_OFFSET_S = default("clock-offset.offset_s")
 STALL_SHARE = 0.25  # of the host's own median second
 # of its best quarter of seconds: a host may stall for most of a run
 STALL_OF_GOOD = 0.08
+ANSWERED = 0.01  # of the usual rate
 STALL_S = 3  # seconds in a row
 SHORTEST_S = 8  # with fewer seconds the median means little
 
@@ -385,7 +386,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
 
 @step_check(
     "stall",
-    "Seconds without I/O",
+    "Seconds with little I/O",
     rule=(
         f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S}"
         " seconds in a row (with Poisson arrivals and mixed block sizes, chance and I/Os in"
@@ -400,7 +401,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     source="I/Os and bytes per second; lengths of the samples' intervals",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host did almost no I/O for seconds: it was frozen, or its storage did not answer.
+    """A host did little I/O for seconds: it was frozen or limited, or its storage did not answer.
 
     The last seconds of a size-bound load are excluded: its jobs end one after the other.
     """
@@ -421,6 +422,11 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         said = _all_at_once(spans, len(found), whole)
         said = said or f"{told_of(spans, ' for ')}{whole}: I/O stalled"
         message = f"{said}; the host froze, or its storage did not answer"
+        if all(_answered(at, series, host, stood[host]) for host in stood):
+            message = (
+                f"{told_of(spans, ' for ')}{whole}: I/O far below the usual rate, but every second"
+                " had some: a limit, or slower storage"
+            )
         yield CheckResult(
             "warning",
             message,
@@ -430,6 +436,17 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         )
     usual = {host: _usual(columns) for host, columns in _by_host(series).items()}
     yield from late_reports(at, {host: usual[host] for host in usual if host not in stood})
+
+
+def _answered(at: StepEvidence, series: SeriesRecord, host: str, seconds: Sequence[int]) -> bool:
+    """Return whether reports of every second show I/O in these seconds: it was slow, not stopped.
+
+    A late report would spread its I/Os over the seconds in which there was none.
+    """
+    pace, columns = paces(at).get(host), _by_host(series)[host]
+    rates = _sums([each.iops for each in columns])
+    least = ANSWERED * _usual(columns)
+    return pace is not None and not pace.late and all((rates[s] or 0.0) > least for s in seconds)
 
 
 def _usual(columns: Sequence[SeriesColumns]) -> float:

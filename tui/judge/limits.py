@@ -7,7 +7,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.journal.clock import told_in_range
+from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.data import skewed_sets
 from tui.metrics import units
@@ -142,7 +142,8 @@ def _device_rate(
     "I/O limit of the control group",
     rule=(
         f"no host uses more than {units.share(REACHED)} of its control group's limit for a"
-        " device below the target (bytes or IOPS, by direction)"
+        " device below the target (bytes or IOPS, by direction), and the limits are the same"
+        " after the load"
     ),
     advice=(
         "The figure is the limit. Raise io.max (v1: blkio.throttle) of the load's group or"
@@ -166,6 +167,39 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         limit, rate = next(iter(found.values()))
         message = f"the load is at the I/O limit of its control group: {named}"
         yield CheckResult("warning", message, round(rate), limit.limit, {"hosts": " ".join(found)})
+    changed = {host.name: text for host in hosts if (text := _changed(host))}
+    if changed:
+        message = f"the I/O limits of the control group changed during the run: {told_of(changed)}"
+        yield CheckResult("warning", message, len(changed), 0, {"hosts": " ".join(changed)})
+
+
+def _changed(host: HostRecord) -> str:
+    """Return how the I/O limits of a host differ after the load; empty if they do not."""
+    if "cgroup_io_after" not in host.facts:
+        return ""
+    old, new = (_limits_of(host, name) for name in ("cgroup_io", "cgroup_io_after"))
+    told = [
+        f"{limit.text} on {limit.number}{_instead_of(old.get(place))}"
+        for place, limit in new.items()
+        if limit != old.get(place)
+    ]
+    lifted = [f"{old[place].text} on {place[0]} lifted" for place in old if place not in new]
+    return ", ".join(told + lifted)
+
+
+def _instead_of(limit: IoLimit | None) -> str:
+    return f" (before: {limit.text if limit is not None else 'none'})"
+
+
+def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
+    """Return the lowest limit by device and kind."""
+    listed, found = host.facts.get(fact), dict[tuple[str, str], IoLimit]()
+    for limit in (
+        each for line in (listed if isinstance(listed, list) else ()) for each in io_limits(line)
+    ):
+        place = limit.number, limit.what
+        found[place] = min(found.get(place, limit), limit, key=lambda each: each.limit)
+    return found
 
 
 @step_check(

@@ -92,11 +92,12 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
     "Direct I/O is direct",
     rule=(
         "the target, including everything below loop devices and overlays, is not in memory;"
-        " a note if the file system may cache direct I/O"
+        " with direct I/O, no loop device below it uses its file through the page cache; a note if"
+        " the file system may cache direct I/O"
     ),
     advice=(
         "Measure on the storage itself; compare with a working set much larger than the"
-        " memory of clients and servers."
+        " memory of clients and servers. Attach loop devices with losetup --direct-io=on."
     ),
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
     when="files",
@@ -119,9 +120,26 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
         kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured"
     )
     if any(job.direct for step in evidence.plan.steps for job in step.jobs):
+        yield from _named(
+            _buffered_loops(evidence),
+            "warning",
+            "a loop device serves direct I/O from the page cache",
+        )
         yield from _on_kind(
             kinds, MAY_CACHE, "info", "the file system may serve direct I/O from a cache"
         )
+
+
+def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:
+    """Return, by host, loop devices that read and write their file through the page cache."""
+    return {
+        host.name: {
+            layer.name
+            for layer in rows(host.facts, BlockLayer)
+            if layer.kind == "loop" and layer.direct is False
+        }
+        for host in evidence.hosts
+    }
 
 
 def file_systems(host: HostRecord) -> set[str]:

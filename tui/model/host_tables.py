@@ -113,7 +113,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     `below` are the devices beneath it, down to the disks. `paths` are those of an NVMe namespace.
     `wwid` is a disk's own name, equal on every host; `number` is the kernel's major:minor.
     `md_action`: idle, resync, recover, check, ...; `md_done`: progress in sectors, such as ``1024 /
-    2048``.
+    2048``. `direct` of a loop device: whether it uses its file with direct I/O.
     """
 
     name: str
@@ -130,6 +130,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
     read_ahead_bytes: int | None = None
     logical_block_bytes: int | None = None
     backing: str = ""
+    direct: bool | None = None
     wwid: str = ""
     paths: int | None = None
     number: str = ""

@@ -225,6 +225,15 @@ _LIMITS = (
         absent="none",
     ),
     HostFact(
+        "cgroup_io_after",
+        "I/O limits afterwards",
+        f"io.max, blkio.throttle: {CGROUP}, after each step",
+        "list",
+        "limits",
+        "expected",
+        absent="unchanged",
+    ),
+    HostFact(
         ALLOCATION_ENDS,
         "allocation ends",
         "the transport: squeue",
@@ -357,6 +366,7 @@ _TARGET = (
             "read_ahead_bytes",
             "rotational",
             "paths",
+            "direct",
             "md_level",
             "md_action",
             "md_degraded",

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 
 from tui.engine.executors.lookup import executor_of
 from tui.engine.run.layout import layout, make_directories
+from tui.engine.run.limits import look_at_limits
 from tui.engine.run.preflight import copy_programs, take_locks
 from tui.engine.session.context import (
     BRING_BACK,
@@ -329,6 +330,7 @@ async def _prepare(ctx: RunContext, step: Step) -> None:
 async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
     await executor_of(step).measure(ctx, step, window)
     await look_at_content(ctx, step, "written")
+    await look_at_limits(ctx, step)
 
 
 async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:

@@ -75,6 +75,7 @@ bt_layer_columns() { # DIRECTORY NAME KIND: properties common to devices of one 
   bt_col_of read_ahead_kib "$1/queue/read_ahead_kb"
   bt_col_of logical_block_bytes "$1/queue/logical_block_size"
   bt_col_of backing "$1/loop/backing_file"
+  bt_col_of direct "$1/loop/dio"
   bt_col_of model "$1/device/model"
   bt_transport "$1"
 }
