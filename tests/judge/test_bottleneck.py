@@ -98,6 +98,23 @@ def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     assert limit(at) == ("concurrency", said)
 
 
+@pytest.mark.parametrize(
+    ("think_s", "workers", "found"),
+    [
+        (0.012, 16, "concurrency"),  # 1000 IOPS x (4 ms + 12 ms)
+        (0.012, 32, "client-cpu"),  # half of the time is neither
+        (0.0005, 4, "client-cpu"),
+    ],
+)
+def test_workers_whose_time_is_io_and_pauses_are_limited_by_the_load_itself(
+    think_s: float, workers: int, found: str
+) -> None:
+    at = looked(gen_thread=99.0)
+    job = JobLoad("r", ("read",), workers=workers, held=4 * workers, paced=True, think_s=think_s)
+    at.plan.steps[0].jobs = [job]
+    assert limit(at)[0] == found
+
+
 def test_a_few_requests_of_several_hosts_together_are_few() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].tasks.append(HostTask("h2", 1, "", []))

@@ -21,6 +21,7 @@ from tui.judge.observed import (
     wanted,
 )
 from tui.metrics import units
+from tui.metrics.registry import each_io_once
 from tui.metrics.telemetry import parse_column
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on
 ONE_CORE = 105.0  # per cent of a core that one thread may appear to use
 FEW = 4  # I/Os in flight over all hosts: so few measure latency, not capacity
 IDLE = 0.5  # of the workers' time: they wait for something other than I/O
+PAUSES, EXPLAINED = 0.2, 0.9  # of the workers' time: pauses; pauses and I/O together
 
 
 def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
@@ -75,6 +77,26 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     carried = {name for job in at.step.jobs for name in job.directions}
     free = [name for name in at.record.results.aggregate if name in carried and name not in said]
     return f"the offered rate: {', '.join(said.values())}" if said and not free else ""
+
+
+def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+    """Return the share of think time if, by Little's law, it and the I/Os take all of the workers'
+    time; empty otherwise.
+    """
+    pauses = {(job.think_s, job.wave) for job in at.step.jobs}
+    workers = sum(job.workers for job in at.step.jobs) * len(at.step.tasks)
+    if len(pauses) != 1 or not workers:
+        return ""
+    results = at.record.results.aggregate
+    rate = sum(results[name].iops or 0.0 for name in each_io_once(results))
+    think_s, _wave = pauses.pop()
+    thinking, in_io = rate * think_s / workers, occupied(results, workers)
+    if thinking < PAUSES or in_io is None or thinking + in_io < EXPLAINED:
+        return ""
+    return (
+        f"the load itself: its workers spend {units.share(thinking)} of the time in think time, the"
+        " rest in one I/O at a time; use more workers"
+    )
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
@@ -197,6 +219,7 @@ def _thinks(step: Step) -> bool:
 
 _LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (
     ("rate", _offered_rate),
+    ("concurrency", _own_pauses),
     ("client-cpu", _client_cpu),
     ("network", _network),
     ("server-cpu", _server_cpu),

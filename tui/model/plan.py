@@ -221,6 +221,8 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     stores: bool = True
     # throttled by a rate, think time or another job: not always `held` in flight
     paced: bool = False
+    # pause of a worker after each I/O, which then has one in flight; 0: none, or not so simple
+    think_s: float = 0.0
     rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
     rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
     random: bool = False

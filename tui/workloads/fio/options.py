@@ -258,6 +258,19 @@ def _bound_s(job: JobOptions) -> float | None:
     return job.seconds("runtime") or None
 
 
+def _think_s(job: JobOptions) -> float:
+    """Return the pause after each I/O, before which fio waits for all in flight; 0 without one, or
+    with several I/Os between pauses.
+    """
+    told = job.get("thinktime") or ""
+    if job.get("thinktime_iotime") or job.count("thinktime_blocks", 1) > 1:
+        return 0.0
+    try:
+        return float(told) / 1e6 if told.isdecimal() else parse_duration(told)
+    except ValueError:
+        return 0.0
+
+
 def _load(job: JobOptions, wave: int) -> JobLoad:
     iops, bandwidth = _offered(job)
     paced = bool(iops or bandwidth) or any(job.get(name) not in (None, "0", "") for name in PACING)
@@ -274,6 +287,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         fileless=job.fileless,
         stores=not job.harmless and not job.makes_no_data,
         paced=paced or (job.count("startdelay", 0) > 0 and wave > 0),
+        think_s=_think_s(job),
         rate_iops=iops,
         rate_bytes_per_s=bandwidth,
         random=(job.get("rw") or "").startswith("rand"),
