@@ -134,14 +134,14 @@ def fell_short(
 
 
 def _edge(at: StepEvidence, host: str, name: str) -> float:
-    """Return the share of a host's bytes in the busiest second at an end: counters of processes
-    that have ended cannot be read.
+    """Return the share of a host's bytes that may be missing: one mean second, or its last one, as
+    counters of processes that have ended cannot be read.
     """
-    least = EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
+    mean = EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     columns = at.record.series.columns if at.record.series is not None else []
     rates = next((c.bw_bytes_per_s for c in columns if (c.host, c.direction) == (host, name)), [])
     known = [rate for rate in rates if rate is not None]
-    return max([least, *(EDGE_S * rate / sum(known) for rate in known[:1] + known[-1:] if rate)])
+    return max(mean, EDGE_S * known[-1] / sum(known)) if any(known) else mean
 
 
 def _is_later(at: StepEvidence, each: Shortfall) -> bool:
