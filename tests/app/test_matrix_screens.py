@@ -67,7 +67,7 @@ async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path:
 async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         heading = matrix_text(app)[0]
-        assert "Matrix read IOPS" in heading and "step 12/20, 11/20 cells done" in heading
+        assert "Matrix read IOPS" in heading and "step 12/20, 11/20 points done" in heading
         # 9 steps of 20 s and what is around them
         assert heading.endswith("left in total") and " 3:" in heading
 
@@ -180,7 +180,7 @@ async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Pa
         page = app.text_of("#result-page")
         assert "best of 5 with 4 KiB blocks: bs=4k numjobs=16" in page
         assert "› bs=4k numjobs=16  214k IOPS" in page
-        assert "◆ knee over numjobs at bs=4k: 8 (201k IOPS" in page
+        assert "◆ knee at numjobs=8 with bs=4k (201k IOPS" in page
         assert "Over time" not in page
 
 

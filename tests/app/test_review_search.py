@@ -42,7 +42,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await user.sees("'depth'")
         await change(user, "@over", "rate")
         await change(user, "@search", "curve")
-        await user.sees("latency over load")
+        await user.sees("latency vs. load")
         assert "@over" not in fields(user)
         search = planned(user).search
         assert search is not None and search.kind == "curve"
@@ -72,7 +72,7 @@ async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home:
         await change(user, "@search", "cu")
         await user.sees("cannot start: search")
         await user.press("enter")
-        await user.sees("latency over load")
+        await user.sees("latency vs. load")
         search = planned(user).search
         assert search is not None and search.kind == "curve"
         assert user.app.focused is not None and user.app.focused.id == "review-plan", (

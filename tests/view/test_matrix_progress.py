@@ -90,7 +90,7 @@ def test_one_step_has_no_progress_of_its_own(maker: MatrixMaker) -> None:
 def test_the_headless_line_says_step_cells_and_time(maker: MatrixMaker) -> None:
     maker.steps_done({0: 1000.0, 1: 2000.0}).start_step(2)
     text = cells_text(progress_of(maker))
-    assert text.startswith("step 3/10, 2/10 cells done, 2:")
+    assert text.startswith("step 3/10, 2/10 points done, 2:")
     assert text.endswith("left in total")
     assert text in status_text(state_of(maker), maker.t, progress_of(maker))
 

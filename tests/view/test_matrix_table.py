@@ -127,7 +127,7 @@ def test_a_knee_is_reported_with_its_latency_and_what_comes_after() -> None:
     figures = zip("1248", [100.0, 200.0, 300.0, 310.0], strict=True)
     cells = [cell({"numjobs": n, "bs": "1M"}, value, p99_ns=1_200_000.0) for n, value in figures]
     assert knee_texts(tables_of(cells)[0]) == [
-        "knee over numjobs at bs=1M: 4 (300 IOPS, p99 1.20 ms); 8 gives +3.3 %"
+        "knee at numjobs=4 with bs=1M (300 IOPS, p99 1.20 ms); 8 gives +3.3 %"
     ]
 
 

@@ -45,7 +45,7 @@ def test_a_grid_is_printed_with_its_knees(swept: RunRecord) -> None:
     assert "bs          1        2        4        8       16" in lines
     assert "64k     18.0k    34.0k    52.0k ◆  55.0k    54.0k" in lines
     assert any(
-        each.startswith("◆ knee over numjobs at bs=64k: 4 (52.0k IOPS, p99 ") for each in lines
+        each.startswith("◆ knee at numjobs=4 with bs=64k (52.0k IOPS, p99 ") for each in lines
     )
 
 

@@ -379,7 +379,7 @@ def test_a_sweep_is_drawn_with_its_knee() -> None:
     chart = sweep_chart(table, "numjobs", series_of(table, "numjobs"), named=False, left_out=0)
     assert chart.title == "Read IOPS over numjobs"
     assert [row["v"] for row in chart.spec["data"]["values"] if row["k"]] == [60e3]
-    assert chart.note == "◆ knee over numjobs: 8 (60.0k IOPS); 16 gives +1.7 %."
+    assert chart.note == "◆ knee at numjobs=8 (60.0k IOPS); 16 gives +1.7 %."
 
 
 def test_runs_side_by_side_are_held_against_the_first() -> None:

@@ -314,7 +314,7 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
     found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:
-        found.append(f"points that lost a host twice: {', '.join(lost)}")
+        found.append(f"points that lost a host twice ({', '.join(lost)})")
     if (
         state in ("found", "unfinished")
         and next_offer(unbounded(search, points), points) is not None

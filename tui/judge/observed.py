@@ -80,7 +80,7 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
         (host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)
     }
     if not ratios:
-        raise UnknownError("bytes on the layers below the load were not counted")
+        raise UnknownError("no byte counters of the load's processes, devices or mounts")
     for each in fell_short(at, ratios, "storage-traffic.moved"):
         what = (
             "came from a cache or was never written"

@@ -320,7 +320,7 @@ def _broken(source: ImportSource) -> dict[str, list[Problem]]:
 
 
 def _told(run: KeptRun, reader: Format) -> KeptRun:
-    """Return the run with the reader's name as tool of outputs that name none."""
+    """Return the run; outputs that name no tool get the reader's name as their tool."""
     parts = [
         {
             host: msgspec.structs.replace(each, tool=each.tool or reader.name)

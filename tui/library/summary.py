@@ -482,7 +482,7 @@ def by_name(of: Callable[[RunSummary], str]) -> Order:
 
 
 def most_first(of: Callable[[RunSummary], float | None]) -> Order:
-    """Return an order by figure, the largest first; runs without the figure come last."""
+    """Return a sort order by a numeric value, largest first; runs without the figure come last."""
     return Order(lambda run: (of(run) is None, -(of(run) or 0.0)))
 
 

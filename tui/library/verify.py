@@ -77,8 +77,8 @@ def differences(
 ) -> Iterator[str]:
     """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that differs.
 
-    Ignores values that only the derived record has, because a newer version added them. With a
-    list for `reworded`, sentences with equal numbers are added to it, by their path.
+    Ignores values that only the derived record has, because a newer version added them. If
+    `reworded` is a list, the paths of texts that differ only in wording are added to it instead.
     """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():

@@ -192,7 +192,7 @@ class Profile(Strict):
         ),
     )
     curve: CurveSpec | None = Field(
-        None, description="Measure latency over load, with run --curve or always"
+        None, description="Measure latency vs. load, with run --curve or always"
     )
     warmup: Scalar | None = Field(
         None,

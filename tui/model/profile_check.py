@@ -121,8 +121,8 @@ def _axis_problems(
         hint = "; put the number of hosts under sweep.hosts" if name == HOSTS_AXIS else ""
         known = ", ".join(profile.params) or "none"
         message = (
-            f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known are"
-            f" {known}{hint}"
+            f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known"
+            f" parameters: {known}{hint}"
         )
         yield document.problem(path, message, key=True)
         return

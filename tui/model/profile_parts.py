@@ -144,8 +144,8 @@ def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return a sweep in which these values replace or extend the profile's own; None without
-    any.
+    """Return the profile's sweep with these values added or replaced; None if there are none at
+    all.
     """
     if not wanted:
         return sweep
@@ -241,8 +241,8 @@ def parse_limit(text: str) -> Limit:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is not a limit; expected [DIRECTION.]pNN, mean or errors, < NUMBER"
-            f" UNIT, {EXAMPLES}"
+            f"invalid limit '{text}'; expected [DIRECTION.]METRIC < NUMBER UNIT (METRIC: pNN or"
+            f" mean), or errors = 0, {EXAMPLES}"
         )
     direction, metric, number, unit = (
         found["direction"] or "",

@@ -385,7 +385,7 @@ def _time(text: str, _option: SshOption) -> int:
 
 
 def port_of(text: str) -> int:
-    """Return a port, given as number or as service name in /etc/services. Raises ValueError."""
+    """Return a port given as a number or as a service name. Raises ValueError."""
     if text.isascii() and text.isdigit() and len(text) < 12:
         value = int(text)
     else:

@@ -22,7 +22,7 @@ def charts(
     """Yield a chart of each direction at one point.
 
     The point is the only one, or the first whose headline is better or worse. For searches, the
-    charts show latency over load, or throughput by number of hosts, from each side's first search.
+    charts show latency vs. load, or throughput by number of hosts, from each side's first search.
     """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:

@@ -183,8 +183,8 @@ def allocation_text(left_s: float) -> str:
 
 
 def cells_text(progress: MatrixProgress) -> str:
-    """Return the progress of a sweep: ``step 7/36, 3/18 cells done, ≤ 4:10 left in total``."""
-    parts = [progress.place, f"{progress.cells_over}/{progress.cells} cells done"]
+    """Return the progress of a sweep: ``step 7/36, 3/18 points done, ≤ 4:10 left in total``."""
+    parts = [progress.place, f"{progress.cells_over}/{progress.cells} points done"]
     if progress.remaining_s is not None and progress.over < progress.steps:
         parts.append(f"{left_text(progress.remaining_s, at_most=progress.at_most)} in total")
     return ", ".join(parts)

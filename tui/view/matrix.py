@@ -452,15 +452,17 @@ def knee_texts(table: MatrixTable) -> list[str]:
 def knee_text(found: KneeAt, scale: FigureScale) -> str:
     """Return a knee as text.
 
-    ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms. 16 gives +5.4 %``
+    ``knee at numjobs=8 with bs=1M (1056 MiB/s, p99 12.1 ms); 16 gives +5.4 %``
     """
     cell = found.cell
-    at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
+    at = (
+        f" with {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
+    )
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
     figure = f"{scale.text(cell.value)} {scale.unit}".rstrip()
     gives = "equal within noise," if found.equal else "gives"
     gain = f"{found.next_text} {gives} {units.share(found.gain, 1, '+')}"
-    return f"knee over {found.axis}{at}: {cell.texts[found.axis]} ({figure}{tail}); {gain}"
+    return f"knee at {found.axis}={cell.texts[found.axis]}{at} ({figure}{tail}); {gain}"
 
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:

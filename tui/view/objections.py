@@ -103,7 +103,7 @@ def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
 def standing_of(
     objection: Objection, record: RunRecord, evidence: Sequence[ObjectionEvidence], *, open_: bool
 ) -> Standing:
-    """Return the answer that the evidence gives.
+    """Return the answer that follows from the evidence.
 
     `open_`: the record itself leaves something open.
     """

@@ -133,7 +133,7 @@ def time_note(plan: Plan) -> str:
 
 SOUGHT = {
     "capacity": "maximum {} within",
-    "curve": "latency over load",
+    "curve": "latency vs. load",
     "scaling": "{} by number of hosts",
 }
 

@@ -196,7 +196,7 @@ def heading_key(group: str) -> str:
 
 
 def address_text(host: HostAddress) -> str:
-    """Return user, address and port, as far as they are given: ``bench@10.0.0.1:2222``."""
+    """Return whichever of user, address and port are given: ``bench@10.0.0.1:2222``."""
     if host.transport != "ssh":
         return f"{host.transport} {host.through}" if host.through else "no SSH"
     user = f"{host.user}@" if host.user else ""

@@ -29,7 +29,7 @@ HINTS = {
     SEARCH: (
         "search",
         (
-            "none; capacity: highest load within limits; curve: latency over load; scaling:"
+            "none; capacity: highest load within limits; curve: latency vs. load; scaling:"
             " rate by number of hosts"
         ),
     ),

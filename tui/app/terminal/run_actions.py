@@ -264,7 +264,7 @@ COMPARE = (
         "compare.curves",
         ("l",),
         "latencies",
-        "Overlay the latencies; for searches, latency over load",
+        "Overlay the latencies; for searches, latency vs. load",
         footer=1,
     ),
     Action(

@@ -180,7 +180,7 @@ class Banner(Lines):
 
 
 class HostFactsBar(Lines):
-    """Facts about the host that all panels show; hidden if they show all hosts."""
+    """Facts about the selected host; hidden while the panels show all hosts."""
 
     DEFAULT_CSS = """
     HostFactsBar { height: 2; display: none; padding: 0 1; }

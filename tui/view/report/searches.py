@@ -299,7 +299,7 @@ def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Bloc
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     """Yield the searches in one chart, if at least two are of the same kind.
 
-    The chart shows latency over load, or throughput by number of hosts.
+    The chart shows latency vs. load, or throughput by number of hosts.
     """
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)

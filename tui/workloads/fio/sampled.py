@@ -87,8 +87,9 @@ def _totals(part: PrintedDirection, options: JobOptions) -> Iterator[Found]:
 def _rest(part: PrintedDirection, entry: Entry) -> Iterator[Found]:
     """Yield a total that exceeds what the samples and the time without samples allow.
 
-    In that time a worker does at most the fastest of all its I/Os, one after the other in each of
-    its slots. Passes over the files drop the I/Os since the sample before.
+    The time without samples allows the highest sampled rate, or as many of the fastest I/Os as fit
+    one after another into the job's slots. Jobs with several passes over their files are skipped:
+    each pass drops the I/Os since the previous sample.
     """
     if not _half_seconds(part, part.iops_samples, entry.options) or has(entry.options, PASSES):
         return
