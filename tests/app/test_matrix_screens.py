@@ -103,7 +103,7 @@ async def test_repetitions_that_were_not_needed_leave_a_cell_done(tmp_path: Path
     maker.add(StepEnded(t=maker.t + 1, step=1, skipped=True, reason="known well enough"))
     async with stage(maker) as (app, _):
         assert matrix_text(app)[2].split()[1] == "5.00k"
-        assert "1/2 cells" in matrix_text(app)[0]
+        assert "1/2 points" in matrix_text(app)[0]
 
 
 async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> None:
