@@ -191,7 +191,7 @@ def _of_params(
     for name in differing:
         place = any(is_place(name, str(value)) for side in values[name] for value in side)
         said = [[written(value, kinds.get(name,
-            "")) if value is not None else "none" for value in side]
+            "")) if value is not None else "not set" for value in side]
                 for side in values[name]]  # fmt: skip
         yield _difference(name, *said, blocks=not place, matters=not place, meant=name in across)
 

@@ -5,6 +5,7 @@ out.
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -351,7 +352,7 @@ def not_confirmed(paths: Sequence[str]) -> str:
         if len(paths) == 1
         else "files that your runs did not create"
     )
-    options = " ".join(f"--destroy {name}" for name in names_for(paths))
+    options = " ".join(f"--destroy {shlex.quote(name)}" for name in names_for(paths))
     return f"{files} would be overwritten: {shown}; {agree(options)}"
 
 
