@@ -78,7 +78,7 @@ def test_after_a_knee_it_says_whether_the_next_point_is_equal() -> None:
         table(repeated((100, 101), (200, 201), (299, 303), (302, 306), (306, 307)))
     )
     assert text.endswith("8 equal within noise, +1.0 %")
-    (once,) = [text for text in knee_texts(table(ceph())) if "over numjobs at bs=1M" in text]
+    (once,) = [text for text in knee_texts(table(ceph())) if "with bs=1M" in text]
     assert once.endswith("16 gives +5.4 %")
 
 

@@ -121,8 +121,8 @@ def profiles(screen: PtyScreen) -> None:
 
 
 def runs(screen: PtyScreen) -> None:
-    changed(screen, "6", rf"my/sweep {MARK}")
-    changed(screen, "jjjj", rf"test/mix {MARK}")
+    changed(screen, "6", r"my/sweep \]0;P")
+    changed(screen, "jjjj", r"test/mix \]0;P")
     dialog(screen, "n", "Note on")
     changed(screen, "n", "Note on")
     changed(screen, PASTED, rf"{MARK}.*!")

@@ -419,17 +419,15 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
         spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
         whole = f", of {len(series.columns[0].iops)} s"
-        said = _all_at_once(spans, len(found), whole)
-        said = said or f"{told_of(spans, ' for ')}{whole}: I/O stalled"
-        message = f"{said}; the host froze, or its storage did not answer"
+        what, why = "I/O stalled", "the host froze, or its storage did not answer"
         if all(_answered(at, series, host, stood[host]) for host in stood):
-            message = (
-                f"{told_of(spans, ' for ')}{whole}: I/O far below the usual rate, but every second"
-                " had some: a limit, or slower storage"
-            )
+            what = "I/O far below the usual rate"
+            why = "every second had some: a limit, or slower storage"
+        said = _all_at_once(spans, len(found), what, whole)
+        said = said or f"{told_of(spans, ' for ')}{whole}: {what}"
         yield CheckResult(
             "warning",
-            message,
+            f"{said}; {why}",
             float(len(stood[longest[0]])),
             float(STALL_S),
             {"hosts": " ".join(longest)},
@@ -455,11 +453,11 @@ def _usual(columns: Sequence[SeriesColumns]) -> float:
     return median(known) if known else 0.0
 
 
-def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
+def _all_at_once(spans: dict[str, str], hosts: int, what: str, whole: str) -> str:
     """Return when several hosts stalled together; empty unless all of them did at the same time."""
     when, *other = set(spans.values())
     together = len(spans) == hosts > 1 and not other
-    return f"{when}: I/O stalled on all {hosts} hosts{whole}" if together else ""
+    return f"{when}: {what} on all {hosts} hosts{whole}" if together else ""
 
 
 def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
