@@ -124,4 +124,4 @@ def test_sides_that_cannot_be_compared_have_no_better_one(
     for record in found.records["B"]:
         record.steps[0].params["iodepth"] = 4
     assert concluded(found, looked(found)) == 3
-    assert "the sides are not comparable: iodepth: A none, B 4" in capsys.readouterr().out
+    assert "the sides are not comparable: iodepth: A not set, B 4" in capsys.readouterr().out
