@@ -189,7 +189,7 @@ def add_resuming(actions: Actions) -> None:
     recover.add_argument(
         "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
     )
-    recover.add_argument("--yes", action="store_true", help="accepted; recover does not ask")
+    recover.add_argument("--yes", action="store_true", help="has no effect: recover never asks")
     recover.set_defaults(do=recover_runs)
     add_json(recover)
     resume = actions.add_parser(

@@ -188,7 +188,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     run_dir = store.resolve(args.run)
     if args.run == "last" and (newest := store.resolve("last:any")) != run_dir:
         print(
-            f"benchtui: last is {run_dir.name}; the newer {newest.name} measured nothing:"
+            f"benchtui: last is {run_dir.name}; the newer {newest.name} has no figures:"
             " runs show last:any",
             file=sys.stderr,
         )

@@ -27,7 +27,7 @@ from tests.patience import PATIENCE_S
 PROFILE = """\
 profile: {tag}
 version: 1
-title: "{title}"
+title: {title}
 tool: fio
 {head}
 prepare: {{layout: {layout}}}
@@ -39,7 +39,7 @@ headline: {{metric: iops, direction: {direction}}}
 ROLES = """\
 profile: lies/roles
 version: 1
-title: "{title}"
+title: {title}
 tool: suite
 roles: {{one: 1, others: rest}}
 suite:
@@ -255,7 +255,7 @@ def write_profile(lie: Lie, place: Place, setting: Setting) -> Path:
     for tag, each in (("lies/one", lie), ("lies/others", others)):
         text = text_of(each, place, setting, tag)
         (own / f"{tag.partition('/')[2]}.yaml").write_text(text)
-    profile.write_text(ROLES.format(title=lie.name))
+    profile.write_text(ROLES.format(title=json.dumps(lie.name)))
     return profile
 
 
@@ -266,7 +266,7 @@ def text_of(lie: Lie, place: Place, setting: Setting, tag: str = "lies/one") -> 
     filename = setting.filename or f"{place.target}/data{own}"
     return PROFILE.format(
         tag=tag,
-        title=lie.name,
+        title=json.dumps(lie.name),
         head=lie.head,
         layout=str(lie.layout and not fileless).lower(),
         options=", ".join(

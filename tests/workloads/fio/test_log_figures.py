@@ -18,7 +18,7 @@ Change = Callable[[Rows], Rows]
 
 
 def told(folder: str, change: Change, *kinds: str, change_json: bool = False) -> set[str]:
-    """Return what a run and its logs contradict each other in, after a change of some logs."""
+    """Return the contradictions between a run and its logs after some logs were changed."""
     place = DATA / "logs" / folder
     logs = [
         KeptFile(path.name, path.name, changed(path.read_text(), change))

@@ -91,7 +91,7 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
-    """Yield what a host does; `again`: it writes its files until the time is over."""
+    """Yield one host's part of a step. `again`: it rewrites its files until the runtime ends."""
     total, count = (
         sum(spec.total_bytes for spec in task.files),
         sum(max(spec.count, 1) for spec in task.files),

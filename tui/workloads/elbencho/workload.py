@@ -152,7 +152,7 @@ class ElbenchoWorkload(Workload):
         return fill_tasks([task for step in steps for task in step.tasks], times)
 
     def extras(self) -> list[Requirement]:
-        """Return the S3 support requirement, because many elbencho builds lack it."""
+        """Return the S3 support requirement, because many elbencho builds come without it."""
         return [S3]
 
     def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:

@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random
 
 from tests.long.lies.doctored.case import Case, factor
-from tests.long.lies.doctored.documents import DATA
-from tui.library.imported import records_of
+from tests.long.lies.doctored.documents import DATA, weakening
 
 AIMS = ("own-figures", "tool-errors", "iterations", "rate-mismatch", "size-mismatch",
     "latency-mismatch")  # fmt: skip
@@ -30,10 +29,7 @@ def _said(files: Files) -> frozenset[str]:
         for each, text in files.items():
             (Path(name) / each).write_text(text)
         paths = [Path(name) / each for each in files] if len(files) == 1 else [Path(name)]
-        found = [each.record for each in records_of(paths)]
-    return frozenset(
-        finding.id for record in found for finding in record.findings if finding.severity != "info"
-    )
+        return weakening(paths)
 
 
 def _number(

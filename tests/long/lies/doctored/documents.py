@@ -147,7 +147,14 @@ def imported(folder: Path, hosts: Sequence[Document]) -> frozenset[str]:
         path = folder / f"h{number}.json"
         path.write_text(json.dumps(document))
         paths.append(path)
-    found = [each.record for each in records_of(paths)]
+    return weakening(paths)
+
+
+def weakening(paths: Sequence[Path]) -> frozenset[str]:
+    """Return the checks that weaken what is imported of these files."""
     return frozenset(
-        finding.id for record in found for finding in record.findings if finding.severity != "info"
+        finding.id
+        for each in records_of(paths)
+        for finding in each.record.findings
+        if finding.severity != "info"
     )

@@ -7,8 +7,7 @@ from pathlib import Path
 from random import Random
 
 from tests.long.lies.doctored.case import Case, factor
-from tests.long.lies.doctored.documents import DATA
-from tui.library.imported import records_of
+from tests.long.lies.doctored.documents import DATA, weakening
 
 Files = dict[str, list[list[int]]]
 OWN = ("own-figures", "series-mismatch")
@@ -92,13 +91,7 @@ def _said(folder: str, files: Files) -> Callable[[Path], frozenset[str]]:
         for name, rows in files.items():
             (own / name).write_text("".join(f"{', '.join(map(str, row))}\n" for row in rows))
         (own / "run.json").write_text((DATA / "logs" / folder / "run.json").read_text())
-        found = [each.record for each in records_of([own])]
-        return frozenset(
-            finding.id
-            for record in found
-            for finding in record.findings
-            if finding.severity != "info"
-        )
+        return weakening([own])
 
     return judge
 
