@@ -225,10 +225,10 @@ def changes(session: HostSession, now: Identities) -> Iterator[str]:
     for path, identity in now.files.items():
         known = session.seen.files.get(path)
         if known is None and path in session.missing and path not in session.made_elsewhere:
-            yield (f"{path} appeared since the preflight; not overwritten, start the run again")
+            yield f"{path} appeared since the preflight; not overwritten, start the run again"
             return
         if known is not None and _stable(known) != _stable(identity):
-            yield (f"{path} was replaced since the preflight; not overwritten, start the run again")
+            yield f"{path} was replaced since the preflight; not overwritten, start the run again"
             return
 
 
