@@ -78,7 +78,7 @@ def test_the_record_derived_again_is_that_of_then(run: str) -> None:
     assert list(changed(compared(then), compared(now))) == []
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", [*RUNS, "contradicted"])
 def test_the_record_of_then_opens_and_is_listed(run: str, tmp_path: Path) -> None:
     shutil.copytree(OLD / run, tmp_path / "runs" / run)
     record = load_record(tmp_path / "runs" / run)

@@ -122,3 +122,11 @@ def test_an_import_that_does_not_say_how_it_was_read_is_not_derived_again(tmp_pa
     (run_dir / "run.json").write_text(json.dumps(document))
     found = verify_run(run_dir)
     assert found.exit_code == 3 and "did not save how its files were read;" in found.underived
+
+
+def test_contradictions_that_an_earlier_version_kept_as_errors_are_derived(tmp_path: Path) -> None:
+    run_dir = tmp_path / "runs" / "contradicted"
+    shutil.copytree(DATA / "runs" / "contradicted", run_dir)
+    assert verify_run(run_dir).differs == []
+    change_json(run_dir / "run.json", figure)
+    assert verify_run(run_dir).differs

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.worded import are_worded
 from tui import workloads
+from tui.judge.own_figures import TEXTS
 from tui.library.imported import records_of
 from tui.model.problem import UsageError
 from tui.workloads import foreign
@@ -197,4 +199,5 @@ def test_sums_of_wekatester_are_those_of_directions_and_hosts(printed: str, othe
     text = (DATA / "foreign" / "wekatester.log").read_text()
     assert printed in text
     found = of("wekatester").import_output(text.replace(printed, other), "x")
-    assert [code for each in found for code, _ in each.problems] == ["wekatester-contradiction"]
+    wrong = [each for job in found for each in job.result.contradictions or ()]
+    assert wrong and are_worded(wrong, TEXTS)

@@ -2,105 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from tui import workloads
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
 from tui.metrics import units
-from tui.model.event import Contradiction, ContradictionKind
 
 if TYPE_CHECKING:
+    from tui.model.event import Contradiction
     from tui.model.step_record import Scalar
 
-TEXTS: dict[ContradictionKind, str] = {
-    "units": "KiB are {times:.3g} x the bytes",
-    "sample-order": "mean of the samples, {told:.6g}, is beyond their extreme, {other:.6g}",
-    "sample-spread": (
-        "standard deviation of the samples {told:.4g}; their minimum, mean and maximum allow"
-        " {other:.4g}"
-    ),
-    "sample-pause": (
-        "a sample of {told:.0f} IOPS, but no I/O took a tenth of a second (mean {other:.6g} IOPS)"
-    ),
-    "samples": "samples add up to {times:.3g} x the total",
-    "samples-rest": (
-        "{told:.0f} I/Os, but samples and the time without a sample allow at most {other:.0f}"
-    ),
-    "share-sum": "latency shares add up to {told:.4g} %",
-    "share": (
-        "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
-        " {other:.3g} % according to the percentiles"
-    ),
-    "share-end": (
-        "an extreme latency is {told:.6g} ns, but the outermost latency share ends at"
-        " {other:.6g} ns"
-    ),
-    "twice": "the same amount is printed as {told:.5g} and as {other:.5g}",
-    "group-bytes": "{other:.4g} bytes in the group line, but its jobs add up to {told:.4g}",
-    "group-rate": "{other:.4g} bytes/s in the group line, but its jobs give {told:.4g}",
-    "group-time": "{other:.0f} ms in the group line, but its jobs took {told:.0f}",
-    "group-share": (
-        "samples are {told:.4g} % of the group's rate as printed, but {other:.4g} % by its figures"
-    ),
-    "started": "results of {told:.0f} jobs, but {other:.0f} were started",
-    "connected": "results of {told:.0f} hosts, but the client had {other:.0f}",
-    "no-error": "no error in the result, but the job failed with error {told:.0f}",
-    "depth-syncs": "{told:.0f} syncs, but the depth shares contain {other:.0f}",
-    "depth-share": (
-        "{told:.3g} I/Os in flight (IOPS x latency), but the depth shares have at most {other:.0f}"
-    ),
-    "syncs": "{told:.0f} syncs, but {other:.0f} sync latencies",
-    "syncs-due": "{told:.0f} syncs, but the job requests {other:.0f}",
-    "no-ios": "0 I/Os, but {told:.0f} other figures are not 0",
-    "direction": "{told:.0f} I/Os, but the job has none in this direction",
-    "bytes": (
-        "{told:.0f} bytes, but the job ends after {other:.0f}: it was stopped, or a figure"
-        " was changed"
-    ),
-    "more-bytes": "{told:.0f} bytes, but the job ends after {other:.0f}",
-    "verify": "{other:.0f} writes, which the job verifies, but {told:.0f} reads",
-    "pauses": "{told:.0f} I/Os, but the job's thinktime allows at most {other:.0f}",
-    "depth": "queue depth {told:.0f} according to the counters, but the job has {other:.0f}",
-    "workers": "run time of {told:.3g} workers, but the job has {other:.0f}",
-    "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
-    "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
-    "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
-    "unified": "{told:.0f} in all directions together, but {other:.0f} in their sum",
-    "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
-    "elapsed": "measured for {told:.4g} s, but the load generator was {other:.0f} s old",
-    "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
-    "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
-    "off-cpu": (
-        "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
-        " switches for the rest"
-    ),
-    "version": "version {version}, but fields of the output exist since version {since}",
-    "too-early": "the date is {days:.0f} days before this version was released",
-    "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
-    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON {other:.6g}",
-    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON {other:.6g}",
-    "log-mean": "the rows allow a mean of {told:.6g}, but the JSON has {other:.6g}",
-    "log-gap": (
-        "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
-        " pauses, and no I/O took that long"
-    ),
-    "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
-    "entries": "{told:.0f} entries for {other:.0f} workers",
-    "copies": "two workers have the same {told:.0f} latencies, in every digit",
-    "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
-    "date": "date and time stamp are {apart} apart, which is not a time zone offset",
-    "devices": (
-        "{other:.0f} direct I/Os, but {told:.0f} reached the devices: a cache served the"
-        " rest, or their blocks were never written"
-    ),
+# of outputs of several hosts or formats; a load generator has texts of its own
+TEXTS = {
+    "total-bandwidth": "total {told:bandwidth}, but directions add up to {other:bandwidth}",
+    "total-iops": "total {told:iops} IOPS, but directions add up to {other:iops}",
+    "hosts": "total {0} is {told:.4g} x the average of hosts",
+    "average-bandwidth": "average {told:bandwidth}, but a host has {other:bandwidth}",
+    "average-iops": "average {told:iops} IOPS, but a host has {other:iops}",
+    "formats": "{told:.0f} {0} in {1}, but {other:.0f} in {2} of the same measurement",
 }
+OTHER = "{about} {told:.6g}, but {other:.6g}"
 # other devices may be the ones, and other reasons may end a job
 DAY_S = 86_400
-DOUBTFUL: tuple[ContradictionKind, ...] = (
-    "devices", "bytes", "off-cpu", "sample-pause", "too-early", "connected",
-)  # fmt: skip
+DOUBTFUL = ("devices", "bytes", "off-cpu", "sample-pause", "too-early", "connected")
 # without I/O until the end of the others, or with stats=0
-NOTED: tuple[ContradictionKind, ...] = ("started",)
+NOTED = ("started",)
 
 
 @step_check(
@@ -132,6 +59,8 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
         if result.final and result.contradictions is not None
     }
     wrong = [each for each in at.record.errors if each.is_contradiction]
+    tool = workloads.find(at.record.tool or "")
+    texts = {**TEXTS, **(tool.contradiction_texts() if tool is not None else {})}
     if not looked and not wrong:
         raise UnknownError("the output has no such figures")
     for error in wrong:
@@ -140,22 +69,32 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
     for host, found in looked.items():
         seen: set[str] = set()
         for each in found:
-            result = _result(host, each)
+            result = _result(host, each, texts)
             if result.message not in seen:
                 seen.add(result.message)
                 yield result
 
 
-def _result(host: str, each: Contradiction) -> CheckResult:
+class _Figure(float):
+    """A figure that a text may format as one of `SHOWN`."""
+
+    def __format__(self, form: str) -> str:
+        shown = SHOWN.get(form)
+        return shown(float(self)) if shown is not None else super().__format__(form)
+
+
+def _result(host: str, each: Contradiction, texts: Mapping[str, str]) -> CheckResult:
     where = [host, each.job and f"job {each.job}", each.direction]
-    text = TEXTS[each.about].format(
-        told=each.told,
-        other=each.expected,
+    text = texts.get(each.about, "")
+    if not text or len(each.names) < text.count("{0}") + text.count("{1}") + text.count("{2}"):
+        text = OTHER  # of another version, or its load generator is not installed here
+    text = text.format(
+        *each.names,
+        about=each.about,
+        told=_Figure(each.told),
+        other=_Figure(each.expected),
         times=each.told / max(each.expected, 1.0),
-        version=_version(each.told),
-        since=_version(each.expected),
-        days=abs(each.told - each.expected) / DAY_S,
-        apart=units.seconds(abs(each.told - each.expected)),
+        apart=_Figure(abs(each.told - each.expected)),
     )
     message = f"{', '.join(filter(None, where))}: {text}"
     severity: Severity = (
@@ -173,3 +112,13 @@ def _version(number: float) -> str:
     """Return a version that is one number: 1000 times the major one, plus the minor one."""
     major, minor = divmod(int(number), 1000)
     return f"{major}.{minor}"
+
+
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    "size": units.size,
+    "time": units.seconds,
+    "bandwidth": units.bandwidth,
+    "iops": units.iops,
+    "days": lambda seconds: f"{seconds / DAY_S:.0f}",
+    "version": _version,
+}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tui.model.event import Contradiction
 from tui.workloads.base import ImportedOutput, KeptFile
 
 Found = tuple[KeptFile, list[ImportedOutput]]
-CODE = "formats-contradiction"
 
 
 def without_copies(found: Sequence[Found]) -> list[Found]:
     """Return the files without those that contain the same measurements in another format.
 
-    The format with the most figures remains; figures that differ become a problem of it.
+    The format with the most figures remains; figures that differ become its contradictions.
     """
     ranked = sorted(range(len(found)), key=lambda at: _rank(found[at][1]))
     kept: dict[int, Found] = {}
@@ -48,23 +48,21 @@ def _is_same(one: ImportedOutput, other: ImportedOutput) -> bool:
 
 
 def _compared(output: ImportedOutput, others: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return an output with the figures that another format contradicts as problem."""
+    """Return an output with the figures that another format contradicts."""
     mark = output.mark
     for other in others:
         its = other.mark
         if mark is None or its is None or not _is_same(output, other):
             continue
-        wrong = [*_apart(mark.amounts, its.amounts), *_apart(mark.rates, its.rates)]
+        figures, its_figures = {**mark.amounts, **mark.rates}, {**its.amounts, **its.rates}
+        wrong = [
+            Contradiction(
+                "formats", value, its_figures[name], "", "", (name, mark.format, its.format)
+            )
+            for name, value in figures.items()
+            if its_figures.get(name, value) != value
+        ]
         if wrong:
-            where = f"{mark.format} and {its.format} of the same measurement differ"
-            text = f"{where}: {output.name}: {'; '.join(wrong)}"
-            return replace(output, problems=[*output.problems, (CODE, text)])
+            found = [*(output.result.contradictions or ()), *wrong]
+            return replace(output, result=replace(output.result, contradictions=found))
     return output
-
-
-def _apart(ones: Mapping[str, int], others: Mapping[str, int]) -> list[str]:
-    return [
-        f"{value} and {others[name]} {name}"
-        for name, value in ones.items()
-        if name in others and others[name] != value
-    ]

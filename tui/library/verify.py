@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 import tui
-from tui import workloads
 from tui.journal.fold import fold_all
 from tui.journal.progress import plan_as_run
-from tui.journal.raw import readable
 from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan, write_atomic
 from tui.journal.state import RunState
@@ -31,38 +28,31 @@ from tui.library.build import build_record
 from tui.library.load import load_record
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
+from tui.library.raw_output import raw_differences
 from tui.library.runs import INDEX_FILE, Index, stamp_of
 from tui.library.seal import broken, was_judged_since
 from tui.library.summary import contradicted_fields
 from tui.metrics.units import plural
 from tui.model.bounded import read_file
 from tui.model.event import (
-    DirectionResult,
-    HostResult,
-    MetadataResult,
     RunStarted,
-    Sample,
-    StepStarted,
-    TaskEnded,
 )
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
-from tui.model.plan import Plan, Step
+from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import (
     JOURNAL_FILE,
     ORIGIN_FILE,
-    RAW_DIR,
     RECORD_FILE,
     SEAL_FILE,
     SUMMARY_FILE,
     begun_utc,
 )
-from tui.workloads.reading import OTHER_JOB
 
 SAME = 1e-9  # rounding of another machine's floating point
-SHOWN = 60
+SHOWN, SHOWN_TEXTS = 60, 3
 # sentences that benchtui words itself, by the end of their path
 WORDED = re.compile(
     r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|limiter|hold|why|intended_reason"
@@ -132,181 +122,6 @@ def leaves(document: Any) -> int:
     if isinstance(document, dict):
         return sum(map(leaves, document.values()))
     return sum(map(leaves, document)) if isinstance(document, list) else 1
-
-
-SHOWN_SAMPLES = 3
-# fields of directions, and their values where older versions did not have them
-ADDED: dict[str, Any] = {"shortest_s": 0.0, "apart": False}
-
-
-@dataclass(slots=True)
-class JournaledHost:
-    """Journal data of one host in the last attempt of a step."""
-
-    attempt: int = 1
-    samples: list[Sample] = field(default_factory=list)
-    result: HostResult | None = None
-    end: TaskEnded | None = None
-
-
-@dataclass(slots=True)
-class Journalled:
-    """Journal data of all measurements, by step and host."""
-
-    told: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
-    operations: dict[int, MetadataResult] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, journal: Path) -> Journalled:
-        """Read a journal; damaged lines are skipped, so their data is missing. Raises OSError."""
-        found, attempts = cls(), dict[int, int]()
-        for event in read_events(journal):
-            if isinstance(event, StepStarted):
-                attempts[event.step] = event.attempt
-                found._forget(event.step)
-            elif isinstance(event, MetadataResult):
-                found.operations[event.step] = event
-            elif isinstance(event, Sample | HostResult | TaskEnded):
-                found._take(event, attempts.get(event.step, 1))
-        return found
-
-    def _forget(self, step: int) -> None:
-        self.operations.pop(step, None)
-        self.told = {key: told for key, told in self.told.items() if key[0] != step}
-
-    def _take(self, event: Sample | HostResult | TaskEnded, attempt: int) -> None:
-        told = self.told.setdefault((event.step, event.host), JournaledHost(attempt))
-        if isinstance(event, HostResult):
-            told.result = event
-        elif event.phase == "measure" and isinstance(event, Sample):
-            told.samples.append(event)
-        elif event.phase == "measure" and isinstance(event, TaskEnded) and not event.role:
-            told.end = event
-
-
-def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
-    """Return the path of a command's raw output."""
-    again = f".{attempt}" if attempt > 1 else ""
-    return run_dir / RAW_DIR / f"{step}.measure{again}.{host}.{kind}.gz"
-
-
-def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
-    """Recompute results and samples from raw output; return their number, and differences from the
-    journal.
-
-    Raises OSError for an unreadable journal.
-    """
-    journalled = Journalled.read(run_dir / JOURNAL_FILE)
-    count, found = 0, list[str]()
-    for step in plan.steps:
-        if workloads.reports_operations(step.tool):
-            said = journalled.operations.get(step.index)
-            count += said is not None
-            found += _of_operations(run_dir, step, journalled, said)
-            continue
-        for host in step.hosts:
-            if (told := journalled.told.get((step.index, host))) is not None and "/" not in host:
-                count += len(told.samples) + (told.result is not None)
-                found += _of_host(run_dir, plan, step, host, told)
-    return count, found
-
-
-def _of_host(
-    run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHost
-) -> Iterator[str]:
-    path = raw_file(run_dir, step.index, host, told.attempt, "out")
-    if not path.is_file():
-        if told.result is not None or told.samples:
-            yield f"{path.relative_to(run_dir)}: is missing, but the journal has its figures"
-        return
-    step = replace(step, attempt=told.attempt)
-    reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))
-    items = [item for piece in readable(path) for item in reader.feed(piece)]
-    errors = raw_file(run_dir, step.index, host, told.attempt, "err")
-    for piece in readable(errors) if errors.is_file() else ():
-        reader.feed_stderr(piece)
-    items += reader.flush()
-    where = f"step {step.name}, {host}"
-    exit_code = told.end.exit_code if told.end is not None else None
-    yield from (
-        f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB
-    )
-    yield from _of_samples(
-        [item for item in items if isinstance(item, Sample)], told.samples, where
-    )
-    if told.result is not None:
-        again = reader.result(exit_code)
-        yield from _of_result(again, told.result, where)
-
-
-def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator[str]:
-    by_time: dict[int, list[Sample]] = {}
-    for sample in again:
-        by_time.setdefault(sample.host_time_ms, []).append(replace(sample, t=0.0))
-    other = [
-        each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())
-    ]
-    for sample in other[:SHOWN_SAMPLES]:
-        yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
-    if len(other) > SHOWN_SAMPLES:
-        yield f"{where}: and {len(other) - SHOWN_SAMPLES} more samples"
-    if (missing := len(again) - len(told)) > 0:
-        yield f"{where}: {missing} samples of the raw output are not in the journal"
-
-
-def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
-    """Yield differences between two results, except how the command ended, which only the engine
-    knows.
-    """
-    if again is None:
-        yield f"{where}: the raw output has no result, but the journal has one"
-        return
-    # contradictions are those that the version which ran it looked for
-    again = replace(again, t=told.t, final=told.final, contradictions=told.contradictions)
-    if told.failed_ios is None:  # it is older than this count
-        again = replace(again, failed_ios=None)
-    again = _as_before(again, told)
-    for name in again.__struct_fields__:
-        if getattr(again, name) != getattr(told, name):
-            yield f"{where}: {name} of the result differs from the raw output"
-
-
-def _as_before(result: HostResult, told: HostResult) -> HostResult:
-    """Return a result without fields of directions that the journal's version did not have."""
-    parts = [part for dirs in (told.dirs, *told.jobs.values()) for part in dirs.values()]
-    plain = {
-        name: value
-        for name, value in ADDED.items()
-        if not any(getattr(part, name) for part in parts)
-    }
-
-    def plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
-        return {name: replace(part, **plain) for name, part in dirs.items()}
-
-    jobs = {job: plain_dirs(dirs) for job, dirs in result.jobs.items()}
-    return replace(result, dirs=plain_dirs(result.dirs), jobs=jobs)
-
-
-def _of_operations(
-    run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None
-) -> Iterator[str]:
-    if said is None:
-        return
-    attempts = [told.attempt for (index, _), told in journalled.told.items() if index == step.index]
-    paths = [
-        raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts
-    ]
-    path = next((each for each in paths if each.is_file()), None)
-    if path is None:
-        yield f"step {step.name}: the raw output is missing, but the journal has its figures"
-        return
-    reader = workloads.of(step).program(step).reader(len(step.hosts))
-    for piece in readable(path):
-        reader.feed(piece)
-    reader.flush()
-    again = reader.figures(0)
-    if again is None or again.operations != said.operations:
-        yield f"step {step.name}: the operations differ from {path.relative_to(run_dir)}"
 
 
 RANK = {None: 0, "valid": 1, "valid-with-warnings": 2, "invalid": 3}
@@ -482,7 +297,21 @@ def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
     derived.run_id = str(kept.get("run_id"))
     derived.notes = record.notes
     derived.provenance.benchtui_version = record.provenance.benchtui_version
+    _fail_contradicted(record, derived)
     _hold(kept, derived, found)
+
+
+def _fail_contradicted(record: RunRecord, derived: RunRecord) -> None:
+    """Mark the steps as failed whose contradictions an earlier version kept as errors."""
+    for before, step in zip(record.steps, derived.steps, strict=False):
+        wrong = [each for each in before.errors if each.is_contradiction]
+        if not wrong or all(each.id != "own-figures" for each in derived.findings):
+            continue
+        step.errors, step.state = [*step.errors, *wrong], before.state
+        if step.metadata is not None and before.metadata is not None:
+            step.metadata.final = before.metadata.final
+        for host in step.tasks.keys() & before.tasks.keys():
+            step.tasks[host].final = before.tasks[host].final
 
 
 def _decoded(text: bytes | str) -> dict[str, Any]:
@@ -504,7 +333,7 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     if reworded:
         found.remarks.append(
             f"{plural(len(reworded), 'text')} of version {version} are worded differently by"
-            f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_SAMPLES])}"
+            f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_TEXTS])}"
         )
 
 

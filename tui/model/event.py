@@ -308,27 +308,18 @@ class DirectionResult(Struct, omit_defaults=True):
     apart: bool = False  # reads that did not run at the same time as the writes
 
 
-ContradictionKind = Literal[
-    "units", "sample-order", "sample-spread", "sample-pause", "samples", "samples-rest",
-    "share-sum", "share", "syncs", "syncs-due", "no-ios", "direction", "bytes", "more-bytes",
-    "verify", "pauses", "depth", "workers", "limit", "steady", "mix", "unified", "multiples",
-    "elapsed", "fell", "cpu", "off-cpu", "version", "too-early",
-    "log-rows", "log-least", "log-most", "log-mean", "log-gap", "log-copies",
-    "entries", "copies", "clients",
-    "date", "devices",
-    "share-end", "depth-share", "depth-syncs", "twice", "group-bytes", "group-rate",
-    "group-time", "group-share", "started", "no-error", "connected",
-]  # fmt: skip
-
-
 class Contradiction(Struct, omit_defaults=True):
-    """Two figures of one output that cannot both be true."""
+    """Two figures of one output that cannot both be true.
 
-    about: ContradictionKind
+    `about`: a code, which the load generator words; `names`: what the figures are of.
+    """
+
+    about: str
     told: float
     expected: float
     job: str = ""
     direction: str = ""
+    names: tuple[str, ...] = ()
 
 
 class HostResult(Event, tag="host_result"):

@@ -123,7 +123,9 @@ class StepError(RecordPart):
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether figures of imported output contradict each other, not the load that failed."""
+        """Whether figures of imported output contradict each other, as earlier versions kept it,
+        not the load that failed.
+        """
         return self.code.endswith("-contradiction")
 
 

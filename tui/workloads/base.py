@@ -250,6 +250,10 @@ class Showing(Protocol):
         """Return findings about the operations of a result."""
         return ()
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the text of each contradiction in its output that it finds, by code."""
+        return {}
+
     def outline(
         self, profile: Profile, params: Mapping[str, ParamValue]
     ) -> Sequence[tuple[str, str]]:

@@ -28,6 +28,7 @@ Item: TypeAlias = "Sample | MetadataPhase | MetadataIteration | LogLine"
 
 # the code by which a reader says that the output is not that of the planned job
 OTHER_JOB = "other-job"
+MOST_CONTRADICTIONS = 3  # of one output; the first ones often cause others
 
 
 class Reader(Protocol):

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.worded import are_worded
+from tui.model.event import Contradiction
 from tui.workloads.elbencho.kept import import_output
+from tui.workloads.elbencho.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "elbencho"
 WITH_RESULTS = sorted(
@@ -18,18 +21,14 @@ WITH_RESULTS = sorted(
 )
 
 
-def contradictions(name: str, pattern: str = "", new: str = "") -> list[str]:
+def contradictions(name: str, pattern: str = "", new: str = "") -> list[Contradiction]:
     """The contradictions in a recording in which every match of a pattern is replaced."""
     text = (DATA / name).read_text()
     if pattern:
         text, count = re.subn(pattern, new, text, flags=re.M)
         assert count
-    return [
-        message
-        for output in import_output(text, name)
-        for code, message in output.problems
-        if code == "elbencho-contradiction"
-    ]
+    outputs = import_output(text, name)
+    return [each for output in outputs for each in output.result.contradictions or ()]
 
 
 @pytest.mark.parametrize("name", WITH_RESULTS)
@@ -56,4 +55,5 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
-    assert contradictions(name, pattern, new)
+    found = contradictions(name, pattern, new)
+    assert found and are_worded(found, TEXTS)

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.worded import are_worded
+from tui.model.event import Contradiction
 from tui.workloads.base import KeptFile
 from tui.workloads.io500.kept import import_output, import_tree
+from tui.workloads.io500.texts import TEXTS as WORDS
 
 DATA = Path(__file__).parents[2] / "data" / "io500"
 SUMMARY, RESULT = "result_summary.txt", "result.txt"
 TEXTS = {name: (DATA / name).read_text() for name in (SUMMARY, RESULT)}
 
 
-def contradictions(**changes: tuple[str, str]) -> str:
+def contradictions(**changes: tuple[str, str]) -> list[Contradiction]:
     """What is contradictory in a result directory with a change in each of the named files."""
     files = []
     for name, text in TEXTS.items():
@@ -25,11 +28,11 @@ def contradictions(**changes: tuple[str, str]) -> str:
         files.append(KeptFile(name, name, text))
     ((run,),) = [import_tree(files)]
     ((output,),) = [list(run.measurements[0].values())]
-    return " ".join(text for code, text in output.problems if code == "io500-contradiction")
+    return list(output.result.contradictions or ())
 
 
 def test_a_recorded_result_contradicts_nothing() -> None:
-    assert contradictions() == ""
+    assert contradictions() == []
 
 
 @pytest.mark.parametrize(
@@ -51,11 +54,13 @@ def test_a_recorded_result_contradicts_nothing() -> None:
     ],
 )
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
-    assert contradictions(**{name: (pattern, new)})
+    found = contradictions(**{name: (pattern, new)})
+    assert found and are_worded(found, WORDS)
 
 
 def test_a_score_without_its_mark_has_another_hash() -> None:
-    assert "AE921238" in contradictions(result=(r"12\.233828 \[INVALID\]", "12.233828"))
+    found = contradictions(result=(r"12\.233828 \[INVALID\]", "12.233828"))
+    assert any("AE921238" in each.names for each in found)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_a_write_phase_is_as_long_as_the_rules_require(
     ):
         text = re.sub(rf"({name}-write .* time )[\d.]+", rf"\g<1>{value}", text)
     (found,) = import_output(text, "x")
-    assert bool(found.problems) == contradictory
+    assert bool(found.result.contradictions) == contradictory
 
 
 PHASES = DATA.parent / "io500-phases"
@@ -98,5 +103,6 @@ def test_phases_are_compared_with_their_own_output(name: str, pattern: str, new:
         files.append(KeptFile(path.name, path.name, text))
     (run,) = import_tree(files)
     (output,) = run.measurements[0].values()
-    assert [code for code, _ in output.problems] == (["io500-contradiction"] if name else [])
+    found = output.result.contradictions or []
+    assert bool(found) == bool(name) and are_worded(found, WORDS)
     assert {each.name for each in run.files} == {each.name for each in files}

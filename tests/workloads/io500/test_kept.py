@@ -63,7 +63,7 @@ def test_a_figure_that_was_changed_is_not_that_of_the_score(figure: str, times: 
     value, unit = figure.split()
     changed = SUMMARY.replace(figure, f"{float(value) * times:.6f} {unit}")
     (found,) = import_output(changed, "x")
-    assert [code for code, _ in found.problems] == ["io500-contradiction"]
+    assert [each.about for each in found.result.contradictions or ()] == ["score"]
 
 
 def test_a_score_of_slow_storage_is_that_of_figures_with_two_digits() -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.worded import are_worded
+from tui.model.event import Contradiction
 from tui.workloads.ior.kept import import_output
+from tui.workloads.ior.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "ior"
 WITH_RESULTS = ("3.2.1-fpp", "3.3.0-fpp", "3.3.0-json", "4.0.0-fpp", "main-fpp", "main-json",
@@ -15,18 +18,14 @@ WITH_RESULTS = ("3.2.1-fpp", "3.3.0-fpp", "3.3.0-json", "4.0.0-fpp", "main-fpp",
 TIMED, JSON = "main-stonewall", "main-json"
 
 
-def contradictions(name: str, pattern: str = "", new: str = "") -> list[str]:
+def contradictions(name: str, pattern: str = "", new: str = "") -> list[Contradiction]:
     """The contradictions in a recording in which the first match of a pattern is replaced."""
     text = (DATA / f"{name}.out").read_text()
     if pattern:
         text, count = re.subn(pattern, new, text, count=1, flags=re.M)
         assert count == 1
-    return [
-        message
-        for output in import_output(text, "ior.out")
-        for code, message in output.problems
-        if code == "ior-contradiction"
-    ]
+    outputs = import_output(text, "ior.out")
+    return [each for output in outputs for each in output.result.contradictions or ()]
 
 
 @pytest.mark.parametrize("name", WITH_RESULTS)
@@ -56,4 +55,5 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
-    assert contradictions(name, pattern, new)
+    found = contradictions(name, pattern, new)
+    assert found and are_worded(found, TEXTS)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.worded import are_worded
+from tui.model.event import Contradiction
 from tui.workloads.mdtest.program import same_names
 from tui.workloads.mdtest.reader import import_output
+from tui.workloads.mdtest.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 WITH_RESULTS = sorted(
@@ -23,14 +26,14 @@ OLD, STONEWALL = "mdtest-1.9.3-profile-v", "mdtest-main-W2"
 HOSTS, TABLES = "mdtest-main-2hosts-N1", "mdtest-main-P-ratetime"
 
 
-def contradictions(name: str, pattern: str = "", new: str = "") -> list[str]:
+def contradictions(name: str, pattern: str = "", new: str = "") -> list[Contradiction]:
     """The contradictions in a recording in which the first match of a pattern is replaced."""
     text = (DATA / f"{name}.out").read_text(errors="replace")
     if pattern:
         text, count = re.subn(pattern, new, text, count=1, flags=re.M | re.S)
         assert count == 1
     (output,) = import_output(text, "md.out")
-    return [message for code, message in output.problems if code == "mdtest-contradiction"]
+    return list(output.result.contradictions or ())
 
 
 @pytest.mark.parametrize("name", WITH_RESULTS)
@@ -69,7 +72,8 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
     ],
 )
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
-    assert contradictions(name, pattern, new)
+    found = contradictions(name, pattern, new)
+    assert found and are_worded(found, TEXTS)
 
 
 def test_several_nodes_of_one_name_are_doubtful() -> None:

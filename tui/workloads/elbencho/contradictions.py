@@ -13,7 +13,7 @@ from math import floor
 
 from msgspec import Struct, field
 
-from tui.metrics import units
+from tui.model.event import Contradiction
 from tui.model.quantities import parse_size
 from tui.workloads.elbencho.options import MIXED, OBJECT_PHASES, OPTIONS, PHASES, SHORT
 
@@ -96,8 +96,8 @@ def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
         return
 
 
-def contradictions(phase: PhaseFacts) -> Iterator[str]:
-    """Yield pairs of figures of one phase that contradict each other, as text."""
+def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
+    """Yield pairs of figures of one phase that contradict each other."""
     given = phase.given
     yield from _first(phase)
     if "configfile" in given or not given:
@@ -108,18 +108,17 @@ def contradictions(phase: PhaseFacts) -> Iterator[str]:
     yield from _amounts(phase, given)
 
 
-def _first(phase: PhaseFacts) -> Iterator[str]:
+def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
     """When the last thread is done, at least as much is done as before."""
     if phase.first is None:
         return
     for name in ("ms", "entries", "bytes"):
         before, after = getattr(phase.first, name), getattr(phase.last, name)
         if before > after:
-            what = "ms" if name == "ms" else name
-            yield f"{before} {what} when the first thread was done, {after} when the last was"
+            yield Contradiction("first", before, after, names=(name,))
 
 
-def _config(phase: PhaseFacts, given: Words) -> Iterator[str]:
+def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     """Settings printed beside the results are those of the command line."""
     for name, key in CONFIG.items():
         told, due = phase.config.get(key), _size(given.get(name))
@@ -127,16 +126,16 @@ def _config(phase: PhaseFacts, given: Words) -> Iterator[str]:
         if told is None or due is None or only_dirs or name not in given:
             continue
         if told != due and (name != "size" or phase.path_type in (DIRECTORY, BUCKET)):
-            yield f"{name} {told}, but the command line has {due}"
+            yield Contradiction("setting", told, due, names=(name,))
 
 
-def _time(phase: PhaseFacts, given: Words) -> Iterator[str]:
+def _time(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     limit_s, took_s = _size(given.get("timelimit")), phase.last.ms / 1000
     if limit_s and took_s > limit_s + LATE_S + 2 * phase.slowest_s:
-        yield f"took {units.seconds(took_s)}, but --timelimit {limit_s}"
+        yield Contradiction("time-limit", took_s, limit_s)
 
 
-def _limits(phase: PhaseFacts, given: Words) -> Iterator[str]:
+def _limits(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     """Each thread starts every second with the bytes of its limit."""
     if not phase.workers:
         return
@@ -147,11 +146,10 @@ def _limits(phase: PhaseFacts, given: Words) -> Iterator[str]:
         limit = _size(given.get(name))
         most = (limit or 0) * phase.workers * (floor(phase.last.ms / 1000) + 2) + 2 * flying
         if limit and moved > most:
-            took = units.seconds(phase.last.ms / 1000)
-            yield f"{units.size(moved)} in {took}, but --{name} allows {units.size(most)}"
+            yield Contradiction("limit", moved, most, names=(name,))
 
 
-def _amounts(phase: PhaseFacts, given: Words) -> Iterator[str]:
+def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
     """Without a limit, every thread does all of its files, and all of their bytes."""
     if phase.path_type not in (DIRECTORY, BUCKET) or given.keys() & {*UNTOLD, *UNBOUNDED}:
         return
@@ -162,17 +160,16 @@ def _amounts(phase: PhaseFacts, given: Words) -> Iterator[str]:
     due = phase.workers * (made if made is not None else files * max(dirs, 1))
     known = phase.name in ENTRIES or (made and phase.path_type == DIRECTORY)
     if known and phase.last.entries and phase.last.entries != due:
-        what = "entries" if made is None else "directories"
-        yield f"{phase.last.entries} {what}, but threads, -n and -N make {due}"
+        yield Contradiction("entries", phase.last.entries, due)
     size = phase.config.get("file_size", 0)
     if phase.name in ("WRITE", "READ") and phase.last.bytes and phase.last.entries and size:
         due_bytes = phase.last.entries * size
         if phase.last.bytes != due_bytes and not phase.whole_mib:
-            yield f"{phase.last.bytes} bytes, but {phase.last.entries} files have {due_bytes}"
+            yield Contradiction("bytes", phase.last.bytes, due_bytes)
 
 
-def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, str]]:
-    """Yield (index, text) of phases before which one is missing that their command line asks for.
+def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, Contradiction]]:
+    """Yield (index, contradiction) of phases before which one is missing, by their command line.
 
     Phases run in a fixed order; those after an error or a time limit do not run.
     """
@@ -187,7 +184,7 @@ def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, str]]:
         own = "WRITE" if phase.name.startswith(MIXED) else phase.name
         if own not in names:
             if own in [each.printed for each in kinds]:
-                yield at, f"phase {own}, but the command line does not ask for it"
+                yield at, Contradiction("not-chosen", 0.0, 0.0, names=(own,))
             continue
         before = names[: names.index(own)]
         shown = [
@@ -198,7 +195,7 @@ def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, str]]:
         if not phase.config.get("dirs"):  # none to make
             before = [name for name in before if name not in ("MKDIRS", "RMDIRS")]
         if before and at and before[-1] not in shown[-len(names) :]:
-            yield at, f"phase {own} without {before[-1]}, which the command line asks for"
+            yield at, Contradiction("missing", 0.0, 0.0, names=(own, before[-1]))
 
 
 # -- tables: percentiles and histograms are printed side by side
@@ -210,7 +207,7 @@ BUCKET_COUNT = re.compile(r"([\d.]+): (\d+)")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=([\d.]+)")
 
 
-def of_table(lines: Mapping[str, str]) -> Iterator[str]:
+def of_table(lines: Mapping[str, str]) -> Iterator[Contradiction]:
     """Yield percentiles that contradict their histogram, from the lines of a phase by name."""
     for subject in SUBJECTS:
         counts = BUCKET_COUNT.findall(lines.get(f"{subject} lat hist", ""))
@@ -219,11 +216,11 @@ def of_table(lines: Mapping[str, str]) -> Iterator[str]:
             continue
         printed = lines.get(COUNTS.get(subject, ""), "").rpartition(" ")[2]
         if printed.isdigit() and int(printed) != total:
-            yield f"{printed} {subject.lower()}, but {total} latencies"
+            yield Contradiction("latencies", int(printed), total, names=(subject,))
         for name, upper in PERCENTILE.findall(lines.get(f"{subject} lat % us", "")):
             due = [_at(counts, float(name) / 100 * total + one) for one in (-1, 0, 1)]
             if float(upper) not in due:
-                yield f"p{name} {upper} us of {subject.lower()}, but {due[1]:g} us by the histogram"
+                yield Contradiction("percentile", float(upper), due[1], names=(subject, name))
 
 
 def _at(counts: Sequence[tuple[str, str]], reached: float) -> float:

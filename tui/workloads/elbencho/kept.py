@@ -29,7 +29,7 @@ from tui.workloads.elbencho.contradictions import (
 )
 from tui.workloads.elbencho.options import Phase, phase_of
 from tui.workloads.elbencho.output import BUCKET, QUARTER, Done, done, part, whole
-from tui.workloads.reading import budget, numbered
+from tui.workloads.reading import MOST_CONTRADICTIONS, budget, numbered
 
 MIB = 1 << 20
 PATH_TYPE = "path type"
@@ -38,8 +38,6 @@ KEY = "operation"
 NEEDED = (KEY, "time ms [last]")
 LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
 ALL_HOSTS = "all-hosts"
-CONTRADICTION, AGAINST = "elbencho-contradiction", "output contradicts itself: "
-MOST_CONTRADICTIONS = 3
 Row = Mapping[str, str]
 
 
@@ -83,22 +81,18 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
 def _against_command(
     found: Sequence[tuple[PhaseFacts, ImportedOutput | None]],
 ) -> list[ImportedOutput]:
-    """Return the outputs with what contradicts other figures or the command line as problems.
+    """Return the outputs with what contradicts other figures or the command line.
 
     A phase that did no work has no output.
     """
-    from msgspec.structs import replace
-
     missing = dict(missing_phases([facts for facts, _ in found]))
     outputs = []
     for at, (facts, output) in enumerate(found):
         if output is None:
             continue
         wrong = [*contradictions(facts), *([missing[at]] if at in missing else [])]
-        if wrong:
-            text = f"{AGAINST}{output.name}: {'; '.join(wrong[:MOST_CONTRADICTIONS])}"
-            problems = [*output.problems, (CONTRADICTION, text)]
-            output = replace(output, problems=problems)
+        known = output.result.contradictions or []
+        output.result.contradictions = known + wrong[:MOST_CONTRADICTIONS]
         outputs.append(output)
     return outputs
 
@@ -273,13 +267,9 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
     load = list(_loads(row, row[KEY], result, hosts))
     if result.dirs:
         command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
-        wrong = list(of_table(row))[:MOST_CONTRADICTIONS]
-        problems = [(CONTRADICTION, f"{AGAINST}{name}: {'; '.join(wrong)}")] if wrong else []
-        yield ImportedOutput(
-            *(0, name, result, host, load, None, command, 1.0),
-            problems=problems,
-            mark=_row_mark(row, command),
-        )
+        result.contradictions = list(of_table(row))[:MOST_CONTRADICTIONS]
+        mark = _row_mark(row, command)
+        yield ImportedOutput(*(0, name, result, host, load, None, command, 1.0), mark=mark)
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:

@@ -187,6 +187,12 @@ class ElbenchoWorkload(Workload):
 
         return ElbenchoReader(host, step, phase)
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the texts of contradictions by code."""
+        from tui.workloads.elbencho.texts import TEXTS
+
+        return TEXTS
+
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
         """Return the phase with its main options."""
         from tui.workloads.elbencho.body import resolve

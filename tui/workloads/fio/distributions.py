@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tui.model.event import ContradictionKind
 from tui.workloads.fio.printed_numbers import Span
 from tui.workloads.fio.snapshot import StatusLatency
 
-Found = tuple[ContradictionKind, float, float]
+Found = tuple[str, float, float]
 
 BUCKET = 1 / 64
 MARK = 1e-4  # fio prints at least 0.01 % for a range with I/Os

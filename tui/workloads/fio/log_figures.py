@@ -15,7 +15,7 @@ from operator import mul
 
 from msgspec import Struct
 
-from tui.model.event import Contradiction, ContradictionKind
+from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.workloads.base import BesideLogs, KeptFile
 from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
@@ -58,7 +58,7 @@ class Series(Struct, frozen=True):
     each: bool
 
 
-Told = tuple[ContradictionKind, float, float]
+Told = tuple[str, float, float]
 
 
 def compared(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from tui.model.event import Contradiction, ContradictionKind
+from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 from tui.workloads.fio.options import JobOptions
@@ -192,7 +192,7 @@ class Entry(Struct, frozen=True):
         return [(int(least), share) for least, share in named if least.isdecimal()]
 
 
-Found = tuple[ContradictionKind, float, float]
+Found = tuple[str, float, float]
 
 
 def named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Contradiction]:

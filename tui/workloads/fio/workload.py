@@ -188,6 +188,12 @@ class FioWorkload(FioImports):
 
         return FioReader(host, step, phase, latency_kind)
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the texts of contradictions by code."""
+        from tui.workloads.fio.texts import TEXTS
+
+        return TEXTS
+
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
         """Return access pattern, block size and concurrency of each job."""
         from tui.workloads.fio.body import resolve_options

@@ -15,8 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.metrics import units
-from tui.model.event import DirectionResult, HostResult, LatencyResult
+from tui.model.event import Contradiction, DirectionResult, HostResult, LatencyResult
 from tui.model.printed import parse_printed
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
@@ -101,7 +100,7 @@ class _Job(Struct):
             if (value := _printed(each["value"], each["unit"], what)) is not None:
                 self.sums[name, what] = value
 
-    def contradictions(self) -> Iterator[str]:
+    def contradictions(self) -> Iterator[Contradiction]:
         """Yield sums that contradict the directions or hosts that they are of."""
         for what in ("bandwidth", "iops"):
             sums = {name: each for (name, kind), each in self.sums.items() if kind == what}
@@ -109,8 +108,7 @@ class _Job(Struct):
             total, average = sums.get("total"), sums.get("average")
             slack = (len(parts) + 1) * total.slack if total is not None else 0.0
             if total is not None and parts and abs(total.value - sum(parts)) > slack + ONE:
-                told, own = _shown(what, total.value), _shown(what, sum(parts))
-                yield f"total {what} {told}, but directions add up to {own}"
+                yield Contradiction(f"total-{what}", total.value, sum(parts))
             if average is None or not average.value:
                 continue
             whole = total or _Summed(sum(parts), len(parts) * average.slack)
@@ -118,19 +116,14 @@ class _Job(Struct):
             if parts and abs(whole.value - hosts * average.value) > (
                 whole.slack + hosts * average.slack + ONE
             ):
-                each, mean = whole.value / average.value, _shown(what, average.value)
-                yield f"total {what} is {each:.4g} x the average of hosts, {mean}"
+                yield Contradiction("hosts", whole.value / average.value, hosts, names=(what,))
             low, high = sums.get("min", average), sums.get("max", average)
             if not low.value - 2 * low.slack <= average.value <= high.value + 2 * high.slack:
-                span = f"{_shown(what, low.value)} to {_shown(what, high.value)}"
-                yield f"average {what} {_shown(what, average.value)}, but hosts have {span}"
+                bound = low if average.value < low.value else high
+                yield Contradiction(f"average-{what}", average.value, bound.value)
 
 
 ONE = 1e-6  # of floating point
-
-
-def _shown(what: str, value: float) -> str:
-    return units.bandwidth(value) if what == "bandwidth" else units.iops(value)
 
 
 def _printed(text: str, unit: str, what: str) -> _Summed | None:
@@ -196,11 +189,8 @@ def _value(match: re.Match[str], file: str, line: int) -> float:
 
 def _output(place: int, job: _Job) -> ImportedOutput:
     result = HostResult(t=0.0, host="", step=place, dirs=dict(_directions(job.figures)))
-    wrong = "; ".join(job.contradictions())
-    problems = (
-        [("wekatester-contradiction", f"output contradicts itself: {wrong}")] if wrong else []
-    )
-    return ImportedOutput(place, job.name, result, ALL_HOSTS, problems=problems)
+    result.contradictions = list(job.contradictions())
+    return ImportedOutput(place, job.name, result, ALL_HOSTS)
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from math import sqrt
 
-from tui.metrics import units
+from tui.model.event import Contradiction
 from tui.model.quantities import parse_size
 from tui.workloads.io500.output import GIB, PHASES, ROUNDED, SCORED, Io500Output
 from tui.workloads.reading import STAMP_S, may_be_set_back
@@ -26,8 +26,8 @@ HASHED = ("MD", "BW", "SCORE")
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 
 
-def contradictions(output: Io500Output, result: Sections) -> Iterator[str]:
-    """Yield pairs of figures that contradict each other, as text.
+def contradictions(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
+    """Yield pairs of figures that contradict each other.
 
     `result`: sections of result.txt; empty if unknown.
     """
@@ -42,7 +42,7 @@ def contradictions(output: Io500Output, result: Sections) -> Iterator[str]:
         yield from _found(output, result)
 
 
-def _total(output: Io500Output) -> Iterator[str]:
+def _total(output: Io500Output) -> Iterator[Contradiction]:
     """The score is the root of bandwidth x IOPS."""
     names = ("total", "bandwidth", "metadata")
     total, bandwidth, metadata = (output.scores.get(name, 0.0) for name in names)
@@ -51,18 +51,18 @@ def _total(output: Io500Output) -> Iterator[str]:
     least = sqrt(max(bandwidth - ROUNDED, 0.0) * max(metadata - ROUNDED, 0.0))
     most = sqrt((bandwidth + ROUNDED) * (metadata + ROUNDED))
     if not least - 2 * ROUNDED <= total <= most + 2 * ROUNDED:
-        own = sqrt(bandwidth * metadata)
-        yield f"TOTAL {total:.6f}, but the root of bandwidth x IOPS is {own:.6f}"
+        yield Contradiction("total", total, sqrt(bandwidth * metadata))
 
 
-def _missing(output: Io500Output) -> Iterator[str]:
+def _missing(output: Io500Output) -> Iterator[Contradiction]:
     """Every run prints all phases, with 0 if one was left out."""
     missing = [name for name in SCORED if name not in output.phases]
     if output.said and missing and len(missing) < len(SCORED):
-        yield f"a score of {len(SCORED) - len(missing)} phases without {', '.join(missing)}"
+        scored = len(SCORED) - len(missing)
+        yield Contradiction("missing", scored, len(SCORED), names=(", ".join(missing),))
 
 
-def _short(output: Io500Output, result: Sections) -> Iterator[str]:
+def _short(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
     """A write phase below the limit is marked as invalid, and so is the score."""
     limit_s = _limit_s(output, result)
     for name in WRITES:
@@ -70,10 +70,10 @@ def _short(output: Io500Output, result: Sections) -> Iterator[str]:
         if each is None or not each.value or each.invalid:
             continue
         if each.seconds + MILLISECOND < limit_s:
-            yield f"{name} took {each.seconds:.3f} s of {limit_s} s, but is not marked INVALID"
+            yield Contradiction("short", each.seconds, limit_s, names=(name,))
     scored = [each for name, each in output.phases.items() if name in SCORED]
     if output.said and not output.invalid and any(each.invalid for each in scored):
-        yield "a phase is marked INVALID, but the score is not"
+        yield Contradiction("not-marked", 0.0, 0.0)
 
 
 def _limit_s(output: Io500Output, result: Sections) -> int:
@@ -98,23 +98,23 @@ STONEWALLS = {
 # -- with result.txt
 
 
-def _same(output: Io500Output, result: Sections) -> Iterator[str]:
+def _same(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
     """Both files have the same scores and times."""
     for name, each in output.phases.items():
         own = result.get(name, {})
         score, delta = own.get("score"), _float(own.get("t_delta"))
         if score is not None and f"{each.value:.6f}" != score:
-            yield f"{name}: {each.value:.6f} in the summary, {score} in result.txt"
+            yield Contradiction("phase-score", each.value, 0.0, names=(name, score))
         if delta is not None and abs(delta - each.seconds) > 2 * MILLISECOND:
-            yield f"{name}: {each.seconds:.3f} s in the summary, {delta:.4f} s in result.txt"
+            yield Contradiction("phase-time", each.seconds, delta, names=(name,))
     for name, key in (("bandwidth", "BW"), ("metadata", "MD"), ("total", "SCORE")):
         summed = output.scores.get(name)
         said = result.get("SCORE", {}).get(key, "").partition(" ")[0]
         if summed is not None and said and f"{summed:.6f}" != said:
-            yield f"{key} {summed:.6f} in the summary, {said} in result.txt"
+            yield Contradiction("phase-score", summed, 0.0, names=(key, said))
 
 
-def _hash(result: Sections) -> Iterator[str]:
+def _hash(result: Sections) -> Iterator[Contradiction]:
     """IO500 writes a hash of version, scores and validity."""
     score, version = result.get("SCORE", {}), result.get("run", {}).get("version", "")
     told = score.get("hash", "").upper()
@@ -129,7 +129,7 @@ def _hash(result: Sections) -> Iterator[str]:
     for key, value in pairs.items():
         own_hash ^= _rotated(f"{key}{value}")
     if f"{own_hash:X}" != told:
-        yield f"hash {told}, but version, scores and validity have {own_hash:X}"
+        yield Contradiction("hash", 0.0, 0.0, names=(told, f"{own_hash:X}"))
 
 
 def _rotated(text: str) -> int:
@@ -140,11 +140,11 @@ def _rotated(text: str) -> int:
     return value
 
 
-def _times(result: Sections) -> Iterator[str]:
+def _times(result: Sections) -> Iterator[Contradiction]:
     """Phases follow each other in the order of the benchmark."""
     names = [name for name in result if name in PHASES]
     if names != sorted(names, key=PHASES.index):
-        yield f"phases in the order {', '.join(names)}"
+        yield Contradiction("order", 0.0, 0.0, names=(", ".join(names),))
         return
     clock = [("the run", _stamp(result.get("run", {}).get("START")), 0.0)]
     clock += [
@@ -156,17 +156,16 @@ def _times(result: Sections) -> Iterator[str]:
     for (name, at_s, delta_s), (other, next_s, _) in pairwise(known):
         late_s = at_s + delta_s - next_s
         if late_s > STAMP_S and not may_be_set_back(next_s, late_s):
-            after = f"{next_s - at_s:.0f} s after the start of {name}"
-            yield f"{other} began {after}, which took {units.seconds(delta_s)}"
+            yield Contradiction("early", late_s, 0.0, names=(other, name))
     for name, at_s, delta_s in known:
         end_s = _stamp(result.get(name, {}).get("t_end"))
         apart_s = 0.0 if end_s is None else abs(end_s - at_s - delta_s)
         late = apart_s > 2 * STAMP_S + MILLISECOND
         if end_s is not None and late and not may_be_set_back(end_s, apart_s):
-            yield f"{name} took {units.seconds(delta_s)}, its stamps {end_s - at_s:.0f} s"
+            yield Contradiction("stamps", delta_s, apart_s, names=(name,))
 
 
-def _work(output: Io500Output, result: Sections) -> Iterator[str]:
+def _work(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
     """A phase completes its work, or runs until the stonewall: score x time is at least the
     lesser of the two.
     """
@@ -185,8 +184,7 @@ def _work(output: Io500Output, result: Sections) -> Iterator[str]:
         if flag == "W" and (total := _number(result.get("find", {}).get("total-files"))):
             did = min(did, total)
         if did < min(due, rate * until_s) * (1 - ROUNDED):
-            unfinished = f"{procs} processes were given {due:.0f} {what} or {until_s} s"
-            yield f"{name}: at most {did:.0f} {what} were written, but {unfinished}"
+            yield Contradiction(f"few-{what}", did, min(due, rate * until_s), names=(name,))
 
 
 def _ior_bytes(given: Mapping[str, str]) -> int:
@@ -196,21 +194,18 @@ def _ior_bytes(given: Mapping[str, str]) -> int:
         return 0
 
 
-def _found(output: Io500Output, result: Sections) -> Iterator[str]:
+def _found(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
     """The find rate is the number of all files over the search time, which is most of the phase."""
     own, each = result.get("find", {}), output.phases.get("find")
     total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))
     if (nproc := _number(own.get("nproc"))) and procs and nproc > procs:
-        yield f"find ran on {nproc} of {procs} processes"
+        yield Contradiction("find-processes", nproc, procs)
     if each is None or not total or not each.value:
         return
     searched_s = total / each.value / 1000
     slack_s = MILLISECOND + ROUNDED / each.value * searched_s
     if not searched_s - slack_s <= each.seconds <= searched_s * (1 + OWN) + OWN_S:
-        yield (
-            f"find: {total} files at {each.value:.6f} kIOPS take {units.seconds(searched_s)}, not"
-            f" {units.seconds(each.seconds)}"
-        )
+        yield Contradiction("find-time", each.seconds, searched_s)
 
 
 def _options(result: Sections, name: str) -> dict[str, str]:

@@ -13,12 +13,11 @@ from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import contradictions
 from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of
 from tui.workloads.io500.outputs import FILES, against_phases
-from tui.workloads.reading import clean, numbered
+from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
 ALL_HOSTS = "all-hosts"
 DIGITS = 9
-AGAINST, MOST_CONTRADICTIONS = "output contradicts itself: ", 3
 SECTION = re.compile(r"^\[(?P<name>[\w-]+)\]")
 PAIR = re.compile(r"^(?P<key>[\w-]+)\s*=\s*(?P<value>.*?)\s*$")
 CLOCK = re.compile(r"^; (?P<key>START|END) (?P<value>\d.*)$")
@@ -103,15 +102,14 @@ def _told(files: Sequence[KeptFile]) -> Told:
 def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
     problems = [] if output.said else [("io500-incomplete", "IO500 printed no score")]
     found = chain(
-        (text for _, text in output.wrong_means()),
+        output.wrong_means(),
         contradictions(output, told.result),
         against_phases(output, told.texts, output.ranks),
     )
-    if wrong := list(islice(found, MOST_CONTRADICTIONS)):
-        problems.append(("io500-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
     output.step = place
     metadata = output.result(final=not problems)
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
     )
+    result.contradictions = list(islice(found, MOST_CONTRADICTIONS))
     return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)

@@ -10,6 +10,7 @@ from statistics import geometric_mean
 
 from tui.model.event import (
     ALL_OVER,
+    Contradiction,
     MetadataIteration,
     MetadataPhase,
     MetadataResult,
@@ -158,10 +159,8 @@ class Io500Output:
         found = [*self.of_run, *of_phases]
         return found or (["no reason printed"] if self.invalid else [])
 
-    def wrong_means(self) -> Iterator[tuple[str, str]]:
-        """Yield (phase group, message) where the printed mean score is missing or differs from the
-        phases.
-        """
+    def wrong_means(self) -> Iterator[Contradiction]:
+        """Yield mean scores that differ from the phases."""
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
             values = [
                 each.value
@@ -170,13 +169,7 @@ class Io500Output:
             ]
             said, own = self.scores.get(name), _mean(values)
             if said and abs(own - said) > _off(said, values) * said:
-                yield (
-                    "io500-score",
-                    (
-                        f"the score has {said:.6g} {unit}, but the geometric mean of the"
-                        f" phases is {own:.6g}"
-                    ),
-                )
+                yield Contradiction("score", said, own, names=(unit,))
 
     def result(self, *, final: bool) -> MetadataResult | None:
         """Return the results; None if no phase has ended."""

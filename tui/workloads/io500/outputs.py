@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tui.model.event import Contradiction
 from tui.workloads.io500.output import PHASES, ROUNDED, Io500Output
 
 FIND = "find.csv"
@@ -17,8 +18,10 @@ ROW = re.compile(r"^(?:write|read) +(?P<rate>\d+(?:\.(?P<decimals>\d+))?) ", re.
 OPERATIONS = {"write": "creation", "stat": "stat", "read": "read", "delete": "removal"}
 
 
-def against_phases(output: Io500Output, texts: Mapping[str, str], procs: int) -> Iterator[str]:
-    """Yield phases whose own output has another rate or number of tasks, as text.
+def against_phases(
+    output: Io500Output, texts: Mapping[str, str], procs: int
+) -> Iterator[Contradiction]:
+    """Yield phases whose own output has another rate or number of tasks.
 
     `texts`: files in the result directory by name.
     """
@@ -26,10 +29,10 @@ def against_phases(output: Io500Output, texts: Mapping[str, str], procs: int) ->
         text = texts.get(FIND if name == "find" else f"{name}.txt", "")
         told = _rate(name, text)
         if told is not None and abs(told[0] - each.value) > told[1] + ROUNDED:
-            yield f"{name}: {each.value:.6f} in the summary, {told[0]:.6f} in its own output"
+            yield Contradiction("own-rate", each.value, told[0], names=(name,))
         match = TASKS.search(text)
         if match and procs and int(match[1] or match[2]) != procs:
-            yield f"{name}: {match[1] or match[2]} tasks, but {procs} processes"
+            yield Contradiction("own-tasks", int(match[1] or match[2]), procs, names=(name,))
 
 
 def _rate(name: str, text: str) -> tuple[float, float] | None:

@@ -14,6 +14,7 @@ from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine
 from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of
 from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
+from tui.workloads.io500.texts import TEXTS
 from tui.workloads.messages import (
     HARMLESS,
     IN_PARTS,
@@ -118,7 +119,11 @@ class Io500Reader(RanksReader):
 
         IO500's own verdict is reported as the finding own-verdict.
         """
-        return [*super().problems(exit_code), *self.output.wrong_means()]
+        wrong = [
+            ("io500-score", TEXTS["score"].format(*each.names, told=each.told, other=each.expected))
+            for each in self.output.wrong_means()
+        ]
+        return [*super().problems(exit_code), *wrong]
 
     def _missing(self) -> list[str]:
         """Return which parts of a complete run are missing."""

@@ -73,6 +73,12 @@ class Io500Workload(MpiWorkload):
         """Return what IO500's figures mean."""
         return "one run of each phase: IOR bandwidth, mdtest and find rates, as printed by IO500"
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the texts of contradictions by code."""
+        from tui.workloads.io500.texts import TEXTS
+
+        return TEXTS
+
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the results of IO500 in a text."""
         from tui.workloads.io500.kept import import_output

@@ -135,7 +135,7 @@ class IorFigures:
             del found["writeFile"], found["readFile"]
         if self.given.keys() >= {"C", "Z"}:
             del found["reorderTasksRandom"]
-        self.settings["the command line"] = {
+        self.settings["command line"] = {
             name: value for name, value in found.items() if name.lower() not in named
         }
 
@@ -146,7 +146,7 @@ class IorFigures:
         for name, value in test["Options"].items():
             self._option(str(name), str(value))
         known = {*FLAGS, *NUMBERS, "nodes", "tasksPerNode"}
-        self.settings["the parameters"] = {
+        self.settings["parameters"] = {
             name: int(value)
             for name, value in test["Parameters"].items()
             if name in known and isinstance(value, int)
@@ -179,10 +179,10 @@ class IorFigures:
             for name, value in row.items()
             if isinstance(value, int) or (isinstance(value, str) and value.isdigit())
         }
-        self.settings[f"the summary of {access}"] = known
+        self.settings[f"summary of {access}"] = known
 
     def _option(self, name: str, value: str) -> None:
-        found = self.settings.setdefault("the options", {})
+        found = self.settings.setdefault("options", {})
         if name in WORDS and value in WORDS[name][1]:
             found[WORDS[name][0]] = WORDS[name][1][value]
         elif name == "ordering inter file" and value in ORDERS:

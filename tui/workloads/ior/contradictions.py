@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 
-from tui.metrics import units
+from tui.model.event import Contradiction
 from tui.workloads.ior.beside import MIB, IorFigures, Rounded, Row
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.reading import STAMP_S, may_be_set_back
@@ -39,32 +39,29 @@ class Told:
         return self.output.tasks * self.output.segments * self.output.block
 
 
-def contradictions(told: Told) -> Iterator[str]:
-    """Yield pairs of figures that contradict each other, as text."""
+def contradictions(told: Told) -> Iterator[Contradiction]:
+    """Yield pairs of figures that contradict each other."""
     if len(told.output.tests) > 1:
         return  # each test of a script file has its own
     for check in CHECKS:
         yield from check(told)
 
 
-def _header(told: Told) -> Iterator[str]:
+def _header(told: Told) -> Iterator[Contradiction]:
     """Tasks are printed several times; bytes follow from them."""
     output = told.output
     if len(output.told_tasks) > 1:
-        yield " and ".join(f"{count} tasks" for count in sorted(output.told_tasks))
+        yield Contradiction("tasks", min(output.told_tasks), max(output.told_tasks))
         return
     for name, each in output.figures.items():
         moved = each.moved_bytes or 0.0
         if not moved or not told.due or (told.ends_by_time and moved <= told.due):
             continue
         if abs(moved - told.due) > ROUNDED_BYTES:
-            yield (
-                f"{name} moved {units.size(moved)}, but {output.tasks} tasks with"
-                f" {output.segments} x {units.size(output.block)} make {units.size(told.due)}"
-            )
+            yield Contradiction("moved", moved, told.due, direction=name)
 
 
-def _settings(told: Told) -> Iterator[str]:
+def _settings(told: Told) -> Iterator[Contradiction]:
     """Settings are printed as options, as parameters, and in the summary; all follow from the
     command line.
     """
@@ -73,19 +70,20 @@ def _settings(told: Told) -> Iterator[str]:
         for name, value in settings.items():
             known, before = first.setdefault(name, (source, value)), value
             if known[1] != before:
-                yield f"{name}: {known[1]} by {known[0]}, {value} by {source}"
+                names = (name, known[0], source)
+                yield Contradiction("setting", known[1], value, names=names)
 
 
-def _iterations(told: Told) -> Iterator[str]:
+def _iterations(told: Told) -> Iterator[Contradiction]:
     """Each access has a row for each iteration, unless a time limit is given."""
     beside, count = told.beside, told.output.iterations
     for name in beside.summary:
         rows = beside.rows.get(name, [])
         if rows and len(rows) != count and "T" not in beside.given:
-            yield f"{name}: {units.plural(len(rows), 'row')}, but {count} repetitions"
+            yield Contradiction("rows", len(rows), count, direction=name)
 
 
-def _summary(told: Told) -> Iterator[str]:
+def _summary(told: Told) -> Iterator[Contradiction]:
     """The summary has extremes, mean and deviation of the rows, and "Max" the largest."""
     beside = told.beside
     for name, rows in beside.rows.items():
@@ -106,22 +104,21 @@ def _summary(told: Told) -> Iterator[str]:
         for what, summed, value in pairs:
             more = 2 if what == "deviation" else 1
             if not _is_near(summed, value, slack * more):
-                yield f"{name}: {what} {summed.value:.6g} MiB/s, but {value:.6g} by the iterations"
+                yield Contradiction("summary", summed.value, value, "", name, (what,))
         if "mean time" in summary:
             mean_s, slack = (
                 fmean(row.seconds.value for row in rows),
                 max(row.seconds.slack for row in rows),
             )
             if not _is_near(summary["mean time"], mean_s, slack):
-                summed_s = summary["mean time"].value
-                yield f"{name}: mean time {summed_s:.6g} s, but {mean_s:.6g} s by the iterations"
+                yield Contradiction("mean-time", summary["mean time"].value, mean_s, "", name)
 
 
 def _is_near(summed: Rounded, value: float, slack: float) -> bool:
     return abs(summed.value - value) <= (summed.slack + slack) * (1 + PRINTED) + PRINTED * value
 
 
-def _bytes(told: Told) -> Iterator[str]:
+def _bytes(told: Told) -> Iterator[Contradiction]:
     """Rate x time is the number of bytes, in each iteration."""
     for name, rows in told.beside.rows.items():
         summed = told.beside.summary.get(name, {}).get("moved")
@@ -131,9 +128,8 @@ def _bytes(told: Told) -> Iterator[str]:
                 continue
             least, most = row.rate.low * row.seconds.low, row.rate.high * row.seconds.high
             if least > span.high * (1 + PRINTED) or most < span.low * (1 - PRINTED):
-                moved = f"{row.rate.value:.6g} MiB/s x {row.seconds.value:.6g} s"
                 product = row.rate.value * row.seconds.value
-                yield f"{name}: {moved} = {product:.6g} MiB, not {span.value:.6g} MiB"
+                yield Contradiction("product", product, span.value, direction=name)
                 break
 
 
@@ -146,7 +142,7 @@ def _moved(told: Told, row: Row, summed: Rounded | None) -> Rounded | None:
     return Rounded(told.due / MIB, 0.0) if told.due and not told.ends_by_time else None
 
 
-def _ranks(told: Told) -> Iterator[str]:
+def _ranks(told: Told) -> Iterator[Contradiction]:
     """Rows of ranks: every rank once, bytes over both times, all bytes in sum, no rank slower than
     the whole.
     """
@@ -157,27 +153,27 @@ def _ranks(told: Told) -> Iterator[str]:
             if not ranks:
                 continue
             if tasks and sorted(ranks) != list(range(tasks)):
-                yield f"{name}: {units.plural(len(ranks), 'row')} of {tasks} ranks"
+                yield Contradiction("ranks", len(ranks), tasks, direction=name)
                 continue
             yield from _rank_figures(name, row)
 
 
-def _rank_figures(name: str, row: Row) -> Iterator[str]:
+def _rank_figures(name: str, row: Row) -> Iterator[Contradiction]:
     moved = 0.0
     for rank, (whole_s, io_s, whole_rate, io_rate) in row.ranks:
         whole, own = whole_s * whole_rate, io_s * io_rate
         moved += whole
         if abs(whole - own) > PRINTED * own:
-            yield f"{name}: rank {rank} moved {whole / MIB:.6g} or {own / MIB:.6g} MiB"
+            yield Contradiction("rank-moved", whole / MIB, own / MIB, "", name, (str(rank),))
             return
     if row.moved is not None and abs(moved - row.moved) > PRINTED * row.moved:
-        yield f"{name}: ranks moved {moved / MIB:.6g} MiB, all of them {row.moved / MIB:.6g} MiB"
+        yield Contradiction("ranks-moved", moved / MIB, row.moved / MIB, direction=name)
     longest = max(figures[0] for _, figures in row.ranks)
     if longest > row.seconds.high * (1 + PRINTED):
-        yield f"{name}: a rank took {longest:.6g} s, all of them {row.seconds.value:.6g} s"
+        yield Contradiction("rank-time", longest, row.seconds.value, direction=name)
 
 
-def _clock(told: Told) -> Iterator[str]:
+def _clock(told: Told) -> Iterator[Contradiction]:
     """All iterations fit between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
@@ -185,12 +181,11 @@ def _clock(told: Told) -> Iterator[str]:
     took_s = sum(row.seconds.low for rows in told.beside.rows.values() for row in rows)
     if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
         if went_s < -STAMP_S:
-            yield f"finished {units.seconds(-went_s)} before it began"
+            yield Contradiction("backwards", -went_s, 0.0)
         else:
-            took, went = units.seconds(took_s), units.seconds(went_s)
-            yield f"iterations took {took}, but began and finished {went} apart"
+            yield Contradiction("clock", took_s, max(went_s, 0.0))
 
 
-CHECKS: Sequence[Callable[[Told], Iterator[str]]] = (
+CHECKS: Sequence[Callable[[Told], Iterator[Contradiction]]] = (
     _header, _settings, _iterations, _summary, _bytes, _ranks, _clock,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from tui.workloads.ior.contradictions import Told, contradictions
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput, version_of
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
-from tui.workloads.reading import budget, clean, numbered
+from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
@@ -28,8 +28,6 @@ RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
 STAMP_ERROR_S = 1.0
-MOST_CONTRADICTIONS = 3
-AGAINST = "output contradicts itself: "
 
 
 @dataclass
@@ -58,9 +56,6 @@ class KeptIor:
                     f"IOR printed no summary; it reached iteration {self.output.iteration}",
                 )
             )
-        told = Told(self.output, self.beside, self.start_s, self.end_s)
-        if wrong := list(islice(contradictions(told), MOST_CONTRADICTIONS)):
-            found.append(("ior-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
         return found
 
 
@@ -206,6 +201,8 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
     )
+    told = Told(output, kept.beside, kept.start_s, kept.end_s)
+    result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
     metadata = MetadataResult(

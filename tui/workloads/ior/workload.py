@@ -93,6 +93,12 @@ class IorWorkload(MpiWorkload):
 
         return doubts_of(result)
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the texts of contradictions by code."""
+        from tui.workloads.ior.texts import TEXTS
+
+        return TEXTS
+
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the IOR outputs in a text: tables or JSON."""
         from tui.workloads.ior.kept import import_output

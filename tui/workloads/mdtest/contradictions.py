@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean
 
-from tui.metrics import units
-from tui.model.event import ONE_RANK, OperationResult
+from tui.model.event import ONE_RANK, Contradiction, OperationResult
 from tui.workloads.command_line import number
 from tui.workloads.mdtest.beside import RankFigures
 from tui.workloads.mdtest.output import (
@@ -66,47 +65,46 @@ class Told:
         return 0 if ends_otherwise else number(self.given, "n") or 0
 
 
-def contradictions(told: Told) -> Iterator[str]:
-    """Yield pairs of figures that contradict each other, as text."""
+def contradictions(told: Told) -> Iterator[Contradiction]:
+    """Yield pairs of figures that contradict each other."""
     if told.given.keys() & RANGE:
         return  # runs with several numbers of tasks
     for check in CHECKS:
         yield from check(told)
 
 
-def _header(told: Told) -> Iterator[str]:
+def _header(told: Told) -> Iterator[Contradiction]:
     """Tasks and files are printed twice, and follow from -n."""
     output, due = told.output, number(told.given, "n")
     if not output.items_tasks or not output.tasks:
         return
     if output.items_tasks != output.tasks:
-        yield f"launched with {output.tasks} tasks, files of {output.items_tasks} tasks"
+        yield Contradiction("tasks", output.tasks, output.items_tasks)
     elif output.items % output.tasks:
-        yield f"{output.items} files over {output.tasks} tasks"
+        yield Contradiction("files-of-tasks", output.items, output.tasks)
     # with a tree or -I, mdtest rounds
     elif due and not told.given.keys() & TREE and due * output.tasks != output.items:
-        yield f"{output.items} files, but -n {due} makes {due * output.tasks}"
+        yield Contradiction("files", output.items, due * output.tasks)
 
 
-def _counted(told: Told) -> Iterator[str]:
+def _counted(told: Told) -> Iterator[Contradiction]:
     """The summary is of -i iterations, and -v prints each of them."""
     count, due = told.output.summary_iterations, number(told.given, "i")
     if count is None:
         return
     if due and due != count:
-        yield f"summary of {count} iterations, but -i {due}"
+        yield Contradiction("iterations", count, due)
     numbers = told.beside.numbers
     if numbers and numbers != list(range(1, count + 1)):
         listed = ", ".join(map(str, numbers[:9]))
-        yield f"summary of {count} iterations, but the output has iteration {listed}"
+        yield Contradiction("numbers", count, len(numbers), names=(listed,))
         return
     for name, each in told.output.operations.items():
         if each.iterations and len(each.iterations) != count and name != TIMED:
-            rates = units.plural(len(each.iterations), "rate")
-            yield f"{name}: {rates}, but {units.plural(count, 'iteration')}"
+            yield Contradiction("rates", len(each.iterations), count, names=(name,))
 
 
-def _summary(told: Told) -> Iterator[str]:
+def _summary(told: Told) -> Iterator[Contradiction]:
     """Mean and deviation follow from the extremes of two or three rates, and are bounded by them
     for more.
     """
@@ -120,16 +118,12 @@ def _summary(told: Told) -> Iterator[str]:
         high, low, mean = each.max or 0.0, each.min or 0.0, each.mean or 0.0
         least, most = (low * (count - 1) + high) / count, (low + high * (count - 1)) / count
         if not least - 2 * DIGIT <= mean <= most + 2 * DIGIT:
-            what = f"{units.plural(count, 'rate')} from {low:.3f} to {high:.3f}"
-            yield f"{name}: {what} cannot have a mean of {mean:.3f}"
+            yield Contradiction("mean", mean, least if mean < least else most, names=(name,))
             continue
         least, most = _deviations(count, high, low, mean, sample=told.slowest)
         if not least <= (each.stddev or 0.0) <= most:
             bound = least if (each.stddev or 0.0) < least else most
-            yield (
-                f"{name}: standard deviation {each.stddev:.3f}, but {count} rates from {low:.3f} to"
-                f" {high:.3f} with a mean of {mean:.3f} have {bound:.3f}"
-            )
+            yield Contradiction("deviation", each.stddev or 0.0, bound, names=(name,))
 
 
 def _deviations(
@@ -150,7 +144,7 @@ def _deviations(
     return low_s - slack, (low_s if count <= 3 else high_s) + slack
 
 
-def _listed(told: Told) -> Iterator[str]:
+def _listed(told: Told) -> Iterator[Contradiction]:
     """A summary covers the iterations that -v prints: exactly for the tree, measured by one rank.
 
     Others are printed by rank 0's clock, beside which the summary has the slowest or fastest rank.
@@ -172,11 +166,10 @@ def _listed(told: Told) -> Iterator[str]:
             least = one or old or (what == "maximum" and not told.slowest)
             beyond = (one or told.slowest) if summed > of else least
             if beyond:
-                side = "above" if summed > of else "below"
-                yield f"{name}: {what} {summed:.3f} is {side} {of:.3f} of the iterations"
+                yield Contradiction("summary", summed, of, names=(name, what))
 
 
-def _items(told: Told) -> Iterator[str]:
+def _items(told: Told) -> Iterator[Contradiction]:
     """Rate x time is the number of items, in each iteration."""
     output = told.output
     hit = max(told.beside.hit_items, default=0)
@@ -190,10 +183,7 @@ def _items(told: Told) -> Iterator[str]:
             digit = DIGIT * (output.tasks if told.slowest else 1) + DIGIT
             low, high = _product(rate, digit, seconds, DIGIT)
             if rate and not (low <= most and (hit or high >= least)):
-                yield (
-                    f"{name}: iteration {at} has {rate:.0f} ops/s in {seconds:.3f} s, which are"
-                    f" {rate * seconds:.0f} items of {most}"
-                )
+                yield Contradiction("items", rate * seconds, most, names=(name, str(at)))
                 break
 
 
@@ -203,7 +193,7 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
     return least * (1 - PRINTED), (one + slack) * (other + other_slack) * (1 + PRINTED)
 
 
-def _tables(told: Told) -> Iterator[str]:
+def _tables(told: Told) -> Iterator[Contradiction]:
     """With -P, the tables' rate x time is the number of items over all ranks."""
     output = told.output
     if not told.slowest or version_number(output.version)[:2] > SECONDS_UP_TO:
@@ -221,32 +211,29 @@ def _tables(told: Told) -> Iterator[str]:
         if not due and name not in ONE_RANK:
             continue  # iterations may have different numbers
         if low > high or (due and not low <= due <= high):
-            what = f"{each.max:.3f} to {each.min:.3f} ops/s in {times.min:.3f} to {times.max:.3f} s"
-            yield f"{name}: {what} are not {due or 'the same number of'} items"
+            yield Contradiction("tables", high if due > high else low, due or high, names=(name,))
 
 
-def _ranks(told: Told) -> Iterator[str]:
+def _ranks(told: Told) -> Iterator[Contradiction]:
     """Rows of ranks: all ranks in all iterations, rate x time is the number of items."""
     output, beside = told.output, told.beside
     count = output.summary_iterations or 0
     ranks = [rank for rank, _ in beside.rows]
     if beside.rows and count and output.tasks and ranks != [*range(output.tasks)] * count:
-        due = f"{output.tasks} ranks in {units.plural(count, 'iteration')}"
-        yield f"{len(ranks)} rows of ranks for {due}"
+        yield Contradiction("ranks", len(ranks), output.tasks * count)
         return
     for rank, figures in beside.rows:
         for name, (rate, seconds) in figures.items():
             items = rate * seconds
             whole = told.due or round(items)
             if abs(items - whole) > PRINTED * whole:
-                what = f"{rate:.6g} ops/s x {seconds:.6g} s = {items:.6g} items"
-                yield f"{name}: rank {rank} did {what}"
+                yield Contradiction("rank-items", items, whole, names=(name, str(rank)))
                 return
     yield from _all_ranks(told)
     yield from _beside_ranks(told)
 
 
-def _all_ranks(told: Told) -> Iterator[str]:
+def _all_ranks(told: Told) -> Iterator[Contradiction]:
     """The row of all ranks is the first iteration: all items over the time of the slowest."""
     output, beside = told.output, told.beside
     for name, (rate, seconds) in beside.all_ranks.items():
@@ -254,27 +241,28 @@ def _all_ranks(told: Told) -> Iterator[str]:
         if name in ONE_RANK:  # directories
             due = round(items)
         if due and abs(items - due) > PRINTED * due:
-            yield f"{name}: all ranks did {rate:.6g} ops/s x {seconds:.6g} s = {items:.6g} items"
+            yield Contradiction("all-items", items, due, names=(name,))
         own = [times[name][1] for _, times in beside.rows[: output.tasks] if name in times]
         if own and max(own) > seconds * (1 + PRINTED):
-            yield f"{name}: all ranks took {seconds:.6g} s, but one took {max(own):.6g} s"
+            yield Contradiction("all-time", seconds, max(own), names=(name,))
         each = told.rows.get(name)
         if each is not None and each.max and each.min is not None and due and name not in ONE_RANK:
             slack = DIGIT + PRINTED * rate
             if not each.min - slack <= rate <= each.max + slack:
-                span = f"{each.min:.3f} to {each.max:.3f}"
-                yield f"{name}: all ranks did {rate:.3f} ops/s, but iterations {span}"
+                bound = each.min if rate < each.min else each.max
+                yield Contradiction("all-rate", rate, bound, names=(name,))
 
 
-def _beside_ranks(told: Told) -> Iterator[str]:
+def _beside_ranks(told: Told) -> Iterator[Contradiction]:
     """No iteration is faster than its slowest rank was before the barrier."""
     output = told.output
     for name, iterations in _rates_of_ranks(told).items():
         if any(len(rates) != output.tasks for rates in iterations):
-            yield f"{name}: {len(iterations[0])} rates of {output.tasks} ranks"
+            yield Contradiction("rank-rates", len(iterations[0]), output.tasks, names=(name,))
             continue
         if len(iterations) != output.summary_iterations:
-            yield f"{name}: rates of ranks of {len(iterations)} iterations"
+            counted = output.summary_iterations or 0
+            yield Contradiction("rank-iterations", len(iterations), counted, names=(name,))
             continue
         if name in ONE_RANK:
             continue
@@ -287,7 +275,7 @@ def _beside_ranks(told: Told) -> Iterator[str]:
         ]  # fmt: skip
         for what, summed, of in pairs:
             if summed is not None and summed > of * (1 + PRINTED) + DIGIT:
-                yield f"{name}: {what} {summed:.3f} is above {of:.3f} by the slowest ranks"
+                yield Contradiction("slowest", summed, of, names=(name, what))
         for what, summed, of in zip(
             ("largest", "smallest", "mean"),
             told.beside.summary.get(name, ()),
@@ -295,7 +283,7 @@ def _beside_ranks(told: Told) -> Iterator[str]:
             strict=False,
         ):
             if abs(summed - of) > of * PRINTED + DIGIT:
-                yield f"{name}: {what} rate of a rank is {summed:.3f}, but {of:.3f} by all of them"
+                yield Contradiction("rank-summary", summed, of, names=(name, what))
 
 
 def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
@@ -309,16 +297,16 @@ def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
     return {name: each for name, each in found.items() if any(map(any, each))}
 
 
-def _nodes(told: Told) -> Iterator[str]:
+def _nodes(told: Told) -> Iterator[Contradiction]:
     """The map of nodes has a digit per task, all 1 on a single node; the shift follows from -N."""
     output = told.output
     nodemap = output.nodemap
     if not nodemap.isdigit() or not output.tasks or "a" in told.given:
         return
     if len(nodemap) != output.tasks and len(nodemap) < MOST_TASKS:
-        yield f"{output.tasks} tasks, but a map of {len(nodemap)}"
+        yield Contradiction("map", output.tasks, len(nodemap))
     elif output.nodes == 1 and "0" in nodemap:
-        yield f"1 node, but {nodemap.count('0')} of {output.tasks} tasks ran on others"
+        yield Contradiction("nodes", nodemap.count("0"), output.tasks)
     stride = number(told.given, "N")
     if output.shift < 0 or not stride or not at_least(output.version, MULTIPLIES_STRIDE):
         return
@@ -327,13 +315,13 @@ def _nodes(told: Told) -> Iterator[str]:
         return  # nodes with the same name
     due = stride * nodemap.count("1") if several else stride
     if len(nodemap) < MOST_TASKS and due != output.shift:
-        yield f"ranks shifted by {output.shift}, but -N {stride} makes {due}"
+        yield Contradiction("shift", output.shift, due)
 
 
 MOST_TASKS = 10_000  # a longer map is cut off
 
 
-def _phases(told: Told) -> Iterator[str]:
+def _phases(told: Told) -> Iterator[Contradiction]:
     """-C, -T, -E and -r choose the phases that run; other phases have no rate."""
     if not told.given:
         return
@@ -342,13 +330,13 @@ def _phases(told: Told) -> Iterator[str]:
         phase = PHASE_OF.get(name)
         if phase is not None and phase not in chosen and (each.mean or any(each.iterations)):
             rate = each.mean or max(each.iterations)
-            yield f"{name}: {rate:.3f} ops/s, but the command line has only {', '.join(chosen)}"
+            yield Contradiction("not-chosen", rate, 0.0, names=(name, ", ".join(chosen)))
     if told.output.summary_iterations is None or not told.output.finished or not told.rows:
         return
     for name in _rows_due(told.given):
         row = told.output.operations.get(name)
         if row is None or (row.mean == 0 and told.due and PHASE_OF[name] in chosen):
-            yield f"no rate of {name} in the summary"
+            yield Contradiction("no-rate", 0.0, 0.0, names=(name,))
 
 
 def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
@@ -363,19 +351,16 @@ def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
     ]
 
 
-def _clock(told: Told) -> Iterator[str]:
+def _clock(told: Told) -> Iterator[Contradiction]:
     """All phases of all iterations fit between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
     went_s, took_s = told.end_s - told.start_s, _took_s(told)
     if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
         if went_s < -STAMP_S:
-            yield f"finished {units.seconds(-went_s)} before it started"
+            yield Contradiction("backwards", -went_s, 0.0)
         else:
-            yield (
-                f"phases took {units.seconds(took_s)}, but started and finished"
-                f" {units.seconds(went_s)} apart"
-            )
+            yield Contradiction("clock", took_s, max(went_s, 0.0))
 
 
 def _took_s(told: Told) -> float:
@@ -395,6 +380,6 @@ def _took_s(told: Told) -> float:
     return took_s
 
 
-CHECKS: Sequence[Callable[[Told], Iterator[str]]] = (
+CHECKS: Sequence[Callable[[Told], Iterator[Contradiction]]] = (
     _header, _counted, _summary, _listed, _items, _tables, _ranks, _nodes, _phases, _clock,
 )  # fmt: skip

@@ -30,7 +30,7 @@ from tui.workloads.messages import (
     unknown,
 )
 from tui.workloads.mpi import RanksReader, WithoutPhases
-from tui.workloads.reading import clean, numbered
+from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 _HARMLESS = silent(
     r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)"
@@ -188,8 +188,6 @@ NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
 CLUSTERS = (4, 0)  # from here on "-FC" is two flags, as up to 1.9
 VALUED = frozenset("abdefGiIlnNpsVwWxz")  # options with a value
 STAMP_ERROR_S = 1.0
-AGAINST = "output contradicts itself: "
-MOST_CONTRADICTIONS = 3
 
 
 @dataclass
@@ -304,6 +302,8 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         tool_version=kept.output.version,
         final=not _problems(kept),
     )
+    told = Told(kept.output, kept.beside, kept.given, kept.start_s, kept.end_s)
+    result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
     return ImportedOutput(
@@ -351,7 +351,4 @@ def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
                 f"mdtest printed no summary; it reached iteration {kept.output.iteration}",
             )
         )
-    told = Told(kept.output, kept.beside, kept.given, kept.start_s, kept.end_s)
-    if wrong := list(islice(contradictions(told), MOST_CONTRADICTIONS)):
-        found.append(("mdtest-contradiction", f"{AGAINST}{'; '.join(wrong)}"))
     return found

@@ -89,6 +89,12 @@ class MdtestWorkload(MpiWorkload):
 
         return [doubt for doubt in (doubt_of(result), same_names(result)) if doubt is not None]
 
+    def contradiction_texts(self) -> Mapping[str, str]:
+        """Return the texts of contradictions by code."""
+        from tui.workloads.mdtest.texts import TEXTS
+
+        return TEXTS
+
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the mdtest outputs in a text."""
         from tui.workloads.mdtest.reader import import_output

@@ -1,0 +1,86 @@
+"""How contradictions in fio's output are worded, by code."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "units": "KiB are {times:.3g} x the bytes",
+    "sample-order": "mean of the samples, {told:.6g}, is beyond their extreme, {other:.6g}",
+    "sample-spread": (
+        "standard deviation of the samples {told:.4g}; their minimum, mean and maximum allow"
+        " {other:.4g}"
+    ),
+    "sample-pause": (
+        "a sample of {told:.0f} IOPS, but no I/O took a tenth of a second (mean {other:.6g} IOPS)"
+    ),
+    "samples": "samples add up to {times:.3g} x the total",
+    "samples-rest": (
+        "{told:.0f} I/Os, but samples and the time without a sample allow at most {other:.0f}"
+    ),
+    "share-sum": "latency shares add up to {told:.4g} %",
+    "share": (
+        "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
+        " {other:.3g} % according to the percentiles"
+    ),
+    "share-end": (
+        "an extreme latency is {told:.6g} ns, but the outermost latency share ends at"
+        " {other:.6g} ns"
+    ),
+    "twice": "the same amount is printed as {told:.5g} and as {other:.5g}",
+    "group-bytes": "{other:.4g} bytes in the group line, but its jobs add up to {told:.4g}",
+    "group-rate": "{other:.4g} bytes/s in the group line, but its jobs give {told:.4g}",
+    "group-time": "{other:.0f} ms in the group line, but its jobs took {told:.0f}",
+    "group-share": (
+        "samples are {told:.4g} % of the group's rate as printed, but {other:.4g} % by its figures"
+    ),
+    "started": "results of {told:.0f} jobs, but {other:.0f} were started",
+    "connected": "results of {told:.0f} hosts, but the client had {other:.0f}",
+    "no-error": "no error in the result, but the job failed with error {told:.0f}",
+    "depth-syncs": "{told:.0f} syncs, but the depth shares contain {other:.0f}",
+    "depth-share": (
+        "{told:.3g} I/Os in flight (IOPS x latency), but the depth shares have at most {other:.0f}"
+    ),
+    "syncs": "{told:.0f} syncs, but {other:.0f} sync latencies",
+    "syncs-due": "{told:.0f} syncs, but the job requests {other:.0f}",
+    "no-ios": "0 I/Os, but {told:.0f} other figures are not 0",
+    "direction": "{told:.0f} I/Os, but the job has none in this direction",
+    "bytes": (
+        "{told:.0f} bytes, but the job ends after {other:.0f}: it was stopped, or a figure"
+        " was changed"
+    ),
+    "more-bytes": "{told:.0f} bytes, but the job ends after {other:.0f}",
+    "verify": "{other:.0f} writes, which the job verifies, but {told:.0f} reads",
+    "pauses": "{told:.0f} I/Os, but the job's thinktime allows at most {other:.0f}",
+    "depth": "queue depth {told:.0f} according to the counters, but the job has {other:.0f}",
+    "workers": "run time of {told:.3g} workers, but the job has {other:.0f}",
+    "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
+    "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
+    "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
+    "unified": "{told:.0f} in all directions together, but {other:.0f} in their sum",
+    "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
+    "elapsed": "measured for {told:.4g} s, but the load generator was {other:.0f} s old",
+    "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
+    "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
+    "off-cpu": (
+        "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
+        " switches for the rest"
+    ),
+    "version": "version {told:version}, but fields of the output exist since {other:version}",
+    "too-early": "the date is {apart:days} days before this version was released",
+    "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
+    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON {other:.6g}",
+    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON {other:.6g}",
+    "log-mean": "the rows allow a mean of {told:.6g}, but the JSON has {other:.6g}",
+    "log-gap": (
+        "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
+        " pauses, and no I/O took that long"
+    ),
+    "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
+    "entries": "{told:.0f} entries for {other:.0f} workers",
+    "copies": "two workers have the same {told:.0f} latencies, in every digit",
+    "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
+    "date": "date and time stamp are {apart:time} apart, which is not a time zone offset",
+    "devices": (
+        "{other:.0f} direct I/Os, but {told:.0f} reached the devices: a cache served the"
+        " rest, or their blocks were never written"
+    ),
+}

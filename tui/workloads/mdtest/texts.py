@@ -1,0 +1,33 @@
+"""How contradictions in mdtest's output are worded, by code."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "tasks": "launched with {told:.0f} tasks, but files of {other:.0f} tasks",
+    "files-of-tasks": "{told:.0f} files, which {other:.0f} tasks cannot share equally",
+    "files": "{told:.0f} files, but tasks and -n make {other:.0f}",
+    "iterations": "summary of {told:.0f} iterations, but -i {other:.0f}",
+    "numbers": "summary of {told:.0f} iterations, but the output has {other:.0f}: {0}",
+    "rates": "{0}: rates of {told:.0f} iterations, but the summary is of {other:.0f}",
+    "mean": "{0}: mean {told:.3f}; minimum and maximum allow {other:.3f}",
+    "deviation": "{0}: standard deviation {told:.3f}; minimum, mean and maximum allow {other:.3f}",
+    "summary": "{0}: {1} {told:.3f}, but {other:.3f} by the iterations",
+    "items": "{0}: rate x time of iteration {1} is {told:.0f} items, not {other:.0f}",
+    "tables": "{0}: rate x time of the tables is {told:.0f} items, not {other:.0f}",
+    "ranks": "{told:.0f} rows of ranks, but ranks x iterations make {other:.0f}",
+    "rank-items": "{0}: rate x time of rank {1} is {told:.6g} items, not {other:.0f}",
+    "all-items": "{0}: rate x time of all ranks is {told:.6g} items, not {other:.0f}",
+    "all-time": "{0}: all ranks took {told:.6g} s, but one took {other:.6g} s",
+    "all-rate": "{0}: all ranks did {told:.3f} ops/s, but an extreme iteration {other:.3f}",
+    "rank-rates": "{0}: rates of {told:.0f} ranks, but {other:.0f} tasks",
+    "rank-iterations": "{0}: ranks have {told:.0f} iterations, but the summary {other:.0f}",
+    "slowest": "{0}: {1} {told:.3f} is above {other:.3f} by the slowest ranks",
+    "rank-summary": "{0}: {1} rate of a rank is {told:.3f}, but {other:.3f} by all of them",
+    "map": "{told:.0f} tasks, but the map of nodes has {other:.0f}",
+    "nodes": "1 node, but {told:.0f} of {other:.0f} tasks ran on others",
+    "shift": "ranks shifted by {told:.0f}, but -N makes {other:.0f}",
+    "not-chosen": "{0}: {told:.3f} ops/s, but the command line has only {1}",
+    "no-rate": "no rate of {0} in the summary",
+    "backwards": "finished {told:time} before it began",
+    "clock": "phases took {told:time}, but it finished {other:time} after it started",
+}
