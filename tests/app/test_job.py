@@ -10,6 +10,7 @@ from tests.app.driver import User, opened, options, write_inventory
 from tests.app.test_review import change
 from tui.app.frame.shell import Options
 from tui.app.screens.job import JobScreen
+from tui.app.widgets.form import TextInput
 from tui.engine.inputs.profiles import Catalogue
 from tui.model.plan import Plan
 
@@ -116,3 +117,16 @@ async def test_d_puts_back_what_was_typed(home: Path) -> None:
         await change(user, "numjobs", "64")
         await user.press("escape", "d")
         await user.sees(lambda: screen.terms["numjobs"] == "8")
+
+
+async def test_tab_goes_round_so_that_what_is_typed_never_becomes_a_command(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        boxes = list(screen.form.query(TextInput))
+        screen.set_focus(boxes[-1])
+        await user.press("tab")
+        assert screen.focused is boxes[0]
+        await user.press("shift+tab")
+        assert screen.focused is boxes[-1]
+        await user.press("down")
+        assert screen.focused is boxes[0]

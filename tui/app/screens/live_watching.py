@@ -175,7 +175,7 @@ class WatchingScreen(FilteredScreen):
                 painted, gave_way = time.monotonic(), 0.0
                 pause_s = max(CATCH_UP_PAINT_S, READ_SHARE * (painted - begun))
             if time.monotonic() - gave_way >= SLICE_S:
-                await asyncio.sleep(GIVE_WAY_S)
+                await let_keys_pass(self.shell)
                 gave_way = time.monotonic()
 
     def tick(self) -> None:

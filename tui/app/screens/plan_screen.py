@@ -23,7 +23,7 @@ from tui.app.services import launching
 from tui.app.services.preflight import AtLogout, ask_ahead, look, missing_tools, needs_look
 from tui.app.terminal import actions
 from tui.app.terminal.theme import Symbols
-from tui.app.widgets.form import ChoiceInput, Form
+from tui.app.widgets.form import ChoiceInput, Form, PlanForm
 from tui.app.widgets.lines import TextPane, entitle, show_text
 from tui.metrics import units
 from tui.metrics.facts import compare
@@ -177,7 +177,7 @@ class PlanPane(TextPane):
         """Say that the plan is out of date; a problem of several lines replaces the plan."""
         self.plan = None
         self.preflight.hold_for(None)
-        entitle(self, subtitle="plan is out of date")
+        entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
         if "\n" in problem:
             self.show(lambda width: indented([(problem, BAD)], width, 0))
 
@@ -353,7 +353,7 @@ class PlanScreen(StepScreen):
         """Yield form and plan side by side, then the warnings and the launch line."""
         symbols = self.shell.symbols
         cut = "~" if symbols.name == "ascii" else "…"
-        self.form = Form(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
+        self.form = PlanForm(self.check_field, symbols.bad, cut, self.UNCHANGED, id="review-form")
         self.form.add_class("pane", update=False)
         self.form.border_title = "Parameters"
         self.plan_pane, self.launch_line = PlanPane(symbols), LaunchLine()

@@ -301,6 +301,24 @@ class Form(VerticalScroll, can_focus=False):
             self.post_message(self.Done())
 
 
+class PlanForm(Form):
+    """The parameters of a plan.
+
+    The key after the last field leads to the first: outside of the form letters are commands.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,down", "go_round(1)", show=False),
+        Binding("shift+tab,up", "go_round(-1)", show=False),
+    ]
+
+    def action_go_round(self, places: int) -> None:
+        """Focus a field before or after the focused one."""
+        boxes = list(self.query(TextInput))
+        place = next(i for i, box in enumerate(boxes) if box.has_focus)
+        self.screen.set_focus(boxes[(place + places) % len(boxes)])
+
+
 class TextInput(Input):
     """A compact input.
 
