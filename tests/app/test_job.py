@@ -130,3 +130,14 @@ async def test_tab_goes_round_so_that_what_is_typed_never_becomes_a_command(home
         assert screen.focused is boxes[-1]
         await user.press("down")
         assert screen.focused is boxes[0]
+
+
+async def test_a_job_that_cannot_start_is_edited_when_the_form_is_opened_again(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "rw", "randreed")
+        await user.press("escape", "1")
+        await user.sees("this machine")
+        await user.press("J")
+        await user.sees("cannot start")
+        assert screen.form.has_focus_within

@@ -58,7 +58,7 @@ class JobScreen(PlanScreen):
         self.launch_line.hold()
         self.replan()
         self.refresh_chrome()
-        if not isinstance(self.focused, Widget):
+        if self.plan is None or not isinstance(self.focused, Widget):
             self.form.focus_first()
         self.show_keys()
 
