@@ -71,10 +71,36 @@ def aligned_charts(
     ]
 
 
-def latency_over_time(
-    record: RunRecord, width: int, height: int, step: int | None = None, *, coloured: bool = False
-) -> list[Line]:
-    """Return a chart of the latency of one step over time; empty without samples.
+def rate_and_latency(
+    record: RunRecord,
+    rate: Drawn,
+    width: int,
+    height: int,
+    step: int | None = None,
+    *,
+    coloured: bool = False,
+) -> list[list[Line]]:
+    """Return charts of a rate and of the latency of one step, with their time axes aligned.
+
+    A rate without samples is one line that says so, latency without samples is left out.
+    """
+    first = _plot(record, rate, width, height, step)
+    second = _latency_plot(record, width, height, step)
+    wide = max(
+        (each.label_width(height) for each in (first, second) if each is not None), default=0
+    )
+    charts = [
+        chart(record, rate, width, height, step)
+        if first is None
+        else first.lines(width, height, coloured=coloured, label_width=wide)
+    ]
+    if second is not None:
+        charts.append(second.lines(width, height, coloured=coloured, label_width=wide))
+    return charts
+
+
+def _latency_plot(record: RunRecord, width: int, height: int, step: int | None) -> Plot | None:
+    """Return the latency of one step over time; None without samples.
 
     One direction has its mean and p99, several have p99 only.
     """
@@ -82,7 +108,7 @@ def latency_over_time(
     series = found.series if found is not None else None
     tails = _values_by_direction(series, "p99") if series is not None else {}
     if series is None or not tails:
-        return []
+        return None
     title, named = "p99 latency", [(name, name, values) for name, values in tails.items()]
     if len(tails) == 1:
         (direction,) = tails
@@ -97,7 +123,7 @@ def latency_over_time(
         _curve(name, values, series.step_s, role=role_of(role)) for name, role, values in named
     ]
     y = value_axis("latency", max(known), rows)
-    return Plot(title, curves, time_axis(seconds, width), y).lines(width, height, coloured=coloured)
+    return Plot(title, curves, time_axis(seconds, width), y)
 
 
 def _plot(

@@ -22,7 +22,7 @@ SLOW = 0.8  # of what the median host has written
 LEAST_HOSTS = 3  # with fewer a median means little
 NOT_CONNECTED = ("waiting", "connecting")
 NOT_CHECKED = (*NOT_CONNECTED, "connected", "checking")
-FIRST_SAMPLES = "waiting for the first samples"
+FIRST_SAMPLES = "no samples yet"
 
 
 Bar = tuple[str, float, str]

@@ -497,7 +497,7 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_text(plan: Plan) -> str:
-    """Return how many repetitions of each point `compare` needs.
+    """Return whether `compare` has enough repetitions of each point, otherwise how many it needs.
 
     Empty for a search, which has its own criteria.
     """
@@ -505,8 +505,11 @@ def compare_text(plan: Plan) -> str:
     if plan.search is not None or plan.proves is not None or not points:
         return ""
     needed = repetitions_needed(points)
-    of = f"{points} points need" if points > 1 else "needs"
-    return f"{of} {needed} repetitions on each side; planned: {planned}"
+    count = f"{planned} repetition{'s' if planned != 1 else ''}"
+    count += f" of each of {points} points" if points > 1 else ""
+    if planned >= needed:
+        return f"{count} are enough"
+    return f"inconclusive with {count}; set repeat to {needed}"
 
 
 def too_few_to_compare(plan: Plan) -> str:

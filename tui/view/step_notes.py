@@ -502,14 +502,21 @@ def disks_in_use(host: HostTelemetryRecord) -> list[str]:
     return [name for name, value in traffic.items() if value > CARRIES * most]
 
 
+def busiest_link(host: HostTelemetryRecord) -> tuple[str, str] | None:
+    """Return family and name of the link with the most traffic; None without links."""
+    known = [(family, name) for family in ("nic", "rdma") for name in _subjects(host, family)]
+    return max(known, key=lambda each: _traffic(host, each[0], each[1], ("rx", "tx")), default=None)
+
+
 def nic_and_disk(host: HostTelemetryRecord) -> str:
     """Return the link with the most traffic, and the disk with the highest utilisation."""
-    nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
-    nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
-    nic = max(nics, key=lambda name: nics[name], default="")
+    link = busiest_link(host)
     disks = {name: host.mean_of(f"dev.{name}.busy") or 0.0 for name in _subjects(host, "dev")}
     disk = max(disks, key=lambda name: disks[name], default="")
-    parts = [f"{nic} {units.bandwidth(nics[nic])}"] if nic else []
+    parts = []
+    if link is not None:
+        family, nic = link
+        parts.append(f"{nic} {units.bandwidth(_traffic(host, family, nic, ('rx', 'tx')))}")
     parts += [f"{disk} {disks[disk]:.0f} %"] if disk else []
     return ", ".join(parts)
 

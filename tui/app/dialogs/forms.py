@@ -53,7 +53,7 @@ def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
     `taken`: names that exist already.
     """
     if name == "name":
-        return check_names(taken, text)
+        return check_names(taken, text) if text else None  # `done` asks for a name
     if name == "port" and text:
         return None if text.isdecimal() and 1 <= int(text) <= 65535 else "a port from 1 to 65535"
     if name in ("address", "user") and re.search(r"\s", text):
@@ -160,8 +160,8 @@ class AddHost(Dialog[NewHosts | None]):
         values = self.form.values
         if not values["name"]:
             self.form.fields[0].show_state("a host needs a name")
-        hosts = new_hosts(values)
-        if not self.form.errors and (wrong := check_address(hosts.specs, hosts.address)):
+        hosts = None if self.form.errors else new_hosts(values)
+        if hosts is not None and (wrong := check_address(hosts.specs, hosts.address)):
             self.form.fields[1].show_state(wrong)
         if self.form.errors:
             self.form.focus_first()

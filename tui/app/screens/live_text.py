@@ -476,7 +476,7 @@ def percentiles(
                 )
             )
         first = not rows or rows[-1].direction != said
-        covers = "so far" if current else "everything"
+        covers = "so far" if current else "in total"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
         rows.append(

@@ -22,6 +22,7 @@ from tui.app.screens.live_text import plan_of
 from tui.app.screens.result_page import Page, page_of
 from tui.app.screens.result_text import (
     beside,
+    lines_above_chart,
     page_lines,
     shown_tab,
     tab_at,
@@ -35,6 +36,7 @@ from tui.app.terminal import run_actions
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, Line, Run
+from tui.text.plot import LEAST_HEIGHT
 from tui.view.matrix import CURSOR
 
 if TYPE_CHECKING:
@@ -104,12 +106,17 @@ class ResultPage(Lines):
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
     """Return the lines of a page, with a chart as high as `room` allows.
 
-    The chart grows or shrinks so that the page fits the screen.
+    The chart grows or shrinks so that the page fits the screen or, on small ones, so that the whole
+    chart is visible without scrolling.
     """
     lines = page_lines(page, width, height)
     fitting = height + room - len(lines)
-    if fitting == height or fitting < LEAST_CHART or shown_tab(page).name not in ONE_CHART:
+    if fitting == height or shown_tab(page).name not in ONE_CHART:
         return lines
+    if fitting < LEAST_CHART:
+        fitting = room - lines_above_chart(page, width)
+        has_room = fitting >= LEAST_HEIGHT - 1 and page.all_hosts and page.shown_matrix is None
+        return page_lines(page, width, fitting) if has_room else lines
     other = page_lines(page, width, fitting)
     return other if len(other) <= room else lines
 

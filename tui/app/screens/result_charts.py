@@ -8,7 +8,7 @@ from dataclasses import replace
 from tui.app.screens.result_details import metric_rule, spread_charts
 from tui.app.screens.result_page import Page
 from tui.text.line import Line, beside, rule
-from tui.view.charts import ChartMetric, chart, latency_over_time
+from tui.view.charts import ChartMetric, rate_and_latency
 
 GUTTER = 3  # between two charts
 LEAST_PAIR = 100  # width from which two charts are next to each other
@@ -22,8 +22,13 @@ def chart_lines(page: Page, width: int, height: int) -> list[Line]:
     Where there is room, the rate and latency are next to each other, with the histogram and the
     percentile curves below them.
     """
-    title = "Over time" if page.shown_job is None else "Over time, all jobs"
-    return [metric_rule(page, title, width), *_charts(page, width, height)]
+    title, charts = "Over time", _charts(page, width, height)
+    first = over_time(page, width, height + 1)[:1] if width < LEAST_PAIR else []
+    if first and len(first[0]) > 1 and len(first[0][0].runs) == 1:
+        # a title without a legend: the heading has it
+        title, charts = f"{first[0][0].plain} over time", first[0][1:]
+    title += "" if page.shown_job is None else ", all jobs"
+    return [metric_rule(page, title, width), *charts]
 
 
 def row_charts(page: Page, width: int, height: int) -> list[Line]:
@@ -61,7 +66,5 @@ def over_time(page: Page, width: int, height: int) -> list[list[Line]]:
     if step is None or step.series is None:
         return []
     rate: ChartMetric = "iops" if page.metric == "latency" else page.metric
-    rates = chart(record, rate, width, height, step=step.index, coloured=page.colors)
-    latency = latency_over_time(record, width, height, step=step.index, coloured=page.colors)
-    charts = [latency, rates] if page.metric == "latency" else [rates, latency]
-    return [each for each in charts if each]
+    charts = rate_and_latency(record, rate, width, height, step=step.index, coloured=page.colors)
+    return charts[::-1] if page.metric == "latency" else charts

@@ -1,4 +1,4 @@
-"""Result: the lines of the tabs Hosts, Time, Latency, Telemetry, Findings, Facts, Commands."""
+"""Result: the lines of the tabs Hosts, Time, Latency, Findings, Facts, Commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from tui.metrics.figures import (
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import METRICS, MIXED
 from tui.metrics.registry import direction as direction_of
-from tui.metrics.telemetry import metric_of
 from tui.model.figure_record import DirectionRecord, SeriesColumns
 from tui.model.plain import printable, some
 from tui.text.facts import common_lines, difference_rows, machine_lines, machines_text
@@ -500,51 +499,6 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
 def fact(name: str, text: str, width: int) -> list[Line]:
     """Return a labelled text; wrapped lines are aligned."""
     return labelled([(f"{name:<9}", LABEL)], [(text, TEXT)], width)
-
-
-def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the telemetry of a step's hosts, with long lines wrapped."""
-    from tui.view.step_notes import load_table
-
-    found = (
-        load_table(page.shown_step, "clients", page.record.thresholds, width)
-        if page.shown_step is not None
-        else []
-    )
-    lines = [rule("Load", "mean/maximum during the measurement", width)] if found else []
-    for line in found:
-        short = line.width <= width
-        lines += (
-            [line]
-            if short
-            else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
-        )
-    return [*lines, *([Line()] if lines else []), *telemetry_curves(page, width)]
-
-
-def telemetry_curves(page: Page, width: int) -> list[Line]:
-    """Return the CPU of each machine over time, one line per machine."""
-    step = page.shown_step
-    looked = [
-        host
-        for host in (step.telemetry if step is not None else [])
-        if any(host.values_of("cpu.busy"))
-    ]
-    if not looked:
-        return []
-    lines = [rule("CPU busy over time", "0 to 100 %", width)]
-    name_width = min(18, max(len(host.host) for host in looked) + 1)
-    room = width - name_width - 8
-    for host in looked:
-        values = host.values_of("cpu.busy")[host.quiet :]
-        column = host.column("cpu.busy")
-        mean: Run = ("", LABEL)
-        if column is not None and column.mean is not None:
-            full = metric_of("cpu.busy").is_full(column.mean, page.record.thresholds)
-            mean = (f"{column.mean:>5.0f} %", WARN if full else LABEL)
-        line = course(values, room, page.symbols, 100.0)
-        lines.append(Line.of((fit(host.host, name_width), TEXT), (line, "other"), mean))
-    return lines
 
 
 def findings_lines(page: Page, width: int, _: int) -> list[Line]:

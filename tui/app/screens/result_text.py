@@ -14,7 +14,6 @@ from tui.app.screens.result_details import (
     hosts_lines,
     laggard_lines,
     latency_lines,
-    telemetry_lines,
     time_lines,
 )
 from tui.app.screens.result_page import (
@@ -26,6 +25,7 @@ from tui.app.screens.result_page import (
     published_lines,
     row,
 )
+from tui.app.screens.result_telemetry import telemetry_lines
 from tui.app.screens.result_tiles import headline, judgement, proved
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
@@ -73,41 +73,49 @@ STATES = {
 
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings."""
-    lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
-    asides = [
-        *laggard_lines(page, width),
-        *host_problems(page, width),
-        *objection_counts(page, width),
-    ]
+    """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
+
+    Objections and published figures come last.
+    """
     found = finding_lines(page, width)
+    asides = objection_counts(page, width)
     if measured_nothing(page.record):
         found = [*host_states(page, width), *found, *([Line()] if found else [])]
         found += commands_lines(page, width, 0)
     else:
         asides += hint_lines(page.published, width)
+    lines, hosts = figure_lines(page, width), host_notes(page, width)
     if page.record.search is not None:
-        lines += [
-            Line(),
-            *capacity_lines(page.record.search, width, chart_height, coloured=page.colors),
-        ]
-        return [*lines, *asides, Line(), *found]
+        search = page.record.search
+        lines += [Line(), *capacity_lines(search, width, chart_height, coloured=page.colors)]
+        return [*lines, *hosts, *asides, Line(), *found]
     if page.shown_matrix is not None:
-        return [
-            *lines,
-            Line(),
-            *matrix_lines(page.shown_matrix, width, chart_height),
-            *row_charts(page, width, chart_height),
-            Line(),
-            *asides,
-            Line(),
-            *found,
-        ]
-    table = [*steps(page, width), *figures(page, width)]
-    lines += [*([Line(), *table] if table else []), *asides, Line()]
+        lines += [Line(), *matrix_lines(page.shown_matrix, width, chart_height)]
+        lines += [*row_charts(page, width, chart_height), Line()]
+        return [*lines, *hosts, *asides, Line(), *found]
+    lines += hosts
     if page.all_hosts:  # else there are no samples to draw
-        lines += [*chart_lines(page, width, chart_height), Line()]
-    return [*lines, *found]
+        lines += chart_lines(page, width, chart_height)
+    return [*lines, *found, Line(), *asides] if asides else [*lines, *found]
+
+
+def figure_lines(page: Page, width: int) -> list[Line]:
+    """Return the summary's lines above its hosts: tiles, verdict, bottleneck, table of figures."""
+    lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
+    if page.record.search is not None or page.shown_matrix is not None:
+        return lines
+    table = [*steps(page, width), *figures(page, width)]
+    return [*lines, *([Line(), *table] if table else [])]
+
+
+def host_notes(page: Page, width: int) -> list[Line]:
+    """Return the stragglers of the current step, and the problems of hosts."""
+    return [*laggard_lines(page, width), *host_problems(page, width)]
+
+
+def lines_above_chart(page: Page, width: int) -> int:
+    """Return the number of lines above the summary's chart, with its heading."""
+    return len(figure_lines(page, width)) + len(host_notes(page, width)) + 1
 
 
 def title_line(page: Page, width: int) -> Line:
