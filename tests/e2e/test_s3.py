@@ -135,8 +135,17 @@ def test_wrong_keys_end_the_run_before_anything_is_measured(
     assert "HTTP 403" in problems(record)["fio-http-status"] and record["objects_left"] == []
 
 
-def test_a_bucket_that_does_not_exist_is_found_by_the_fill(store: S3Lab, home: Path) -> None:
-    code, record = run(store, home, "s3/delete", bucket="nothing")
+def test_no_bucket_and_no_store_are_found_before_anything_is_put(store: S3Lab, home: Path) -> None:
+    nobody = {"endpoint": "127.0.0.1:9"}
+    for params, told in (({"bucket": "nothing"}, "HTTP 404"), (nobody, "Couldn't connect")):
+        done = benchtui(home, *words(store, "s3/delete", **params), *named(store, **params))
+        assert done.returncode == 3 and told in done.stderr
+    assert store.seen == {("HEAD", 404): 1}
+
+
+def test_a_bucket_that_vanishes_is_found_by_the_fill(store: S3Lab, home: Path) -> None:
+    store.fault = lambda method, number: 404 if method == "PUT" and number > 5 else None
+    code, record = run(store, home, "s3/delete")
     assert (code, record["state"]) == (4, "failed")
     assert "HTTP 404" in problems(record)["fio-http-status"]
     assert not any(method == "DELETE" for method, _ in store.seen)

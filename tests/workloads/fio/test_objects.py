@@ -439,3 +439,33 @@ def test_fio_itself_takes_gets_of_missing_objects_for_done() -> None:
     found = recorded("get-404", "get", runtime="3s")
     assert found.record.steps[0].results.aggregate["read"].ios > 1000
     assert "tool-errors" not in {each.id for each in found.record.findings}
+
+
+def test_a_bucket_is_asked_for_with_the_keys_in_the_environment_only() -> None:
+    workload = FioWorkload()
+    plan = preset("put", 1, https="insecure")
+    (check,) = workload.target_checks(plan.steps)
+    assert (check.target, check.needs) == (STORE, "fio")
+    assert check.words[-2:] == (f"https://{STORE}", "us-east-1")
+    assert 'key="${AWS_SECRET_ACCESS_KEY}"' in check.words[2] and "-sSIk" in check.words[2]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("HTTP 404", "fio-http-status"),
+        ("curl: (7) Failed to connect to h port 9: Couldn't connect HTTP 000", "fio-no-answer"),
+        ("HTTP 200", None),
+        ("HTTP 403", None),
+        ("curl: (60) SSL certificate problem HTTP 000", None),
+        ("curl: option --aws-sigv4: is unknown", None),
+        ("no end in 60s", None),
+    ],
+)
+def test_only_404_and_no_connection_mean_that_a_bucket_cannot_be_used(
+    said: str, code: str | None
+) -> None:
+    workload = FioWorkload()
+    (check,) = workload.target_checks(preset("put", 1).steps)
+    found = workload.target_problem(check, said)
+    assert (found and found[0]) == code

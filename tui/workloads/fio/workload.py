@@ -12,6 +12,7 @@ from tui.workloads.base import (
     LatencyKind,
     Paced,
     Requirement,
+    TargetCheck,
 )
 from tui.workloads.fio.imports import FioImports
 
@@ -167,6 +168,18 @@ class FioWorkload(FioImports):
         from tui.workloads.fio.engines import requirement
 
         return [requirement("http")]
+
+    def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
+        """Return a HEAD request for each S3 bucket."""
+        from tui.workloads.fio.bucket import bucket_checks
+
+        return bucket_checks([task for step in steps for task in step.tasks])
+
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+        """Return why a bucket cannot be used; None if it may be usable."""
+        from tui.workloads.fio.bucket import bucket_problem
+
+        return bucket_problem(check, said)
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the job file that writes these files once, sequentially."""
