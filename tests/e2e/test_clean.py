@@ -49,6 +49,18 @@ fio:
 headline: {metric: iops, direction: read}
 """
 
+ONE_OF_FOUR = """\
+profile: own/one
+title: Opens one of four files
+tool: fio
+params:
+  directory: {kind: directory, default: /mnt}
+fio:
+  global: {ioengine: psync, directory: "{directory}", filesize: 16k, bs: 4k, nrfiles: 4}
+  jobs: {data: {rw: write, openfiles: 1, create_on_open: 1, number_ios: 1}}
+headline: {metric: iops, direction: write}
+"""
+
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
@@ -432,3 +444,13 @@ def test_a_file_goes_when_it_is_what_the_run_made(
 
 def test_a_file_that_is_gone_is_reported() -> None:
     assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: no longer exists"]
+
+
+def test_a_file_that_the_load_did_not_create_is_not_left_behind(home: Path, target: Path) -> None:
+    (home.parent / "one.yaml").write_text(ONE_OF_FOUR)
+    words = ["--hosts", "local", "--set", f"directory={target}", "--json", "--yes"]
+    done = benchtui(home, "run", home.parent / "one.yaml", *words)
+    assert done.returncode in (0, 1), done.stderr
+    (host,) = json.loads(done.stdout)["hosts"]
+    assert host["files_left"]["paths"] == [str(path) for path in target.iterdir()]
+    assert (len(host["files_left"]["paths"]), host["files_left"]["bytes"]) == (1, 16 << 10)

@@ -444,6 +444,14 @@ def test_what_a_cleanup_did_not_remove_is_left(tmp_path: Path) -> None:
     assert left is not None and (left.paths, left.bytes) == (["/mnt/test"], 0)
 
 
+def test_a_file_that_the_load_did_not_make_is_neither_left_nor_removed(tmp_path: Path) -> None:
+    absent = FilesRemoved(t=7.9, host="h1", paths=["/mnt/test/h1.0"], bytes=48 << 20, absent=True)
+    events = [*events_of("mix")[:-1], absent, events_of("mix")[-1]]
+    host = build_record(run_dir_of("mix", tmp_path / "run", events)).hosts[0]
+    assert host.files_left is not None and host.files_left.paths == ["/mnt/test"]
+    assert (host.files_left.bytes, host.files_removed) == (0, [])
+
+
 def test_a_path_that_was_made_twice_is_counted_once(tmp_path: Path) -> None:
     again = FileCreated(t=5.0, host="h1", paths=["/mnt/test/h1.0"], bytes=48 << 20)
     events = [*events_of("mix")[:-1], again, events_of("mix")[-1]]

@@ -262,8 +262,9 @@ class HostFiles(Struct):
             self.known.take(event.known)
 
     def remove(self, event: FilesRemoved) -> None:
-        """Record the removal of files."""
-        self.removed.append(event)
+        """Record the removal or absence of files."""
+        if not event.absent:
+            self.removed.append(event)
         self.known.forget(event.paths)
         gone, rest = set(event.paths), event.bytes
         groups, self._groups = self._groups, []

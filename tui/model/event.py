@@ -476,11 +476,15 @@ class FileCreated(Event, tag="file_created"):
 
 
 class FilesRemoved(Event, tag="files_removed"):
-    """Paths of an earlier FileCreated that have been removed; `bytes` is their former size."""
+    """Paths of an earlier FileCreated that have been removed; `bytes` is their former size.
+
+    `absent`: benchtui removed nothing; the load did not create them, or removed them itself.
+    """
 
     host: str
     paths: list[str]
     bytes: int = 0
+    absent: bool = False
 
 
 class Message(Event, tag="message"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -224,6 +224,11 @@ class HostSession:
         self.created += [path for path in paths if path not in known]
         self.missing.difference_update(self.created)
         self.short.difference_update(self.created)
+
+    def forget_created(self, paths: Collection[str]) -> None:
+        """Treat paths as missing again: the load did not create them, or removed them itself."""
+        self.created = [path for path in self.created if path not in paths]
+        self.missing.update(paths)
 
     async def connect(self, deadline_s: float = CONNECT_DEADLINE_S) -> None:
         """Open the connection. Raises HostError."""

@@ -9,7 +9,7 @@ from functools import partial
 from tui.engine.preflight.destroy import judge_again
 from tui.engine.session.context import DEVICES, TARGETS, RunContext, on_hosts
 from tui.engine.session.host_session import HostSession
-from tui.model.event import FileCreated
+from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plain import printable
 from tui.model.plan import (
     FILE_NUMBER,
@@ -63,6 +63,7 @@ async def identify_files(
         return
     try:
         found = await session.ask(partial(_identify, specs))
+        await _forget_absent(session, [spec for spec in specs if spec.path not in found.files])
     except HostError as error:
         session.say(
             "warning",
@@ -78,6 +79,27 @@ async def identify_files(
     if told:
         session.journal.append(
             FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told))
+        )
+
+
+async def _forget_absent(session: HostSession, specs: Sequence[FileSpec]) -> None:
+    """Withdraw files that were announced before a load and do not exist after it. Raises
+    HostError.
+    """
+    told = {
+        spec.path: spec.total_bytes
+        for spec in specs
+        if spec.path in session.created and FILE_NUMBER not in spec.path
+    }
+    if not told:
+        return
+    infos = await session.ask(partial(stat_files, paths=list(told)))
+    absent = [path for path in told if infos[path] is None]
+    if absent:
+        session.forget_created(absent)
+        size = sum(told[path] for path in absent)
+        session.journal.append(
+            FilesRemoved(t=0.0, host=session.name, paths=absent, bytes=size, absent=True)
         )
 
 
