@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tui.cli.shared.review import review_text
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
@@ -37,6 +38,12 @@ def ini(made: Io500Program) -> dict[str, dict[str, str]]:
     parser = ConfigParser()
     parser.read_string(text)
     return {name: dict(parser[name]) for name in parser.sections()}
+
+
+def test_a_dry_run_shows_the_ini_file_once(tmp_path: Path) -> None:
+    hosts = [HostAddress(name) for name in ("h1", "h2", "h3")]
+    text = review_text(build_plan(Catalogue(tmp_path).load("io500/trial"), Choices(hosts, {})))
+    assert (text.count("[mdtest-hard]"), text.count("| as on h1")) == (1, 2)
 
 
 def reader(tmp_path: Path, text: bytes, **params: str) -> tuple[Io500Reader, list[str]]:

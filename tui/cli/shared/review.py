@@ -86,8 +86,14 @@ def _step_lines(step: Step) -> Iterator[str]:
     yield f"step {step.index + 1}: {step.name}, {'/'.join(step.directions)}, {kind}{takes}{pause}"
     if step.in_flight:
         yield f"  in flight  {step.in_flight} I/Os over all hosts"
+    shown: dict[str, str] = {}
     for task in step.tasks:
         yield from _task_lines(task, again=step.runtime_s is not None)
+        first = shown.setdefault(task.job_file, task.host) if task.job_file else task.host
+        if first == task.host:
+            yield from (f"    | {line}" for line in task.job_file.splitlines())
+        else:
+            yield f"    | as on {first}"
 
 
 def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
@@ -112,4 +118,3 @@ def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
         yield f"    file     {many}  {units.size(spec.size_bytes)}"
     if len(task.files) > FILES_SHOWN:
         yield f"    ...      and {len(task.files) - FILES_SHOWN} more"
-    yield from (f"    | {line}" for line in task.job_file.splitlines())
