@@ -22,7 +22,7 @@ SHOWN: Sequence[type] = (
     event.Sample, event.DirectionSample, event.Buckets, event.HostResult, event.DirectionResult,
     event.LatencyResult,
     event.MetadataPhase, event.MetadataIteration, event.MetadataResult, event.OperationResult,
-    base.Doubt,
+    base.OperationFinding,
     base.Imported, base.ImportedOutput, base.KeptFile, base.KeptLog, base.KeptRun, problem.Problem,
 )  # fmt: skip
 ASKED: Sequence[type] = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing,

@@ -14,7 +14,7 @@ from tui.model.figure_record import AggregateRecord, ResultsRecord, SeriesColumn
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord, ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
-from tui.view.objection_catalogue import laggards, merged
+from tui.view.objection_catalogue import merged, stragglers
 
 USUAL = [100_000 + 10 * at for at in range(5_000)]
 
@@ -112,6 +112,6 @@ def test_objections_look_at_the_joint_latency() -> None:
     whole.aggregate["both"] = whole.aggregate["both"].model_copy(
         update={"clat": latency_of([*USUAL, *USUAL])}
     )
-    text = " ".join(each.text for look in (merged, laggards) for each in look(two, two.steps[0]))
+    text = " ".join(each.text for look in (merged, stragglers) for each in look(two, two.steps[0]))
     assert "both p99" in text and "histograms of 2 hosts" in text
     assert "both IOPS" in text and "median host" in text and "read IOPS" not in text

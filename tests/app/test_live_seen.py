@@ -144,9 +144,9 @@ async def test_two_lines_beside_a_straggler_do_not_stay_empty_while_others_are_f
     maker = maker_of(tmp_path, 64).begin().go()
     maker.pace = {"weka-43": 0.25, "weka-03": 0.985}
     async with stage(maker.measure(8), WIDE) as (app, _):
-        laggard, farthest, _, folded = app.text_of("#live-hosts").splitlines()[2:]
+        straggler, farthest, _, folded = app.text_of("#live-hosts").splitlines()[2:]
         assert (
-            laggard.startswith("▼ weka-43")
+            straggler.startswith("▼ weka-43")
             and farthest.startswith("● weka-03")
             and "61 hosts within" in folded
         )

@@ -145,7 +145,8 @@ def test_a_straggler_is_seen_while_the_run_continues_looked_into_and_found_again
     with terminal(tmp_path, "80x24", "attach", "last") as screen:
         sees(lambda text: "weka-06 at 25 %" in text, "the straggler in the health line")
         sees(
-            lambda text: first_host(text).startswith("▼ weka-06"), "the laggard, first of the hosts"
+            lambda text: first_host(text).startswith("▼ weka-06"),
+            "the straggler, first of the hosts",
         )
         assert "7 hosts within ±" in screen.screen()
         screen.keys("Enter")

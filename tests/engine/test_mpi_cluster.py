@@ -12,7 +12,6 @@ from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.mpi_hosts import (
     Cluster,
     addresses_of,
-    doubts,
     family_of,
     host_file,
     judge,
@@ -20,6 +19,7 @@ from tui.engine.preflight.mpi_hosts import (
     mpiexec,
     networks,
     proxy_of,
+    warnings_by_host,
 )
 from tui.engine.preflight.preview import launched, mpi_answers
 from tui.model.address import HostAddress
@@ -181,7 +181,7 @@ def test_intel_mpi_is_for_the_plain_way_only() -> None:
 
 
 def test_too_few_cpus_and_leftovers_are_reported_and_hinder_nobody() -> None:
-    told = doubts(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
+    told = warnings_by_host(cluster(facts(1, cpus="64", old="benchtui-1 test-dir.0-0"), facts(2)))
     assert told == {
         "h1": [
             "136 ranks share 64 CPUs; waiting ranks spin",

@@ -386,14 +386,14 @@ def test_the_bottleneck_is_that_of_the_last_ten_seconds_and_changes_at_the_secon
 
 
 def bottleneck_kind(at: Watch) -> str:
-    return at.findings.limiters[0].kind
+    return at.findings.bottlenecks[0].kind
 
 
 def test_without_telemetry_the_bottleneck_is_unknown_and_its_checks_are_not_made(
     tmp_path: Path,
 ) -> None:
     at = watched(tmp_path).seconds(20)
-    assert not at.findings.limiters
+    assert not at.findings.bottlenecks
     assert not at.findings.made & {"client-cpu", "network", "storage-traffic"}
 
 
@@ -407,7 +407,7 @@ def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
     maker.looked_at = {}
     maker.end_step(0, 1000.0).start_step(1)
     at.seconds(1)
-    assert "client-cpu" not in at.now and not at.findings.limiters, (
+    assert "client-cpu" not in at.now and not at.findings.bottlenecks, (
         "before the new load is looked at"
     )
     at.seconds(11)
@@ -425,7 +425,7 @@ def test_each_role_is_judged_whichever_is_shown(tmp_path: Path) -> None:
         (each.role, *each.hosts) for each in at.findings.now if each.finding.id == "client-cpu"
     }
     assert found == {("readers", "h2", "h3")}
-    assert {step: each.kind for step, each in at.findings.limiters.items()} == {
+    assert {step: each.kind for step, each in at.findings.bottlenecks.items()} == {
         0: "storage",
         1: "client-cpu",
     }

@@ -14,7 +14,7 @@ EVEN = {f"h{number}": 1000.0 + number for number in range(7)}
 
 def test_a_host_at_a_quarter_of_the_others_lags_and_they_do_not() -> None:
     spread = spread_of({**EVEN, "slow": 250.0})
-    assert spread.laggards == ["slow"]
+    assert spread.stragglers == ["slow"]
     assert share_text(spread.shares["slow"]) == "-75 %"
     assert behind_text(spread.shares["slow"] or 0.0) == "25 % of median"
     assert not any(spread.is_far(host) for host in EVEN)
@@ -23,7 +23,7 @@ def test_a_host_at_a_quarter_of_the_others_lags_and_they_do_not() -> None:
 
 def test_the_slowest_straggler_comes_first_and_silent_hosts_are_unlike_the_others() -> None:
     spread = spread_of({**EVEN, "a": 500.0, "b": 100.0, "silent": None})
-    assert spread.laggards == ["b", "a"]
+    assert spread.stragglers == ["b", "a"]
     assert spread.is_far("silent")
     assert not spread.lags("silent")
 
@@ -31,18 +31,18 @@ def test_the_slowest_straggler_comes_first_and_silent_hosts_are_unlike_the_other
 def test_hosts_that_spread_widely_have_a_wide_band_but_never_hide_a_straggler() -> None:
     spread = spread_of({f"h{number}": 100.0 + 15 * number for number in range(9)})
     assert 0.1 < spread.band <= 0.2
-    assert all(spread.is_far(host) for host in spread.laggards)
+    assert all(spread.is_far(host) for host in spread.stragglers)
 
 
 @pytest.mark.parametrize("values", [{}, {"a": 5.0}, {"a": None}, {"a": 0.0, "b": 0.0, "c": 0.0}])
 def test_without_a_median_nothing_is_reported(values: dict[str, float | None]) -> None:
     spread = spread_of(values)
-    assert not spread.laggards
+    assert not spread.stragglers
     assert set(spread.shares.values()) <= {None}
 
 
 def test_of_two_hosts_none_lags() -> None:
-    assert not spread_of({"a": 100.0, "b": 10.0}).laggards
+    assert not spread_of({"a": 100.0, "b": 10.0}).stragglers
 
 
 def filled(seconds: int, most: int) -> HeatBins:

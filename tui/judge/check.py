@@ -243,44 +243,22 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
 
 
 def run_check(
-    name: str,
-    title: str,
-    *,
-    rule: str,
-    advice: str,
-    source: str,
-    when: When = "live",
+    name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
 ) -> Callable[[Look], Check]:
     """Return a decorator that makes a check of a function on a run."""
     told = (name, title, rule)
     return lambda look: Check(
-        *told,
-        cleandoc(look.__doc__ or ""),
-        advice,
-        source,
-        of_run=look,
-        when=when,
+        *told, cleandoc(look.__doc__ or ""), advice, source, of_run=look, when=when
     )
 
 
 def step_check(
-    name: str,
-    title: str,
-    *,
-    rule: str,
-    advice: str,
-    source: str,
-    when: When = "live",
+    name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
 ) -> Callable[[LookAtStep], Check]:
     """Return a decorator that makes a check of a function on one step; it runs for every step."""
     told = (name, title, rule)
     return lambda look: Check(
-        *told,
-        cleandoc(look.__doc__ or ""),
-        advice,
-        source,
-        of_step=look,
-        when=when,
+        *told, cleandoc(look.__doc__ or ""), advice, source, of_step=look, when=when
     )
 
 

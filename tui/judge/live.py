@@ -138,7 +138,7 @@ class LiveFindings:
         return self.plan.steps[step].role if step is not None else ""
 
     @property
-    def limiters(self) -> dict[int, BottleneckRecord]:
+    def bottlenecks(self) -> dict[int, BottleneckRecord]:
         """Known bottlenecks of the running steps, by step."""
         return {
             index: look.limiter

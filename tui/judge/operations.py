@@ -41,9 +41,10 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     view = at.run.seen.state.at_step(at.step.index).metadata
     result = view.result if view is not None else None
     tool = workloads.find(result.tool) if result is not None else None
-    for doubt in tool.doubts(result) if tool is not None and result is not None else ():
-        scope = {"phases": " ".join(doubt.phases)}
-        yield CheckResult("warning", doubt.message, doubt.measured, doubt.threshold, {**scope})
+    known = tool.operation_findings(result) if tool is not None and result is not None else ()
+    for each in known:
+        scope = {"phases": " ".join(each.phases)}
+        yield CheckResult("warning", each.message, each.measured, each.threshold, {**scope})
 
 
 @step_check(

@@ -21,10 +21,7 @@ from tui.model.event import (
     TaskEnded,
 )
 from tui.model.plan import Plan, Step
-from tui.model.rundir import (
-    JOURNAL_FILE,
-    RAW_DIR,
-)
+from tui.model.rundir import JOURNAL_FILE, RAW_DIR
 from tui.workloads.reading import OTHER_JOB
 
 SHOWN_SAMPLES = 3

@@ -34,9 +34,7 @@ from tui.library.seal import broken, was_judged_since
 from tui.library.summary import contradicted_fields
 from tui.metrics.units import plural
 from tui.model.bounded import read_file
-from tui.model.event import (
-    RunStarted,
-)
+from tui.model.event import RunStarted
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
 from tui.model.plan import Plan

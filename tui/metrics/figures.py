@@ -212,7 +212,7 @@ class HostSpread(Struct, frozen=True):
         return share is None or abs(share) > self.band
 
     @property
-    def laggards(self) -> list[str]:
+    def stragglers(self) -> list[str]:
         """Stragglers, the slowest first."""
         return sorted(
             (host for host in self.shares if self.lags(host)),

@@ -88,7 +88,7 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     """
     limited = [
         line
-        for step, each in found.limiters.items()
+        for step, each in found.bottlenecks.items()
         for line in labelled(
             [("limited by  ", LABEL)], [(of_role(found.role_of(step), each.text), TEXT)], width
         )

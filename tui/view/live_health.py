@@ -74,7 +74,7 @@ def health(
     judge and nothing was found.
     """
     told = found is not None and (found.now or found.was)
-    if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
+    if not (is_loaded(state) or told or (state.ended and hosts.stragglers)):
         return []
     waiting = _waiting(state)
     first = worst(found, state, hosts, planned_of(state, plan), waiting)
@@ -223,7 +223,7 @@ def _gone(state: RunState) -> list[Run]:
 
 
 def _lagging(now: list[LiveFinding], hosts: HostSpread) -> list[Run]:
-    slow = hosts.laggards
+    slow = hosts.stragglers
     if not slow:
         return []
     known = [each.finding.id for each in now if each.finding.id == STRAGGLERS][:1]
@@ -299,7 +299,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     if not is_loaded(state):
         return Said([], [])
     label: Run = ("limited by  ", LABEL)
-    limiter = found.limiters.get(state.step or 0) if found is not None else None
+    limiter = found.bottlenecks.get(state.step or 0) if found is not None else None
     if limiter is not None:
         what, colon, evidence = limiter.text.partition(":")
         brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[limiter.kind], VALUE)]

@@ -181,7 +181,7 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
             yield ObjectionEvidence("fact", f"{name} in the common window: {rate}")
 
 
-def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
+def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield how far hosts are from the median host, and which hosts dropped out."""
     if step is None:
         return
@@ -438,7 +438,12 @@ OBJECTIONS: tuple[Objection, ...] = (
         one_host,
     ),
     Objection(
-        "lagged", "One host lagged", ("straggler", "host-loss"), ("straggler",), laggards, one_host
+        "lagged",
+        "One host lagged",
+        ("straggler", "host-loss"),
+        ("straggler",),
+        stragglers,
+        one_host,
     ),
     Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
     Objection(

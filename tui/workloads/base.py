@@ -217,7 +217,7 @@ class Reading(Protocol):
         """Return a reader for the output of one command."""
 
 
-class Doubt(Struct, frozen=True):
+class OperationFinding(Struct, frozen=True):
     """A finding about an imperfect result; `phases` are the phases it affects."""
 
     code: str
@@ -246,7 +246,7 @@ class Showing(Protocol):
         """Return how operations were spread over hosts; empty if not worth mentioning."""
         return ""
 
-    def doubts(self, result: MetadataResult) -> Sequence[Doubt]:
+    def operation_findings(self, result: MetadataResult) -> Sequence[OperationFinding]:
         """Return findings about the operations of a result."""
         return ()
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 REQUIRED = ("name", "body", "build_steps", "reader")
-JOINT_WITH = frozenset({"read", "write"})
 
 
 # -- what holds beyond types

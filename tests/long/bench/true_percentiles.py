@@ -1,7 +1,7 @@
 """Percentiles of a cluster against the truth, fio's log of every single I/O; beside what shortcuts
 would have said.
 
-Three hosts write to memory and one to a disk with O_SYNC, so that hosts differ as a laggard does.
+Three hosts write to memory and one to a disk with O_SYNC, so that hosts differ as a straggler does.
 """
 
 from __future__ import annotations

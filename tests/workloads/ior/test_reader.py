@@ -12,7 +12,7 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.event import ALL_OVER, MetadataPhase
-from tui.workloads.ior.program import IorProgram, IorReader, doubts_of
+from tui.workloads.ior.program import IorProgram, IorReader, own_data_findings
 from tui.workloads.mpi import Tried
 
 DATA = Path(__file__).parents[2] / "data" / "ior"
@@ -136,4 +136,4 @@ def test_reads_of_what_a_client_wrote_itself_are_doubted(
     assert found is not None
     found.tasks = 4 * hosts
     assert wanted.complete(found, hosts, Tried("4.1.0", hosts)) == [] and found.shift == shift
-    assert bool(doubts_of(found)) is doubted
+    assert bool(own_data_findings(found)) is doubted

@@ -100,7 +100,7 @@ def spread_of_hosts(page: Page) -> HostSpread:
     return spread_of(rates, page.record.thresholds.get("straggler.rate", LAG))
 
 
-def laggard_lines(page: Page, width: int) -> list[Line]:
+def straggler_lines(page: Page, width: int) -> list[Line]:
     """Return the stragglers, and how close the other hosts are to the median.
 
     Empty for fewer than three hosts.
@@ -108,7 +108,7 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
         return []
-    late = spread.laggards
+    late = spread.stragglers
     near = [host for host in spread.shares if not spread.is_far(host)]
     lines = []
     mark: Run = ("v " if page.symbols == "ascii" else "▼ ", BAD)
@@ -145,7 +145,7 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
             width,
         )
     ]
-    lines += [*laggard_lines(page, width), head_line(columns, rooms)]
+    lines += [*straggler_lines(page, width), head_line(columns, rooms)]
     lines += [table_line(columns, rooms, row) for row in rows]
     if printed := printed_lines(step):
         lines += [Line(), rule("Percentiles", NOT_MERGEABLE, width)]

@@ -12,8 +12,8 @@ from tui.app.screens.result_details import (
     facts_lines,
     findings_lines,
     hosts_lines,
-    laggard_lines,
     latency_lines,
+    straggler_lines,
     time_lines,
 )
 from tui.app.screens.result_page import (
@@ -110,7 +110,7 @@ def figure_lines(page: Page, width: int) -> list[Line]:
 
 def host_notes(page: Page, width: int) -> list[Line]:
     """Return the stragglers of the current step, and the problems of hosts."""
-    return [*laggard_lines(page, width), *host_problems(page, width)]
+    return [*straggler_lines(page, width), *host_problems(page, width)]
 
 
 def lines_above_chart(page: Page, width: int) -> int:

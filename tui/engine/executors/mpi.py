@@ -16,12 +16,12 @@ from tui.engine.preflight.clean import why_kept
 from tui.engine.preflight.mpi_hosts import (
     Cluster,
     cluster_of,
-    doubts,
     family_of,
     judge,
     key_of,
     launches_of,
     program_of,
+    warnings_by_host,
     with_advice,
 )
 from tui.engine.session.context import (
@@ -164,7 +164,7 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     sessions = sessions_of(ctx, step)
     await ctx.unless_stopped(_same_file_system(ctx, sessions, cluster.launch))
     for session in sessions:
-        for text in doubts(cluster).get(session.name, []):
+        for text in warnings_by_host(cluster).get(session.name, []):
             session.say("warning", text)
     await ctx.unless_stopped(trial(ctx, step, cluster))
     ctx.say("info", f"launched by {cluster.mpi}")

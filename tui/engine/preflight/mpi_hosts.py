@@ -246,7 +246,7 @@ def _is_namesake(one: MpiFacts, other: MpiFacts) -> bool:
     return one.hostname == other.hostname and not same_machine
 
 
-def doubts(cluster: Cluster) -> dict[str, list[str]]:
+def warnings_by_host(cluster: Cluster) -> dict[str, list[str]]:
     """Return warnings by host that do not prevent the run."""
     found: dict[str, list[str]] = {}
     ranks = cluster.launch.ranks_per_host
@@ -531,7 +531,7 @@ def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
             family_of(program.launch, facts[having[0]]),
             addresses_of(program.launch, ordered),
         )
-        problems, doubtful = judge(cluster), doubts(cluster)
+        problems, doubtful = judge(cluster), warnings_by_host(cluster)
         for host in facts:
             messages = [message for _, message in problems.get(host, [])]
             for text in (*messages, *doubtful.get(host, [])):

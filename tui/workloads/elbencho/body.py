@@ -46,8 +46,7 @@ class Elbencho(Strict):
         ),
     )
     bucket: Scalar | None = Field(
-        None,
-        description="S3 mode: bucket in which each thread has its own objects",
+        None, description="S3 mode: bucket in which each thread has its own objects"
     )
     endpoint: Scalar | None = Field(None, description="S3 service host and port, without https://")
     https: Scalar = Field(

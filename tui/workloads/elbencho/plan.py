@@ -25,14 +25,7 @@ from tui.model.profile import ParamValue, Profile, Scalar, host_params, placehol
 from tui.model.search import Change, Offer
 from tui.workloads.base import Paced
 from tui.workloads.elbencho.body import Load, body_of, resolve, with_options
-from tui.workloads.elbencho.store import (
-    Shape,
-    Store,
-    check_put,
-    exports,
-    object_sets,
-    words_of,
-)
+from tui.workloads.elbencho.store import Shape, Store, check_put, exports, object_sets, words_of
 
 JOB_FILE = "elbencho.sh"
 ARGV = ["sh", JOB_FILE]
@@ -295,10 +288,7 @@ def _places(load: Load) -> list[str]:
 
 
 def _own(load: Load) -> list[str]:
-    return [
-        *(words_of(load.store) if load.store else ()),
-        *_options(load),
-    ]
+    return [*(words_of(load.store) if load.store else ()), *_options(load)]
 
 
 def _options(load: Load) -> list[str]:
@@ -322,17 +312,7 @@ def _command(given: Sequence[str]) -> str:
 
 def plain_command(load: Load) -> str:
     """Return the command as a user would type it."""
-    return (
-        " ".join(
-            [
-                "elbencho",
-                f"--{load.phase.option}",
-                *_own(load),
-                *_places(load),
-            ]
-        )
-        + "\n"
-    )
+    return " ".join(["elbencho", f"--{load.phase.option}", *_own(load), *_places(load)]) + "\n"
 
 
 def layout_script(files: Sequence[FileSpec]) -> str:

@@ -317,10 +317,8 @@ class ElbenchoReader:
 
 
 AT = r"^\d\d:\d\d:\d\d\.\d+ "
-_PATH = r"(?:Path: (?P<path>.*?); )?"
 _TABLE = silent(
-    r"^(OPERATION |=+ |[A-Z0-9]* +[A-Za-z][\w/% ]*: )",
-    r"^(---|COMMAND LINE:|ISO DATE)",
+    r"^(OPERATION |=+ |[A-Z0-9]* +[A-Za-z][\w/% ]*: )", r"^(---|COMMAND LINE:|ISO DATE)"
 )
 RULES = (
     _TABLE,
@@ -333,10 +331,7 @@ RULES = (
     ),
     silent(r"Terminating due to phase time limit"),
     rule(
-        r"No space left on device|errno: 28\b",
-        "error",
-        "no space left on the target",
-        "no-space",
+        r"No space left on device|errno: 28\b", "error", "no space left on the target", "no-space"
     ),
     rule(r"Disk quota exceeded|errno: 122\b", "error", "disk quota exceeded", "no-space"),
     rule(

@@ -26,11 +26,7 @@ ENDPOINT = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?"
 BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
 REGION = re.compile(r"[A-Za-z0-9-]+")
 PREFIX = re.compile(r"[A-Za-z0-9!_./-]*")  # '%' stands for random text in elbencho
-KEYS = {
-    "key_id": "AWS_ACCESS_KEY_ID",
-    "key": "AWS_SECRET_ACCESS_KEY",
-    "token": "AWS_SESSION_TOKEN",
-}
+KEYS = {"key_id": "AWS_ACCESS_KEY_ID", "key": "AWS_SECRET_ACCESS_KEY", "token": "AWS_SESSION_TOKEN"}
 NEVER_CHECKED = "elbencho never checks certificates: use insecure, or off for HTTP"
 PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
 ONLY_MEASURED = ("infloop", "timelimit", "rand", "randamount", "randalgo", "limitread",

@@ -142,15 +142,6 @@ def reach_of(name: str, kind: str) -> Reach | None:
     return found or (None if kind == "text" else "load")
 
 
-def reach_of_engine(engine: str) -> Reach | None:
-    """Return what a built-in engine can access; None if unknown."""
-    classes: tuple[tuple[Reach, Container[str]], ...] = (
-        ("load", ENGINES_OF_NOTHING), ("access", ENGINES_OF_NETWORKS), ("places", ENGINES_OF_FILES),
-        ("targets", TARGETS), ("refused", UNSEEN_ENGINES),
-    )  # fmt: skip
-    return next((reach for reach, engines in classes if engine in engines), None)
-
-
 def target_problem(
     engine: str, *, external: bool, writes: bool, names: Container[str]
 ) -> str | None:

@@ -20,7 +20,7 @@ from tui.workloads.fio.contradictions import clear, contradictions, printed
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
-from tui.workloads.fio.printed import ENDED
+from tui.workloads.fio.printed import ENDED, RAMPS, has
 from tui.workloads.fio.results import entries_of, kept_result
 from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
@@ -29,11 +29,11 @@ from tui.workloads.fio.snapshot import (
     Framer,
     Snapshot,
     Stamp,
+    StatusDirection,
     StatusJob,
 )
-from tui.workloads.fio.states import fallen
-from tui.workloads.fio.terse_contradictions import contradictions as terse_contradictions
 from tui.workloads.fio.terse_output import TerseJob, runs_of, terse_blocks
+from tui.workloads.fio.terse_output import contradictions as terse_contradictions
 from tui.workloads.fio.text_contradictions import all_contradictions, is_sum
 from tui.workloads.fio.text_output import Printed, printed_outputs
 from tui.workloads.reading import BLOCK, budget
@@ -445,3 +445,37 @@ def _words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         name, equals, value = word.lstrip("-").partition("=")
         following = words[place + 1] if place + 1 < len(words) else "-"
         yield name, value if equals else "1" if following.startswith("-") else following
+
+
+# -- compare consecutive states that one fio printed (--status-interval)
+
+
+RESETTING = (*RAMPS, "latency_target", "steadystate", "verify", "loops")
+
+
+def fallen(
+    before: Sequence[StatusJob], after: Sequence[StatusJob], shared: Mapping[str, str]
+) -> Iterator[Contradiction]:
+    """Yield counts and maxima that fell, and minima that rose, from one state to the next.
+
+    fio counts from the start of a job; some options make it start anew.
+    """
+    for then, now in zip(before, after, strict=False):
+        if has(JobOptions(now.jobname, shared, now.options), RESETTING):
+            continue
+        earlier = then.directions()
+        for name, part in now.directions().items():
+            if name in earlier and earlier[name].total_ios:
+                for was, became in _lower(earlier[name], part):
+                    yield Contradiction("fell", became, was, now.jobname, name)
+
+
+def _lower(then: StatusDirection, now: StatusDirection) -> Iterator[tuple[float, float]]:
+    """Yield (before, after) of figures that only grow."""
+    pairs = [(then.total_ios, now.total_ios), (then.io_bytes, now.io_bytes)]
+    for was, became in ((then.clat, now.clat), (then.lat, now.lat), (then.slat, now.slat)):
+        if was is not None and became is not None and was.n:
+            pairs += [(was.n, became.n), (round(was.max), round(became.max))]
+            if became.n and was.min < became.min:
+                yield was.min, became.min
+    yield from ((was, became) for was, became in pairs if became < was)

@@ -43,7 +43,6 @@ PERCENTILES = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\)\s*:.*")
 PART_PERCENTILES = re.compile(r"\s*\w+ prio .* percentiles \(\w+\)\s*:.*")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
 CPU = re.compile(r"\s*cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%.*")
-DEPTHS = re.compile(r"\s*IO depths\s*: 1=([\d.]+)%.*")
 ISSUED = re.compile(
     r"\s*issued rwts?\s*:\s*total=([\d,]+)(?:\s+short=([\d,]+))?(?:\s+dropped=([\d,]+))?.*"
 )
@@ -74,14 +73,13 @@ ISSUED_ORDER = ("read", "write", "trim", "sync")
 class PrintedSection:
     """Results of one job, or of a group.
 
-    `depth_one`: never more than one I/O in flight. `counted`: the number of I/Os is exact.
+    `counted`: the number of I/Os is exact.
     """
 
     line: int
     job: StatusJob
     workers: int
     ended_s: float | None
-    depth_one: bool = False
     counted: bool = False
     pid: int = 0
     figures: Figures = field(default_factory=Figures)
@@ -146,7 +144,6 @@ class _Parser:
             (LATENCY, self._latency),
             (PERCENTILES, self._percentiles),
             (CPU, self._cpu),
-            (DEPTHS, self._depths),
             (ISSUED, self._issued),
             (OLD_ISSUED, self._old_issued),
             (PART_PERCENTILES, lambda _: self._part()),
@@ -336,10 +333,6 @@ class _Parser:
             self._number(match[1]),
             self._number(match[2]),
         )
-
-    def _depths(self, match: re.Match[str]) -> None:
-        assert self.section is not None
-        self.section.depth_one = self._number(match[1]) >= 100
 
     def _issued(self, match: re.Match[str]) -> None:
         total, short, dropped = (

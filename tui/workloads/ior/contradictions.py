@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 
 from tui.model.event import Contradiction
-from tui.workloads.ior.beside import MIB, IorFigures, Rounded, Row
+from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
@@ -23,7 +23,7 @@ class Told:
     """One IOR output; `start_s` and `end_s` are local time."""
 
     output: IorOutput
-    beside: IorFigures = field(default_factory=IorFigures)
+    details: IorFigures = field(default_factory=IorFigures)
     start_s: float | None = None
     end_s: float | None = None
 
@@ -66,7 +66,7 @@ def _settings(told: Told) -> Iterator[Contradiction]:
     command line.
     """
     first: dict[str, tuple[str, int]] = {}
-    for source, settings in told.beside.settings.items():
+    for source, settings in told.details.settings.items():
         for name, value in settings.items():
             known, before = first.setdefault(name, (source, value)), value
             if known[1] != before:
@@ -76,18 +76,18 @@ def _settings(told: Told) -> Iterator[Contradiction]:
 
 def _iterations(told: Told) -> Iterator[Contradiction]:
     """Each access has a row for each iteration, unless a time limit is given."""
-    beside, count = told.beside, told.output.iterations
-    for name in beside.summary:
-        rows = beside.rows.get(name, [])
-        if rows and len(rows) != count and "T" not in beside.given:
+    details, count = told.details, told.output.iterations
+    for name in details.summary:
+        rows = details.rows.get(name, [])
+        if rows and len(rows) != count and "T" not in details.given:
             yield Contradiction("rows", len(rows), count, direction=name)
 
 
 def _summary(told: Told) -> Iterator[Contradiction]:
     """The summary has extremes, mean and deviation of the rows, and "Max" the largest."""
-    beside = told.beside
-    for name, rows in beside.rows.items():
-        if not rows or (len(rows) != told.output.iterations and "T" not in beside.given):
+    details = told.details
+    for name, rows in details.rows.items():
+        if not rows or (len(rows) != told.output.iterations and "T" not in details.given):
             continue
         slack = max(row.rate.slack for row in rows)
         rates = [row.rate.value for row in rows]
@@ -97,10 +97,10 @@ def _summary(told: Told) -> Iterator[Contradiction]:
             "mean": fmean(rates),
             "deviation": pstdev(rates),
         }
-        summary = beside.summary.get(name, {})
+        summary = details.summary.get(name, {})
         pairs = [(what, summary[what], value) for what, value in due.items() if what in summary]
-        if name in beside.highest:
-            pairs.append(("highest", beside.highest[name], max(rates)))
+        if name in details.highest:
+            pairs.append(("highest", details.highest[name], max(rates)))
         for what, summed, value in pairs:
             more = 2 if what == "deviation" else 1
             if not _is_near(summed, value, slack * more):
@@ -120,8 +120,8 @@ def _is_near(summed: Rounded, value: float, slack: float) -> bool:
 
 def _bytes(told: Told) -> Iterator[Contradiction]:
     """Rate x time is the number of bytes, in each iteration."""
-    for name, rows in told.beside.rows.items():
-        summed = told.beside.summary.get(name, {}).get("moved")
+    for name, rows in told.details.rows.items():
+        summed = told.details.summary.get(name, {}).get("moved")
         for at, row in enumerate(rows):
             span = _moved(told, row, summed if at == 0 else None)
             if span is None or not row.seconds.value:
@@ -147,7 +147,7 @@ def _ranks(told: Told) -> Iterator[Contradiction]:
     the whole.
     """
     tasks = told.output.tasks
-    for name, rows in told.beside.rows.items():
+    for name, rows in told.details.rows.items():
         for row in rows:
             ranks = [rank for rank, _ in row.ranks]
             if not ranks:
@@ -178,7 +178,7 @@ def _clock(told: Told) -> Iterator[Contradiction]:
     if told.start_s is None or told.end_s is None:
         return
     went_s = told.end_s - told.start_s
-    took_s = sum(row.seconds.low for rows in told.beside.rows.values() for row in rows)
+    took_s = sum(row.seconds.low for rows in told.details.rows.values() for row in rows)
     if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
         if went_s < -STAMP_S:
             yield Contradiction("backwards", -went_s, 0.0)

@@ -13,8 +13,8 @@ from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
-from tui.workloads.ior.beside import IorFigures
 from tui.workloads.ior.contradictions import Told, contradictions
+from tui.workloads.ior.details import IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput, version_of
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
@@ -36,7 +36,7 @@ class KeptIor:
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
-    beside: IorFigures = field(default_factory=IorFigures)
+    details: IorFigures = field(default_factory=IorFigures)
     line: int = 1  # where it begins
     start_s: float | None = None
     end_s: float | None = None
@@ -96,9 +96,9 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
             )
         if now.output.line(line) is None and line:
             now.explainer.explain(line)
-        now.beside.line(line)
+        now.details.line(line)
         if line.startswith("Command line"):
-            now.beside.command(now.output.command, version_of(now.output.version))
+            now.details.command(now.output.command, version_of(now.output.version))
     if now is not None:
         yield now
 
@@ -141,20 +141,20 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
             command=clean(str(document.get("Command line", "")).encode()),
             finished="Finished" in document,
         )
-        beside = IorFigures()
-        beside.command(output.command, version_of(output.version))
+        details = IorFigures()
+        details.command(output.command, version_of(output.version))
         for row in _flat(test.get("Results", [])):
             _take_row(output, row)
-            beside.take_json_row(row)
+            details.take_json_row(row)
         summary = [row for row in document.get("summary", []) if row["TestID"] == test["TestID"]]
         for row in summary:
             _take_summary(output, row)
         highest = test.get("max")
-        beside.take_json(test, {row["operation"]: row for row in summary}, highest)
+        details.take_json(test, {row["operation"]: row for row in summary}, highest)
         began, finished = (
             parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
         )
-        yield KeptIor(output, explainer, beside, start_s=began, end_s=finished)
+        yield KeptIor(output, explainer, details, start_s=began, end_s=finished)
 
 
 def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:
@@ -201,7 +201,7 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
     )
-    told = Told(output, kept.beside, kept.start_s, kept.end_s)
+    told = Told(output, kept.details, kept.start_s, kept.end_s)
     result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
-from tui.workloads.base import Doubt, LogLine
+from tui.workloads.base import LogLine, OperationFinding
 from tui.workloads.ior.output import IorOutput, version_of
 from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
 from tui.workloads.messages import (
@@ -160,12 +160,12 @@ def spread_text(result: MetadataResult) -> str:
     return f"{result.shift} ranks: every rank reads data written on the next node"
 
 
-def doubts_of(result: MetadataResult) -> list[Doubt]:
+def own_data_findings(result: MetadataResult) -> list[OperationFinding]:
     """Return a finding if clients read their own data, which their caches may have answered."""
     if result.shift != 0 or "read" not in result.operations:
         return []
     text = "each client reads its own data, which its cache may serve"
-    return [Doubt("rank-shift", text, ("read",), 0, max(result.ranks_per_node, 1))]
+    return [OperationFinding("rank-shift", text, ("read",), 0, max(result.ranks_per_node, 1))]
 
 
 def stdout_explainer() -> Explainer:

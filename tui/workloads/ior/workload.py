@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tui.workloads.base import Doubt, FromTerms, ImportedOutput
+from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
 from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ class IorWorkload(MpiWorkload):
 
         return spread_text(result)
 
-    def doubts(self, result: MetadataResult) -> list[Doubt]:
+    def operation_findings(self, result: MetadataResult) -> list[OperationFinding]:
         """Return a finding if clients read data that they wrote themselves."""
-        from tui.workloads.ior.program import doubts_of
+        from tui.workloads.ior.program import own_data_findings
 
-        return doubts_of(result)
+        return own_data_findings(result)
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

@@ -16,12 +16,7 @@ from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_t
 
 # Options that benchtui sets itself, or whose output it does not read. What is left is passed on as
 # it stands.
-OWN_OPTIONS = {
-    "-d": "directory",
-    "-n": "items",
-    "-i": "iterations",
-    "-N": "stride",
-}
+OWN_OPTIONS = {"-d": "directory", "-n": "items", "-i": "iterations", "-N": "stride"}
 REFUSED_OPTIONS = {
     "-v": "benchtui always sets it",
     "-V": "benchtui can only read output at the default verbosity",

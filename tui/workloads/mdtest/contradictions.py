@@ -13,13 +13,8 @@ from statistics import fmean
 
 from tui.model.event import ONE_RANK, Contradiction, OperationResult
 from tui.workloads.command_line import number
-from tui.workloads.mdtest.beside import RankFigures
-from tui.workloads.mdtest.output import (
-    HONEST_SUMMARY,
-    MULTIPLIES_STRIDE,
-    MdtestOutput,
-    at_least,
-)
+from tui.workloads.mdtest.details import RankFigures
+from tui.workloads.mdtest.output import HONEST_SUMMARY, MULTIPLIES_STRIDE, MdtestOutput, at_least
 from tui.workloads.mdtest.output import number as version_number
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
@@ -43,7 +38,7 @@ class Told:
     """One mdtest output with its command line; `start_s` and `end_s` are local time."""
 
     output: MdtestOutput
-    beside: RankFigures
+    details: RankFigures
     given: Mapping[str, str] = field(default_factory=dict)
     start_s: float | None = None
     end_s: float | None = None
@@ -61,7 +56,7 @@ class Told:
     @property
     def due(self) -> int:
         """Items of each rank by the command line; 0: unknown, rounded, or ended by time."""
-        ends_otherwise = self.given.keys() & {*TREE, "W", "x"} or self.beside.hit_items
+        ends_otherwise = self.given.keys() & {*TREE, "W", "x"} or self.details.hit_items
         return 0 if ends_otherwise else number(self.given, "n") or 0
 
 
@@ -94,7 +89,7 @@ def _counted(told: Told) -> Iterator[Contradiction]:
         return
     if due and due != count:
         yield Contradiction("iterations", count, due)
-    numbers = told.beside.numbers
+    numbers = told.details.numbers
     if numbers and numbers != list(range(1, count + 1)):
         listed = ", ".join(map(str, numbers[:9]))
         yield Contradiction("numbers", count, len(numbers), names=(listed,))
@@ -172,7 +167,7 @@ def _listed(told: Told) -> Iterator[Contradiction]:
 def _items(told: Told) -> Iterator[Contradiction]:
     """Rate x time is the number of items, in each iteration."""
     output = told.output
-    hit = max(told.beside.hit_items, default=0)
+    hit = max(told.details.hit_items, default=0)
     if not told.due and not hit:
         return
     least, most = told.due * output.tasks, (hit or told.due) * output.tasks
@@ -216,13 +211,13 @@ def _tables(told: Told) -> Iterator[Contradiction]:
 
 def _ranks(told: Told) -> Iterator[Contradiction]:
     """Rows of ranks: all ranks in all iterations, rate x time is the number of items."""
-    output, beside = told.output, told.beside
+    output, details = told.output, told.details
     count = output.summary_iterations or 0
-    ranks = [rank for rank, _ in beside.rows]
-    if beside.rows and count and output.tasks and ranks != [*range(output.tasks)] * count:
+    ranks = [rank for rank, _ in details.rows]
+    if details.rows and count and output.tasks and ranks != [*range(output.tasks)] * count:
         yield Contradiction("ranks", len(ranks), output.tasks * count)
         return
-    for rank, figures in beside.rows:
+    for rank, figures in details.rows:
         for name, (rate, seconds) in figures.items():
             items = rate * seconds
             whole = told.due or round(items)
@@ -230,19 +225,19 @@ def _ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("rank-items", items, whole, names=(name, str(rank)))
                 return
     yield from _all_ranks(told)
-    yield from _beside_ranks(told)
+    yield from _slowest_ranks(told)
 
 
 def _all_ranks(told: Told) -> Iterator[Contradiction]:
     """The row of all ranks is the first iteration: all items over the time of the slowest."""
-    output, beside = told.output, told.beside
-    for name, (rate, seconds) in beside.all_ranks.items():
+    output, details = told.output, told.details
+    for name, (rate, seconds) in details.all_ranks.items():
         items, due = rate * seconds, told.due * output.tasks
         if name in ONE_RANK:  # directories
             due = round(items)
         if due and abs(items - due) > PRINTED * due:
             yield Contradiction("all-items", items, due, names=(name,))
-        own = [times[name][1] for _, times in beside.rows[: output.tasks] if name in times]
+        own = [times[name][1] for _, times in details.rows[: output.tasks] if name in times]
         if own and max(own) > seconds * (1 + PRINTED):
             yield Contradiction("all-time", seconds, max(own), names=(name,))
         each = told.rows.get(name)
@@ -253,7 +248,7 @@ def _all_ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("all-rate", rate, bound, names=(name,))
 
 
-def _beside_ranks(told: Told) -> Iterator[Contradiction]:
+def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
     """No iteration is faster than its slowest rank was before the barrier."""
     output = told.output
     for name, iterations in _rates_of_ranks(told).items():
@@ -278,7 +273,7 @@ def _beside_ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("slowest", summed, of, names=(name, what))
         for what, summed, of in zip(
             ("largest", "smallest", "mean"),
-            told.beside.summary.get(name, ()),
+            told.details.summary.get(name, ()),
             (max(flat), min(flat), fmean(flat)),
             strict=False,
         ):
@@ -288,8 +283,8 @@ def _beside_ranks(told: Told) -> Iterator[Contradiction]:
 
 def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
     """Return all ranks' rates by iteration, for operations that all ranks have."""
-    found = {name: list(each) for name, each in told.beside.processes.items()}
-    tasks, rows = told.output.tasks, told.beside.rows
+    found = {name: list(each) for name, each in told.details.processes.items()}
+    tasks, rows = told.output.tasks, told.details.rows
     known = [set(figures) for _, figures in rows]
     for name in set.intersection(*known) - found.keys() if known and tasks else ():
         rates = [figures[name][0] for _, figures in rows]

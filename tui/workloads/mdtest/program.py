@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from tui.model.event import MetadataResult
-from tui.workloads.base import Doubt, LogLine
+from tui.workloads.base import LogLine, OperationFinding
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
@@ -109,7 +109,7 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
     return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node, result.dealt))
 
 
-def doubt_of(result: MetadataResult) -> Doubt | None:
+def rank_shift_finding(result: MetadataResult) -> OperationFinding | None:
     """Return a finding if phases use files of the same client, whose cache may have answered; else
     None.
     """
@@ -117,10 +117,10 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
     if shift is None or not (own := shift.own_client()):
         return None
     text = shift_warning(shift).replace("-N 0 shifts by ", "ranks shift by ")
-    return Doubt("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
+    return OperationFinding("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
 
 
-def same_names(result: MetadataResult) -> Doubt | None:
+def same_names(result: MetadataResult) -> OperationFinding | None:
     """Return a finding if several nodes have one host name, so that placement is unknown; else
     None.
     """
@@ -130,7 +130,7 @@ def same_names(result: MetadataResult) -> Doubt | None:
         f"{result.nodes} nodes, but all {result.tasks} ranks have the host name of rank 0:"
         " nodes have the same name, or ran no ranks"
     )
-    return Doubt("rank-shift", text, tuple(result.operations), 1, result.nodes)
+    return OperationFinding("rank-shift", text, tuple(result.operations), 1, result.nodes)
 
 
 def shift_warning(shift: Shift) -> str:

@@ -14,8 +14,8 @@ from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import options
-from tui.workloads.mdtest.beside import RankFigures
 from tui.workloads.mdtest.contradictions import Told, contradictions
+from tui.workloads.mdtest.details import RankFigures
 from tui.workloads.mdtest.output import MdtestOutput, at_least, item_phases
 from tui.workloads.messages import (
     HARMLESS,
@@ -55,12 +55,7 @@ _FILE_SYSTEM = (
         "no-space",
     ),
     *NOT_WRITABLE,
-    rule(
-        r"File exists",
-        "error",
-        "leftovers of an earlier run: {line}",
-        "mdtest-leftovers",
-    ),
+    rule(r"File exists", "error", "leftovers of an earlier run: {line}", "mdtest-leftovers"),
 )
 STDOUT = (
     _HARMLESS,
@@ -202,7 +197,7 @@ class KeptMdtest:
     explainer: Explainer = field(default_factory=stdout_explainer)
     numbers: dict[str, int] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # options of one letter
-    beside: RankFigures = field(default_factory=RankFigures)
+    details: RankFigures = field(default_factory=RankFigures)
     line: int = 1  # where it begins
     start_s: float | None = None
     end_s: float | None = None
@@ -275,7 +270,7 @@ def _take(now: KeptMdtest, line: str, command: str) -> None:
     elif now.output.started:
         now.explainer.explain(line)
     now.output.line(line)
-    now.beside.line(line)
+    now.details.line(line)
 
 
 def _words(command: str) -> list[str]:
@@ -302,7 +297,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         tool_version=kept.output.version,
         final=not _problems(kept),
     )
-    told = Told(kept.output, kept.beside, kept.given, kept.start_s, kept.end_s)
+    told = Told(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
     result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)

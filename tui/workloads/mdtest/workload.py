@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.workloads.base import Doubt, FromTerms, ImportedOutput
+from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
 from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
@@ -83,11 +83,13 @@ class MdtestWorkload(MpiWorkload):
         shift = shift_of_result(result)
         return shift.text() if shift else ""
 
-    def doubts(self, result: MetadataResult) -> list[Doubt]:
+    def operation_findings(self, result: MetadataResult) -> list[OperationFinding]:
         """Return findings if clients use files of their own, or have the same name."""
-        from tui.workloads.mdtest.program import doubt_of, same_names
+        from tui.workloads.mdtest.program import rank_shift_finding, same_names
 
-        return [doubt for doubt in (doubt_of(result), same_names(result)) if doubt is not None]
+        return [
+            found for found in (rank_shift_finding(result), same_names(result)) if found is not None
+        ]
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

@@ -9,7 +9,7 @@ from tui.workloads.mdtest.output import OF_RANKS, OPERATIONS
 
 # of --saveRankPerformanceDetails; the row of all ranks also has rate and seconds of the tree
 _RANK = re.compile(
-    rf"^(?P<rank>\d+|all),(?P<items>\d*),(?P<figures>(?:[\d.e+-]*|inf)(?:,(?:[\d.e+-]*|inf))"
+    rf"^(?P<rank>\d+|all),\d*,(?P<figures>(?:[\d.e+-]*|inf)(?:,(?:[\d.e+-]*|inf))"
     rf"{{{2 * len(OF_RANKS) - 1},}})$"
 )
 _PROCESSES = re.compile(r"^Test (?P<name>[\w ]+?) (?P<rates>[\d.]+e[+-]\d+(?:,[\d.]+e[+-]\d+)*)$")
@@ -31,7 +31,6 @@ class RankFigures:
     """
 
     rows: list[tuple[int, Figures]] = field(default_factory=list)
-    all_items: int = 0
     all_ranks: Figures = field(default_factory=dict)
     processes: dict[str, list[list[float]]] = field(default_factory=dict)
     # largest, smallest and mean rate of a rank, by the summary
@@ -64,7 +63,7 @@ class RankFigures:
             if rate and seconds and float(seconds)
         }
         if match["rank"] == "all":
-            self.all_items, self.all_ranks = int(match["items"] or 0), figures
+            self.all_ranks = figures
         else:
             self.rows.append((int(match["rank"]), figures))
 
