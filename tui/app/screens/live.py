@@ -31,9 +31,9 @@ from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles, live_tiles
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
-from tui.app.widgets.host_rows import ServerTable
+from tui.app.widgets.host_rows import RowFigures
 from tui.app.widgets.host_strip import HostLine, HostStrip
-from tui.app.widgets.host_table import FOLD, NOBODY, HostTable, RowFigures
+from tui.app.widgets.host_table import FOLD, NOBODY, HostTable, ServerTable
 from tui.app.widgets.run_panels import (
     ELSEWHERE,
     NOTHING_TOLD,

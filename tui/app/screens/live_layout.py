@@ -11,8 +11,8 @@ from tui.app.frame.step_screen import BROAD
 from tui.app.screens import live_text
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
-from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.host_strip import HostLine
+from tui.app.widgets.host_table import ServerTable
 from tui.app.widgets.run_panels import (
     Banner,
     HostFactsBar,

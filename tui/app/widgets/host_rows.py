@@ -1,21 +1,37 @@
-"""Hosts and servers during a run: figures, states, order, and the table of servers."""
+"""Hosts during a run: their order, and the figures and cells of their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui.app.widgets.graph import merge_values
-from tui.app.widgets.picklist import PickList
+from tui.app.widgets.graph import merge_values, nice_ceiling
 from tui.journal.measurement import p99_of
 from tui.journal.views import NO_LATENCIES
-from tui.metrics.figures import HostSpread, total_rates
+from tui.metrics import units
+from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
 from tui.metrics.telemetry import metric_of
-from tui.metrics.units import UNKNOWN, bandwidth
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, padded, width_of_runs
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
+from tui.text.line import (
+    LABEL,
+    TEXT,
+    Run,
+    diverging,
+    reach_of,
+)
+from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
-from tui.view.live_hosts import BROKEN, STATE_ORDER
+from tui.view.live_hosts import (
+    BROKEN,
+    NO_FINDINGS,
+    STATE_ORDER,
+    count_states,
+    mark_of,
+    message_of,
+    state_text,
+)
 
 if TYPE_CHECKING:
     from tui.journal.state import HostFigures, HostView
@@ -145,87 +161,284 @@ def _sort_share(spread: HostSpread, host: HostView) -> float:
     return -abs(share) if share is not None else 0.0
 
 
-class ServerTable(PickList["HostTelemetry"]):
-    """The table of servers; hidden if there are none."""
+HEADROOM = 1.35  # of the scale of trends, so that rows do not touch
+# columns that not every host has
+SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
+    "NIC": lambda host: host.busiest_link,
+    "disk": lambda host: host.busiest_disk,
+    "flight": lambda host: host.in_flight,
+}
 
-    DEFAULT_CSS = """
-    ServerTable { height: 0; display: none; padding: 0 1; }
-    ServerTable.-shown { display: block; }
+
+def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
+    """Return the text for folded hosts: number, deviation, worst tail, CPU."""
+    count = f"{len(hosts)} host{'s' if len(hosts) != 1 else ''} "
+    if cells.spread.middle is None or not hosts:
+        return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]
+    names = [host.name for host in hosts]
+    runs = [
+        mark_of(hosts[0], cells.now, cells.symbols),
+        (f" {count}{within_text(cells.spread.widest(names))}", TEXT),
+        (f" of the median {iops(cells.spread.middle)}", LABEL),
+    ]
+    tails = map(cells.tail, hosts) if cells.second is None else ()
+    if (worst := max((tail for tail in tails if tail is not None), default=None)) is not None:
+        runs.append((f"   p99 ≤ {latency(worst)}", LABEL))
+    if (busiest := cells.telemetry.busiest_cpu(names)) is not None:
+        runs.append((f"   CPU ≤ {busiest:.0f} %", LABEL))
+    return runs
+
+
+class TelemetryCells:
+    """The telemetry columns of the table, at one time."""
+
+    def __init__(self, thresholds: Mapping[str, float]) -> None:
+        self.thresholds = thresholds
+        self.hosts: Mapping[str, HostTelemetry] = {}
+        self.t = 0.0
+        # columns with data for any host, now or earlier
+        self.titles: frozenset[str] = frozenset()
+
+    def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
+        """Set the telemetry of the hosts to that at time `t` of the run."""
+        self.hosts, self.t = hosts, t
+        new = {
+            title
+            for title, value in SOMETIMES.items()
+            if title not in self.titles and any(value(each) is not None for each in hosts.values())
+        }
+        self.titles = self.titles | {"CPU", "core"} | new if hosts else frozenset()
+
+    def columns(self) -> list[Column[HostView]]:
+        """Return the telemetry columns that have data."""
+
+        def by(value: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
+            return lambda host: known(
+                value(self.hosts[host.name]) if host.name in self.hosts else None
+            )
+
+        columns: list[Column[HostView]] = [
+            Column("CPU", partial(self.percent, "cpu.busy"), 5, right=True, drop=4, falling=True,
+                   order=by(lambda host: host.newest("cpu.busy"))),
+            Column("core", partial(self.percent, "core.busy"), 5, right=True, drop=9, falling=True,
+                   order=by(lambda host: host.newest("core.busy"))),
+            Column("NIC", self.link, 10, right=True, drop=5, falling=True,
+                   order=by(lambda host: host.busiest_link[1] if host.busiest_link else None)),
+            Column("disk", self.disk, 5, right=True, drop=7, falling=True,
+                   order=by(lambda host: host.busiest_disk[1] if host.busiest_disk else None)),
+            Column("flight", self.in_flight, 6, right=True, drop=8, falling=True,
+                   order=by(lambda host: host.in_flight)),
+        ]  # fmt: skip
+        return [column for column in columns if column.title in self.titles]
+
+    def percent(self, name: str, host: HostView) -> Run:
+        """Return a percentage, marked if it limits the load."""
+        return percent(self.hosts.get(host.name), name, self.t, self.thresholds)
+
+    def link(self, host: HostView) -> Run:
+        """Return the bandwidth of a host's busiest link."""
+        seen = self.hosts.get(host.name)
+        link = seen.busiest_link if seen is not None else None
+        return bandwidth(link[1] if link is not None else None), age_role(seen, self.t)
+
+    def disk(self, host: HostView) -> Run:
+        """Return the utilisation of a host's busiest disk."""
+        seen = self.hosts.get(host.name)
+        disk = seen.busiest_disk if seen is not None else None
+        if disk is None:
+            return UNKNOWN, LABEL
+        full = metric_of("dev.disk.busy").is_full(disk[1])
+        return f"{disk[1]:.0f} %", "warn" if full else age_role(seen, self.t)
+
+    def in_flight(self, host: HostView) -> Run:
+        """Return how many I/Os a host has in flight."""
+        seen = self.hosts.get(host.name)
+        count = seen.in_flight if seen is not None else None
+        return (UNKNOWN, LABEL) if count is None else (f"{count:.0f}", age_role(seen, self.t))
+
+    def busiest_cpu(self, names: Sequence[str]) -> float | None:
+        """Return the highest CPU percentage of these hosts; None if all are unknown."""
+        shares = [self.hosts[name].newest("cpu.busy") for name in names if name in self.hosts]
+        return max((share for share in shares if share is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFigures:
+    """Which figures of each host the table shows.
+
+    `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
+    `counted`: unit of the rate, empty if there are no figures per host.
     """
 
-    def __init__(
-        self,
-        thresholds: Mapping[str, float] | None = None,
-        *,
-        id: str | None = None,  # noqa: A002
-    ) -> None:
-        self.thresholds = thresholds or {}
-        super().__init__(self._columns(), lambda host: host.host, id=id)
+    job: str | None = None
+    direction: str = ""
+    counted: str = "IOPS"
+
+
+class HostCells:
+    """The figures of each host, now or in one second of the run."""
+
+    def __init__(self, symbols: Symbols, thresholds: Mapping[str, float]) -> None:
+        self.symbols = symbols
+        self.lag = thresholds.get("straggler.rate", LAG)
+        self.telemetry = TelemetryCells(thresholds)
+        self.hosts: Sequence[HostView] = ()
         self.now = 0.0
+        self.second: int | None = None  # of the run; None: now
+        self.shown = RowFigures()
+        # operations of a load on files; empty: hosts have no figures of their own
+        self.blank = False  # nothing is measured now: figures would be the previous step's
+        self.found: Mapping[str, Run] = NO_FINDINGS  # by host: findings
+        self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
+        self.widest = 0.0  # how far the farthest host is from the median
+        self.longest_name = 6
+        self.trend_room = 0
+        self.trend_top: float | None = None  # common scale of all hosts
 
-    def _columns(self) -> tuple[Column[HostTelemetry], ...]:
+    def compare(self) -> None:
+        """Compute how far each host is from the median."""
+        whole = [host for host in self.hosts if not self.blank and host.state not in BROKEN]
+        known = {host.name: rate_lately(self.figures(host), "iops") for host in self.hosts}
+        rates: dict[str, float | None] = dict.fromkeys(known)
+        rates |= {
+            host.name: known[host.name][0]
+            for host in whole
+            if known[host.name][1] and host.stale_s(self.now) is None
+        }
+        self.spread = self.spread_now = spread_of(rates, self.lag)
+        if self.second is not None:
+            rates = dict.fromkeys(known)
+            rates |= {host.name: rate_of(self.figures(host), "iops", self.second) for host in whole}
+            self.spread = spread_of(rates, self.lag)
+        self.widest = self.spread.widest(list(self.spread.shares))
+        busiest = max((rate for rate, _ in known.values() if rate is not None), default=0.0)
+        self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
+
+    def figures(self, host: HostView) -> HostFigures:
+        """Return the figures of a host, for the job that is shown."""
+        return host.figures(self.shown.job)
+
+    def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
+        """Return a host's rate, now or at the cursor."""
+        return None if self.blank else rate_of(self.figures(host), metric, self.second)
+
+    def tail(self, host: HostView) -> float | None:
+        """Return a host's p99 in ns, computed in a fast way during the load."""
+        figures = self.figures(host)
+        if figures.total.intervals():
+            return quick_p99(figures, self.shown.direction)
+        return latency_of(figures, "99", self.shown.direction)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the figures belong to a load that is still running."""
+        shows_figures = not self.blank and bool(self.shown.counted)
+        return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
+
+    # -- columns
+
+    @property
+    def has_latencies(self) -> bool:
+        """Whether hosts have latencies to show.
+
+        Those of single seconds are not kept, and layout writes are not the load.
+        """
+        return self.second is None and any(host.state != "layout" for host in self.hosts)
+
+    def columns(self) -> tuple[Column[HostView], ...]:
+        """Return all columns of the table."""
+        counts = bool(self.shown.counted)
         return (
-            Column(
-                "", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1
-            ),
-            Column("server", lambda host: host.host, 12, gap=1),
-            *(
-                Column(title, partial(self._percent, name), 5, right=True)
-                for title, name in (("CPU", "cpu.busy"), ("core", "core.busy"))
-            ),
-            Column("busiest NIC", self._link, least=14, most=22),
-            Column("disk", self._disk, least=12, most=16),
-            Column("processes", self._groups, least=10, drop=1),
-        )
+            Column("", self.mark, 1),
+            Column("host", lambda host: host.name, self.longest_name, gap=1,
+                order=lambda host: host.name),
+            *(self.rate_columns() if counts else ()),
+            *self.telemetry.columns(),
+            *([self.latency_column("mean", "mean", drop=11)]
+              if counts and self.has_latencies else []),
+            *([Column("trend", self.trend, least=8, most=64, right=True, drop=10,
+                   role="read")] if counts else []),
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread),
+                least=20, drop=1,
+                   order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
+        )  # fmt: skip
 
-    def show(self, servers: Sequence[HostTelemetry], now: float) -> None:
-        """Show the servers as they are at run time `now`."""
-        self.now = now
-        if [id(each) for each in servers] != [id(each) for each in self._given]:
-            self.set_rows(servers)
-        self.update_lines()
-
-    def titles(self, rooms: Sequence[int]) -> Line:
-        """Return the column titles, with the range of visible rows if not all fit."""
-        found = super().titles(rooms)
-        if not self.scrolls:
-            return found
-        tail: Run = (
-            f" {self.top + 1}–{min(len(self.rows), self.top + self.room)}/{len(self.rows)}",
-            LABEL,
-        )
-        return Line.of(*padded(found.runs, self.size.width - width_of_runs([tail])), tail)
-
-    def row_line(self, row: HostTelemetry, rooms: Sequence[int], width: int, fill: str) -> Line:
-        """Return the figures of a server; the cursor is visible only with the focus."""
-        return super().row_line(row, rooms, width, fill if self.has_focus else "")
-
-    def _percent(self, name: str, host: HostTelemetry) -> Run:
-        return percent(host, name, self.now, self.thresholds)
-
-    def _link(self, host: HostTelemetry) -> list[Run]:
-        link = host.busiest_link
-        if link is None:
-            return [(UNKNOWN, LABEL)]
-        return [(f"{link[0]} ", LABEL), (bandwidth(link[1]), age_role(host, self.now))]
-
-    def _disk(self, host: HostTelemetry) -> list[Run]:
-        disk = host.busiest_disk
-        if disk is None:
-            return [(UNKNOWN, LABEL)]
-        full = metric_of("dev.disk.busy").is_full(disk[1])
+    def rate_columns(self) -> list[Column[HostView]]:
+        """Return the columns of deviation, rates and tail latency."""
         return [
-            (f"{disk[0]} ", LABEL),
-            (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now)),
-        ]
+            Column("median", self.share, 7, right=True),
+            Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
+            Column(self.shown.counted, lambda host: self.figure(host, iops(self.rate(host))),
+                max(5, len(self.shown.counted)),
+                   right=True, order=lambda host: known(self.rate(host)), falling=True),
+            *([Column("BW", lambda host: self.figure(host, bandwidth(self.rate(host, "bandwidth"))),
+                10,
+                      right=True, drop=2, falling=True,
+                      order=lambda host: known(self.rate(host, "bandwidth")))]
+              if self.shown.counted == "IOPS" else []),  # operations on files have no bandwidth
+            *([self.latency_column("99", "p99", drop=3)] if self.has_latencies else []),
+        ]  # fmt: skip
 
-    def _groups(self, host: HostTelemetry) -> list[Run]:
-        runs: list[Run] = []
-        for name, cpu, count in host.groups:
-            many = f"{count} " if count != 1 else ""
-            runs += [
-                ("  " if runs else "", TEXT),
-                (f"{many}{name} ", LABEL),
-                (f"{cpu:.0f} %", VALUE),
-            ]
-        return runs
+    def latency_column(self, name: str, title: str, drop: int) -> Column[HostView]:
+        """Return a column of the mean or a percentile of latency."""
+
+        def value(host: HostView) -> float | None:
+            if host.state == "layout":
+                return None
+            return latency_of(self.figures(host), name, self.shown.direction)
+
+        def cell(host: HostView) -> Run:
+            return self.figure(host, latency(value(host)))
+
+        title = f"{self.shown.direction} {title}".lstrip()
+        width = max(7, len(title))
+        return Column(title, cell, width, right=True, drop=drop, falling=True,
+                      order=lambda host: known(value(host)))  # fmt: skip
+
+    # -- cells
+
+    def mark(self, host: HostView) -> Run:
+        """Return the symbol for a host's state, or for a straggler or finding."""
+        return mark_of(host, self.now, self.symbols, self.found, self.spread)
+
+    def share(self, host: HostView) -> Run:
+        """Return how far a host is from the median."""
+        share = self.spread.shares.get(host.name)
+        return (UNKNOWN, LABEL) if share is None else (share_text(share), self.role(host))
+
+    def role(self, host: HostView) -> str:
+        """Return the role for a host's deviation, such as bad for a straggler."""
+        if self.spread.lags(host.name):
+            return "bad"
+        return "warn" if self.spread.is_far(host.name) else LABEL
+
+    def bar(self, host: HostView) -> list[Run]:
+        """Return a host's deviation as a bar to the left or to the right."""
+        return diverging(
+            self.spread.shares.get(host.name),
+            reach_of(self.widest),
+            9,
+            self.role(host),
+            self.symbols,
+        )
+
+    def figure(self, host: HostView, text: str) -> Run:
+        """Return a figure of a host, dim if it is not current."""
+        if self.blank:
+            return UNKNOWN, LABEL
+        figures = self.figures(host)
+        current = host.stale_s(self.now) is None and (figures.total.intervals() or figures.results)
+        return text, TEXT if current or self.second is not None else LABEL
+
+    def trend(self, host: HostView) -> str:
+        """Return a host's rate over the last seconds, or those before the cursor, as one line."""
+        if self.blank:
+            return ""
+        width, total = self.trend_room, self.figures(host).total
+        count = width * (2 if self.symbols == "braille" else 1)
+        if self.second is None:
+            values = total.series("iops", last=count)
+        else:
+            first = max(self.second + 1 - count, total.span[0] if total.span is not None else 0)
+            values = total.values("iops", first, self.second + 1)
+        return spark(values, width, self.symbols, high=self.trend_top).replace("\u2800", " ")
