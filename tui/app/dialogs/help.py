@@ -21,7 +21,7 @@ from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import TextPane, Unit
 from tui.app.widgets.picklist import Heading, PickList
-from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled
+from tui.text.line import ACCENT, HEADING, TEXT, Line, labelled, width_of
 from tui.text.table import Column
 
 
@@ -195,10 +195,17 @@ class Palette(HelpScreen):
             yield Static(id="help-about")
 
     @on(PickList.Moved)
+    def moved(self) -> None:
+        """Show more about the command, once the width of the list is known."""
+        self.call_after_refresh(self.show_help)
+
     def show_help(self) -> None:
-        """Show the whole help of the command under the cursor, which the list may cut."""
-        chosen = self.chosen
-        self.query_one("#help-about", Static).update(Content(chosen.help if chosen else ""))
+        """Show the whole help of the command under the cursor, if the list cuts it."""
+        chosen, room = self.chosen, self.picklist.rooms(self.picklist.size.width)[0]
+        is_cut = chosen is not None and width_of(chosen.help) > room
+        self.query_one("#help-about", Static).update(
+            Content(chosen.help if chosen is not None and is_cut else "")
+        )
 
     @property
     def chosen(self) -> Action | None:

@@ -46,12 +46,22 @@ def _charts(page: Page, width: int, height: int) -> list[Line]:
     """Return one chart or, where there is room, two or four."""
     if width < LEAST_PAIR:
         return (over_time(page, width, height) or spread_charts(page, width, height) or [[]])[0]
-    half, upper = (width - GUTTER) // 2, (height - 1) // 2
+    half, upper = half_of(width), (height - 1) // 2
     if not (above := over_time(page, half, height)):
         return _row(spread_charts(page, half, height), half)
     if height < LEAST_FOUR or not (below := spread_charts(page, half, height - 1 - upper)):
         return _row(above, half)
     return [*_row(over_time(page, half, upper), half), Line(), *_row(below, half)]
+
+
+def half_of(width: int) -> int:
+    """Return the width of one of two charts next to each other."""
+    return (width - GUTTER) // 2
+
+
+def charts_in_row(page: Page, width: int, height: int) -> list[Line]:
+    """Return the rate and the latency over time next to each other; empty without samples."""
+    return _row(over_time(page, half_of(width), height), half_of(width))
 
 
 def _row(charts: Sequence[list[Line]], half: int) -> list[Line]:

@@ -105,7 +105,7 @@ def figure_lines(page: Page, width: int) -> list[Line]:
     if page.record.search is not None or page.shown_matrix is not None:
         return lines
     table = [*steps(page, width), *figures(page, width)]
-    return [*lines, *([Line(), *table] if table else [])]
+    return [*lines, *([Line()] if table and width >= NARROW else []), *table]
 
 
 def host_notes(page: Page, width: int) -> list[Line]:

@@ -118,29 +118,31 @@ class RunPreview(TextPane):
         self.show(partial(self.run_lines, run, run_dir))
 
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
-        """Return the facts of a run.
+        """Return the facts of a run, with all findings and notes if they fit.
 
-        Charts are beside them, if the record has been read and they fit.
+        Charts are beside them or, if findings and notes are there, below them, once the record has
+        been read and if they fit.
         """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
+        height = self.size.height
         facts = partial(
             preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy
         )
-        if (
-            read is None
-            or read.page is None
-            or read.run_dir != run_dir
-            or not roomy
-            or (says_more(run) and not large)
-        ):
-            return facts(width)
-        from tui.app.screens.runs_result import course_lines, measured_lines
+        every = facts(width, every=True)
+        lines = every if len(every) <= height else facts(width)
+        if read is None or read.page is None or read.run_dir != run_dir or not roomy:
+            return lines
+        from tui.app.screens.runs_result import course_lines, measured_lines, row_lines
 
+        if says_more(run) and not large:
+            charts = row_lines(read.page, width, height - len(lines) - 1)
+            return [*lines, Line(), *charts] if charts else lines
         at = (FACTS_CELLS if large else width // 2) + GUTTER
-        charts = (measured_lines if large else course_lines)(
-            read.page, width - at, self.size.height
-        )
-        return beside(facts(at - GUTTER), charts, at) if charts else facts(width)
+        charts = (measured_lines if large else course_lines)(read.page, width - at, height)
+        if not charts:
+            return lines
+        every = facts(at - GUTTER, every=True)
+        return beside(every if len(every) <= height else facts(at - GUTTER), charts, at)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
@@ -192,17 +194,18 @@ def preview(
     width: int,
     *,
     whole: bool = False,
+    every: bool = False,
     short: bool = False,
 ) -> list[Line]:
     """Return the most important facts of a run, with findings and notes beside them.
 
-    `changed`: parameters that differ from the profile. `whole`: all findings, notes and hosts.
-    `short`: a single line for what the list shows already.
+    `changed`: parameters that differ from the profile. `every`: all findings and notes. `whole`:
+    all hosts too. `short`: a single line for what the list shows already.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
     head = _brief_head(run, half) if short and not whole else _head(run, half)
     facts = _facts(run, changed, half, whole)
-    doubts, notes = _findings(run, half, whole), _notes(run, half, whole)
+    doubts, notes = _findings(run, half, whole or every), _notes(run, half, whole or every)
     if half == width:
         return [*head, *doubts, *notes, *facts]
     pairs = zip_longest([*head, *facts], [*doubts, *notes], fillvalue=Line())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.app.screens.result_charts import over_time
+from tui.app.screens.result_charts import charts_in_row, over_time
 from tui.app.screens.result_page import Page, matrix_lines, page_of
 from tui.app.screens.result_text import figures
 from tui.library.load import load_record
@@ -66,3 +66,16 @@ def course_lines(page: Page, width: int, height: int) -> list[Line]:
     if height < 2 * LEAST_CHART + 1 or len(charts) < 2:
         return over_time(page, width, max(height, LEAST_CHART))[0]
     return [*charts[0], Line(), *charts[1]]
+
+
+def row_lines(page: Page, width: int, height: int) -> list[Line]:
+    """Return rate and latency over time next to each other, or the table of a matrix.
+
+    Empty if they do not fit into the height.
+    """
+    if page.shown_matrix is not None:
+        found = matrix_lines(page.shown_matrix, width, LEAST_CHART)
+        lines = [rule("Points", "", width), *found[1:]]  # no cursor moves in it here
+        return lines if len(lines) <= height else []
+    is_one_step = page.record.search is None and page.shown_step is not None
+    return charts_in_row(page, width, height) if is_one_step and height >= LEAST_CHART else []
