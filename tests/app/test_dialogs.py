@@ -294,8 +294,14 @@ async def test_ranges_that_do_not_fit_keep_the_form_open(
         assert app.answers == []
 
 
-async def test_a_host_without_a_name_is_not_added() -> None:
+@pytest.mark.parametrize("way", ["enter", "button"])
+async def test_a_host_without_a_name_is_refused_but_a_new_form_has_no_errors(way: str) -> None:
     app = DialogApp(add_host())
     async with app.run_test() as pilot:
+        form = app.screen.query_one(Form)
+        assert not form.errors
+        if way == "button":
+            app.screen.query_one("#add", Button).focus()
         await pilot.press("enter")
-        assert app.answers == []
+        await comes(pilot, lambda: bool(form.errors))
+        assert [*form.errors] == ["name"] and app.answers == []

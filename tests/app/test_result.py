@@ -169,6 +169,9 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
         assert "weka-01           91/91    99/99" in page and "ens1 1.00 GiB/s" in page
         assert "osd-1             50/50    60/60" in page
         assert "OSD CPU: 3.0 cores, 4 processes on 1 host" in page
+        core, nic = page.split("Busiest core over time")[1].split("Busiest NIC over time")
+        assert "weka-01" in core and "99 %" in core and "osd-1" in core
+        assert "weka-01" in nic and "ens1" in nic and "osd-1" not in nic
 
 
 async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(

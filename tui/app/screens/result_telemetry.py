@@ -83,5 +83,9 @@ def _line(
 
 def _traffic(host: HostTelemetryRecord, link: str) -> list[float | None]:
     """Return what a link received and sent in each interval under load; None if unknown."""
-    received, sent = (host.values_of(f"{link}.{way}")[host.quiet :] for way in ("rx", "tx"))
-    return [None if a is None or b is None else a + b for a, b in zip(received, sent, strict=False)]
+    names = [f"{link}.{way}" for way in ("rx", "tx")]
+    known = [host.values_of(name)[host.quiet :] for name in names if host.column(name) is not None]
+    return [
+        None if None in values else sum(value or 0.0 for value in values)
+        for values in zip(*known, strict=True)
+    ]
