@@ -6,6 +6,7 @@ agent arrives over stdin, and tasks have their own supervisor on the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Protocol
 
 from tui.model.address import HostAddress
@@ -17,7 +18,12 @@ GROUP = "benchtui.transports"
 
 
 class SshOpener(Protocol):
-    """Opens SSH connections with this process's configuration, keys and passwords."""
+    """Opens SSH connections with this process's configuration, keys and passwords.
+
+    `remark` notes something about a host that its user should know.
+    """
+
+    remark: Callable[[str | None, str], None]
 
     async def open_ssh(self, address: HostAddress) -> Transport:
         """Return an SSH connection. Raises HostError."""

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 from tui.model.address import HostAddress
 from tui.model.event import ALLOCATION_ENDED
 from tui.model.quantities import seconds_of
+from tui.remote.local import MARKS
+from tui.remote.slurm_job import SlurmJob, TrunkTransport
 from tui.remote.transport import GoneError, Transport
 from tui.remote.way_base import HostLimits, HostTransport, SshOpener
 from tui.remote.way_command import PipedTransport
@@ -37,23 +39,38 @@ class Said(NamedTuple):
 
 
 class AsSlurmStep(HostTransport):
-    """Transport with srun --overlap; `address.through` is the job."""
+    """Transport with srun --overlap; `address.through` is the job.
+
+    One srun carries the shells of many nodes (`slurm_job`). A node without Python has an srun for
+    each shell.
+    """
 
     def __init__(self) -> None:
+        self._jobs: dict[str, SlurmJob] = {}
         self._asked: dict[str, asyncio.Task[str]] = {}
         self._times: dict[str, asyncio.Task[Said]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
         """Return a connection to a node of the job. Raises GoneError if the job has ended."""
-        del ssh
         if ended := await self.why_ended(address):
             raise GoneError(ALLOCATION_ENDED, address.name, ended)
         environ = {
             name: value
             for name, value in os.environ.items()
-            if name == "SLURM_CONF" or not name.startswith(FOREIGN)
+            if name not in MARKS and (name == "SLURM_CONF" or not name.startswith(FOREIGN))
         }
-        return PipedTransport(address, step_of(address), environ)
+        number = address.through or ""
+        job = self._jobs.setdefault(number, SlurmJob(number, environ))
+        end = await job.end_of(node_of(address))
+        if isinstance(end, str):
+            ssh.remark(address.name, f"each shell is an srun of its own: {end}")
+            return PipedTransport(address, step_of(address), environ)
+        return TrunkTransport(address, end)
+
+    async def release(self) -> None:
+        """End the sruns that carry channels."""
+        jobs, self._jobs = self._jobs, {}
+        await asyncio.gather(*(job.close() for job in jobs.values()))
 
     async def limits(self, address: HostAddress) -> HostLimits:
         """Return the remaining time of the job. Concurrent callers share one query to Slurm."""
@@ -98,10 +115,14 @@ async def how_ended(job: str) -> str:
     return f"allocation {job} ended"
 
 
+def node_of(address: HostAddress) -> str:
+    """Return the name that Slurm has for a host."""
+    return address.address or address.name
+
+
 def step_of(address: HostAddress) -> list[str]:
     """Return the command that starts a shell on a node of the job."""
-    node = address.address or address.name
-    one = ["--nodes=1", "--ntasks=1", f"--nodelist={node}"]
+    one = ["--nodes=1", "--ntasks=1", f"--nodelist={node_of(address)}"]
     how = ["--overlap", "--mpi=none", "--cpu-bind=none", "--unbuffered", "--quiet"]
     return ["srun", f"--jobid={address.through}", *one, *how, "/bin/sh", "-c", HOLDER]
 

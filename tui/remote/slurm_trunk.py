@@ -1,0 +1,489 @@
+"""One srun that carries the channels of many nodes: the jump host's side of a trunk.
+
+Slurm sends srun's stdin to all nodes; frames name the node that they are for. Blocks that several
+nodes get, such as the agent, are sent once for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import zlib
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from hashlib import blake2b
+
+from tui.model import rundir
+from tui.model.distributions import not_installed
+from tui.model.plain import printable
+from tui.remote.frames import (
+    GRANT_BYTES,
+    PIECE_BYTES,
+    WINDOW_BYTES,
+    Framer,
+    GarbledError,
+    Joiner,
+)
+from tui.remote.transport import HostError
+
+PING_S = 5.0
+SILENT_PINGS = 6  # without a line from a node, after which it is lost
+STUCK_S = 10.0  # without progress in writing to srun: a node takes no more
+IDLE_S = 20.0  # without news from any node, after which the rest are given up
+CLOSE_TIMEOUT_S = 2.0
+MOST_UNSENT_BYTES = 1 << 20
+MOST_UNREAD_BYTES = 2 * WINDOW_BYTES
+MOST_LINE_BYTES = 65536
+MOST_BLOCKS_BYTES = 4 << 20
+LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES, ONE_LINE_IN = 512, 16384, 16
+SAID_BYTES = 16384
+QUOTED = 200
+STAR = b"*"
+NOTICE = re.compile(r"!([a-z-]+) (\S+)")
+SUSPECT = re.compile(r"on node ([\w.-]+)")
+
+
+class TrunkChannel:
+    """Channel to a /bin/sh on a node of a trunk."""
+
+    def __init__(self, end: NodeEnd, number: int, host: str) -> None:
+        self._end, self._number, self._host = end, number, host
+        self._outputs = {b"1": asyncio.StreamReader(), b"2": asyncio.StreamReader()}
+        self._owed = dict.fromkeys(self._outputs, 0)  # bytes read and not yet granted
+        self._unread = dict.fromkeys(self._outputs, 0)
+        self._in_flight = 0  # bytes of stdin that the shell may not have taken
+        self._room = asyncio.Event()
+        self._status: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._error: HostError | None = None
+        self._over = False
+
+    async def read(self, size: int) -> bytes:
+        """Return bytes of stdout; empty at end of file."""
+        return await self._read(b"1", size)
+
+    async def read_stderr(self, size: int) -> bytes:
+        """Return bytes of stderr; empty at end of file."""
+        return await self._read(b"2", size)
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin.
+
+        Does not fail if the shell has ended, because its output gives the reason.
+        """
+        for block in blocks_of(data):
+            while not self._over and self._in_flight + len(block) > WINDOW_BYTES:
+                self._room.clear()
+                await self._room.wait()
+            if self._error is not None:
+                raise self._error
+            if self._over:
+                return
+            self._in_flight += len(block)
+            self._end.send_block(self._number, block)
+        await self._end.trunk.drained()
+
+    def end_input(self) -> None:
+        """Close stdin."""
+        if not self._over:
+            self._end.send(self._number, b"e")
+
+    async def wait(self) -> int | None:
+        """Return the exit status; None if unknown."""
+        status = await asyncio.shield(self._status)
+        if self._error is not None:
+            raise self._error
+        return status
+
+    def drop(self) -> None:
+        """Close the channel without waiting for its end."""
+        if not self._over:
+            self._end.send(self._number, b"d")
+            self.finish(None)
+
+    async def close(self) -> None:
+        """End the shell by closing its stdin; close the channel if it does not end."""
+        self.end_input()
+        with contextlib.suppress(TimeoutError, HostError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.wait()
+        self.drop()
+
+    def take(self, kind: bytes, data: bytes) -> None:
+        """Act on a frame from the node. Raises GarbledError."""
+        if kind in self._outputs:
+            self._unread[kind] += len(data)
+            if self._unread[kind] > MOST_UNREAD_BYTES:
+                raise GarbledError("the node sends more than it may")
+            output = self._outputs[kind]
+            output.feed_data(data) if data else output.feed_eof()
+        elif kind == b"g":
+            self._in_flight -= number_in(data)
+            self._room.set()
+        elif kind == b"x":
+            self.finish(number_in(data))
+        elif kind == b"f":
+            why = printable(data.decode("utf-8", "replace")[:QUOTED])
+            self.fail(HostError("channel-failed", self._host, f"cannot start a shell: {why}"))
+
+    def fail(self, error: HostError) -> None:
+        """End the channel with an error for its readers and writers."""
+        if not self._over:
+            self._error = error
+            for output in self._outputs.values():
+                output.set_exception(error)
+            self.finish(None)
+
+    def lose(self, why: str) -> None:
+        """End the channel because the node is lost."""
+        self.fail(HostError("lost", self._host, why))
+
+    def finish(self, status: int | None) -> None:
+        """End the channel."""
+        self._over = True
+        self._end.channels.pop(self._number, None)
+        if not self._status.done():
+            self._status.set_result(status)
+        for output in self._outputs.values():
+            if self._error is None and not output.at_eof():
+                output.feed_eof()
+        self._room.set()
+
+    async def _read(self, kind: bytes, size: int) -> bytes:
+        data = await self._outputs[kind].read(size)
+        self._owed[kind] += len(data)
+        self._unread[kind] -= len(data)
+        if self._owed[kind] >= GRANT_BYTES and not self._over:
+            self._end.send(self._number, b"g", kind + b"%d" % self._owed[kind])
+            self._owed[kind] = 0
+        return data
+
+
+class NodeEnd:
+    """A node of a trunk. `lost`: why it can no longer be reached; empty while it can."""
+
+    def __init__(self, trunk: Trunk, name: str, ident: bytes, joiner: Joiner) -> None:
+        self.trunk, self.name, self.joiner = trunk, name, joiner
+        self.lost = ""
+        self.silent_pings = 0
+        self.channels: dict[int, TrunkChannel] = {}
+        self._framer = Framer(ident)
+        self._last = 0
+
+    def open(self, host: str) -> TrunkChannel:
+        """Open a shell. Raises HostError."""
+        if self.lost:
+            raise HostError("lost", host, self.lost)
+        self._last += 1
+        channel = self.channels[self._last] = TrunkChannel(self, self._last, host)
+        self.send(self._last, b"o")
+        return channel
+
+    def send(self, channel: int, kind: bytes, data: bytes = b"") -> None:
+        """Send a frame to the node."""
+        self.trunk.send(self._framer.lines(channel, kind, data))
+
+    def send_block(self, channel: int, block: bytes) -> None:
+        """Send a block for a shell's stdin, or a reference to it if nodes have it."""
+        known = self.trunk.known_block(block)
+        if known is None:
+            self.send(channel, b"w", block)
+        else:
+            self.send(channel, b"r", b"%d" % known)
+
+    def take(self, channel: int, kind: bytes, data: bytes) -> None:
+        """Act on a frame from the node. Raises GarbledError."""
+        if channel in self.channels:
+            self.channels[channel].take(kind, data)
+
+    def lose(self, why: str) -> None:
+        """End all channels to the node."""
+        self.lost = self.lost or why
+        for channel in list(self.channels.values()):
+            channel.lose(why)
+
+
+class Trunk:
+    """An srun over many nodes, and the nodes that have answered.
+
+    `notices`: words of nodes that have not; `suspects`: nodes that srun blames for its end.
+    """
+
+    def __init__(self, process: Process, nodes: Sequence[str]) -> None:
+        self.nodes = nodes
+        self.ends: dict[str, NodeEnd] = {}
+        self.notices: dict[str, str] = {}
+        self.suspects: set[str] = set()
+        self.over = ""  # why it has ended
+        self._process = process
+        self._by_id: dict[bytes, NodeEnd] = {}
+        self._joiners: dict[bytes, Joiner] = {}
+        self._all = Framer(STAR)
+        self._blocks = KnownBlocks()
+        self._unsent = bytearray()
+        self._wake, self._drained, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._said = bytearray()
+        self._tasks = [
+            asyncio.create_task(work)
+            for work in (self._read(), self._read_stderr(), self._write(), self._ping())
+        ]
+
+    async def settled(self) -> None:
+        """Wait until every node has answered, srun has ended, or there is no news for long."""
+        with contextlib.suppress(TimeoutError):
+            while not self.over and len(self.ends.keys() | self.notices.keys()) < len(self.nodes):
+                self._news.clear()
+                async with asyncio.timeout(IDLE_S):
+                    await self._news.wait()
+
+    def send(self, lines: bytes) -> None:
+        """Send lines to all nodes."""
+        self._unsent += lines
+        self._drained.clear()
+        self._wake.set()
+
+    async def drained(self) -> None:
+        """Wait while too much is unsent."""
+        while len(self._unsent) > MOST_UNSENT_BYTES and not self.over:
+            await self._drained.wait()
+
+    def known_block(self, block: bytes) -> int | None:
+        """Return the number of a block that nodes have; None if it is sent for the first time."""
+        number, is_new = self._blocks.number_of(block)
+        if is_new:
+            self.send(self._all.lines(number or 0, b"b", block))
+        return number
+
+    async def close(self, *, leave: bool) -> None:
+        """End srun. `leave`: keepers on the nodes end once nothing that they started is left."""
+        if leave and not self.over:
+            self.send(self._all.lines(0, b"q"))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                    while self._unsent and not self.over:
+                        await self._drained.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                while not self.over:
+                    self._news.clear()
+                    await self._news.wait()
+        self._end("the connection is closed")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await reaped(self._process)
+
+    def _end(self, why: str) -> None:
+        """End srun, and all channels with it."""
+        if self.over:
+            return
+        self.over = why
+        kill(self._process)
+        for end in self.ends.values():
+            end.lose(why)
+        for event in (self._news, self._drained, self._wake):
+            event.set()
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        rest = b""
+        while data := await self._process.stdout.read(1 << 18):
+            *lines, rest = (rest + data).split(b"\n")
+            rest = rest[-MOST_LINE_BYTES:]
+            for line in lines:
+                self._take(line)
+        await asyncio.wait([self._tasks[1]], timeout=CLOSE_TIMEOUT_S)  # its reason
+        self._end(f"srun ended: {self.last_words}")
+
+    @property
+    def last_words(self) -> str:
+        """The last line that srun printed to stderr."""
+        lines = self._said.decode("utf-8", "replace").split("\n")
+        told = [line.strip() for line in lines if line.strip()]
+        return printable(told[-1][:QUOTED]) if told else "no message"
+
+    async def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(4096):
+            self._said += data
+            del self._said[:-SAID_BYTES]
+            self.suspects |= blamed(self._said.decode("utf-8", "replace"), self.nodes)
+
+    def _take(self, line: bytes) -> None:
+        """Act on a line; ignore what is none of ours, such as output of a prolog."""
+        if line.startswith(b"!"):
+            self._note(line)
+        if not line.startswith(b"~"):
+            return
+        ident, _, rest = line[1:].partition(b" ")
+        end = self._by_id.get(ident)
+        joiner = end.joiner if end else self._joiners.setdefault(ident, Joiner())
+        if end is not None and end.lost:
+            return
+        try:
+            frame = joiner.frame(rest)
+            if end is not None:
+                end.silent_pings = 0
+                if frame is not None:
+                    end.take(*frame)
+            elif frame is not None and frame[1] == b"h":
+                self._greet(frame[2].decode("ascii", "replace"), ident, joiner)
+        except GarbledError as error:
+            if end is not None:
+                end.lose(f"the connection through srun is damaged: {error}")
+
+    def _greet(self, name: str, ident: bytes, joiner: Joiner) -> None:
+        if name in self.nodes and name not in self.ends:
+            self.ends[name] = self._by_id[ident] = NodeEnd(self, name, ident, joiner)
+            self._news.set()
+
+    def _note(self, line: bytes) -> None:
+        match = NOTICE.fullmatch(line.decode("ascii", "replace"))
+        if match is not None and match[2] in self.nodes:
+            self.notices[match[2]] = match[1]
+            if match[2] in self.ends:
+                self.ends[match[2]].lose("the process that keeps shells on the node has ended")
+            self._news.set()
+
+    async def _write(self) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                data, self._unsent = bytes(self._unsent), bytearray()
+                self._drained.set()
+                stdin.write(data)
+                async with asyncio.timeout(STUCK_S):
+                    await stdin.drain()
+        except TimeoutError:
+            self._end("srun takes no more input: a node may hang")
+        except OSError:
+            return  # it has ended: its output gives the reason
+
+    async def _ping(self) -> None:
+        while True:
+            self.send(self._all.lines(0, b"p"))
+            await asyncio.sleep(PING_S)
+            for end in self.ends.values():
+                end.silent_pings += 1
+                if end.silent_pings > SILENT_PINGS and not end.lost:
+                    self.suspects.add(end.name)
+                    end.lose("the host no longer answers")
+
+
+class KnownBlocks:
+    """Blocks of bytes that were sent. What comes a second time is worth a number."""
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+        self._numbers: dict[bytes, int] = {}
+        self._size = 0
+
+    def number_of(self, block: bytes) -> tuple[int | None, bool]:
+        """Return a block's number, None if it has none, and whether the number is new."""
+        if len(block) < LEAST_BLOCK_BYTES:
+            return None, False
+        digest = blake2b(block, digest_size=16).digest()
+        if digest in self._numbers:
+            return self._numbers[digest], False
+        if digest not in self._seen or self._size + len(block) > MOST_BLOCKS_BYTES:
+            self._seen.add(digest)
+            return None, False
+        self._size += len(block)
+        self._numbers[digest] = len(self._numbers) + 1
+        return self._numbers[digest], True
+
+
+def blocks_of(data: bytes) -> Iterator[bytes]:
+    """Cut data after lines chosen by their content, so that equal parts of scripts become equal
+    blocks wherever they stand.
+    """
+    start = at = 0
+    while at < len(data):
+        newline = data.find(b"\n", at, start + MOST_BLOCK_BYTES)
+        end = newline + 1 if newline >= 0 else min(len(data), start + MOST_BLOCK_BYTES)
+        chosen = zlib.crc32(data[at:end]) % ONE_LINE_IN == 0
+        at = end
+        is_long = at - start >= MOST_BLOCK_BYTES
+        if at == len(data) or is_long or (chosen and at - start >= LEAST_BLOCK_BYTES):
+            yield data[start:at]
+            start = at
+
+
+def number_in(data: bytes) -> int:
+    """Return the number in a frame. Raises GarbledError."""
+    if not re.fullmatch(rb"\d{1,9}", data):
+        raise GarbledError("not a number")
+    return int(data)
+
+
+def blamed(said: str, nodes: Sequence[str]) -> set[str]:
+    """Return the nodes that srun names as failed, by name or by position."""
+    found = set(SUSPECT.findall(said))
+    placed = {nodes[int(word)] for word in found if word.isdigit() and int(word) < len(nodes)}
+    return placed | found & set(nodes)
+
+
+async def start_srun(argv: Sequence[str], environ: Mapping[str, str], host: str) -> Process:
+    """Start srun. Raises HostError."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+            cwd="/",
+            env=environ,
+            umask=rundir.given(),
+        )
+    except FileNotFoundError as error:
+        raise HostError("command-missing", host, not_installed(argv[0])) from error
+    except OSError as error:
+        told = f"cannot start {argv[0]}: {error.strerror}"
+        raise HostError("channel-failed", host, told) from error
+
+
+async def ready_keepers(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
+    """Return the words of the nodes on which an srun started keepers, and whether they stay.
+
+    srun is killed as soon as all have answered: keepers need it no more, and it would end them all
+    when one node fails.
+    """
+    words: dict[str, str] = {}
+    stay = True
+    assert process.stdout is not None
+    with contextlib.suppress(TimeoutError, ValueError):
+        while len(words) < len(nodes):
+            async with asyncio.timeout(IDLE_S):
+                line = await process.stdout.readline()
+            if not line:
+                stay = False  # it gave up, and with it Slurm cancels the step
+                break
+            match = NOTICE.fullmatch(line.decode("ascii", "replace").strip())
+            if match is not None and match[2] in nodes:
+                words[match[2]] = match[1]
+    kill(process)
+    await reaped(process)
+    return words, stay
+
+
+def kill(process: Process) -> None:
+    """Kill srun and its helper."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def reaped(process: Process) -> None:
+    """Wait for a killed process; asyncio notices its end only after its outputs are drained."""
+    for pipe in (process.stdout, process.stderr):
+        with contextlib.suppress(RuntimeError):  # another task reads it
+            while pipe is not None and await pipe.read(PIECE_BYTES):
+                pass
+    await process.wait()
