@@ -65,6 +65,7 @@ class SlurmLab:
         if (self.root / "slurm.conf").exists():
             self.run("scancel", "--user=0")
             self._await_keepers()
+            self._await_steps()
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
@@ -80,6 +81,15 @@ class SlurmLab:
         deadline = time.monotonic() + PATIENCE_S
         while any(mine in environ and b"benchtui-keeper" in words for words, environ in running()):
             assert time.monotonic() < deadline, "a keeper is still running"
+            time.sleep(0.1)
+
+    def _await_steps(self) -> None:
+        """Wait for the daemons of ended steps: without a controller they would stay for ever."""
+        mine = f"SLURM_CONF={self.environ['SLURM_CONF']}".encode()
+        deadline = time.monotonic() + PATIENCE_S
+        while any(mine in environ and b"slurmstepd" in words for words, environ in running()):
+            if time.monotonic() > deadline:
+                return
             time.sleep(0.1)
 
     def run(self, *words: str) -> str:

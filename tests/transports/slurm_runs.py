@@ -30,14 +30,10 @@ def measured(journal: Path) -> dict[str, list[int]]:
     return found
 
 
-def steps_to(node: str, conf: str) -> list[int]:
-    """Pids of the srun processes that hold a shell on a node."""
-    mine, its = f"SLURM_CONF={conf}".encode(), f"--nodelist={node}".encode()
-    return [
-        pid
-        for pid in pids()
-        if comm(pid) == "srun" and its in words_of(pid) and mine in environ_of(pid)
-    ]
+def sruns(conf: str) -> list[int]:
+    """Pids of the srun processes of this Slurm."""
+    mine = f"SLURM_CONF={conf}".encode()
+    return [pid for pid in pids() if comm(pid) == "srun" and mine in environ_of(pid)]
 
 
 def step_daemons(node: str, conf: str) -> list[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tests.e2e.command import benchtui, marked_processes, start
 from tests.lab.faults import directories, forget_on_hosts
 from tests.lab.slurm import SlurmLab, missing
 from tests.patience import PATIENCE_S, wait_until
-from tests.transports.slurm_runs import kill, measured, step_daemons, steps_to
+from tests.transports.slurm_runs import kill, measured, sruns, step_daemons
 from tui.journal.rundir import load_plan
 from tui.model.address import HostAddress
 from tui.remote.way_slurm import AsSlurmStep
@@ -130,10 +131,23 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     forget_on_hosts(run_dir.name)  # nobody can reach it on nodes that are gone
 
 
-CANCELS_AT_THE_BARRIER = """#!/bin/sh
-job=$(cat "$BENCHTUI_HOME"/runs/*/journal.jsonl | grep -m1 '"phase":"barrier"' >/dev/null && squeue -h -o %i)
-[ -z "$job" ] || scancel $job
-exec {srun} "$@"
+CANCELS_AT_THE_BARRIER = """#!{python}
+# passes on nothing from the barrier on before the job is cancelled
+import os, subprocess, sys
+from pathlib import Path
+
+child = subprocess.Popen(["{srun}", *sys.argv[1:]], stdin=subprocess.PIPE)
+while data := os.read(0, 65536):
+    for journal in Path(os.environ["BENCHTUI_HOME"]).glob("runs/*/journal.jsonl"):
+        if '"phase":"barrier"' in journal.read_text():
+            jobs = subprocess.run(["squeue", "-h", "-o", "%i"], capture_output=True, text=True)
+            subprocess.run(["scancel", *jobs.stdout.split()])
+    try:
+        child.stdin.write(data)
+        child.stdin.flush()
+    except BrokenPipeError:
+        break
+os._exit(child.wait())
 """
 
 
@@ -141,7 +155,11 @@ def test_a_job_that_is_cancelled_at_the_barrier_ends_the_run_by_name(
     slurm: SlurmLab, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     srun = tmp_path / "srun"
-    srun.write_text(CANCELS_AT_THE_BARRIER.replace("{srun}", str(shutil.which("srun"))))
+    words = {"{srun}": str(shutil.which("srun")), "{python}": sys.executable}
+    text = CANCELS_AT_THE_BARRIER
+    for word, meant in words.items():
+        text = text.replace(word, meant)
+    srun.write_text(text)
     srun.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     load = ("--set", f"directory={home}", "--yes", "--json")
@@ -155,7 +173,7 @@ def test_a_job_that_is_cancelled_at_the_barrier_ends_the_run_by_name(
 
 def test_no_second_is_lost_with_srun(slurm: SlurmLab, home: Path) -> None:
     run_dir = detached(home, "--set", "runtime=8")
-    kill([pid for host in hosts_of(run_dir) for pid in steps_to(host, slurm.environ["SLURM_CONF"])])
+    kill(sruns(slurm.environ["SLURM_CONF"]))
     ends_with_every_second(run_dir)
 
 

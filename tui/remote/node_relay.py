@@ -41,6 +41,11 @@ def node_name() -> str:
     return os.environ.get("SLURMD_NODENAME", "")
 
 
+def place_of(token: str) -> str:
+    """Return the name of the keeper's socket: of no file system, and gone with its process."""
+    return f"\0{token}-{node_name()}"  # several nodes may be one machine
+
+
 def is_ours(peer: socket.socket) -> bool:
     """Return whether the other end of a Unix socket belongs to this user."""
     size = struct.calcsize("3i")
@@ -52,7 +57,7 @@ def relay(token: str) -> None:
     """Copy between srun and the keeper on this node until either ends or srun is silent."""
     keeper = socket.socket(socket.AF_UNIX)
     try:
-        keeper.connect("\0" + token)
+        keeper.connect(place_of(token))
     except OSError:
         say("no-keeper")
         return
@@ -381,7 +386,7 @@ class Keeper:
 def keep(token: str) -> None:
     """Serve shells until none is left; say so once that is possible."""
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind("\0" + token)  # the kernel removes it with the process
+    listening.bind(place_of(token))
     listening.listen(4)
     wake, waker = os.pipe()
     for end in (wake, waker):
