@@ -1,9 +1,9 @@
-"""Node side of a trunk: a keeper that starts shells, and a relay between it and srun.
+"""Node side of a trunk: a starter that starts shells, and a relay between it and srun.
 
 The source of this module is sent to nodes, after that of `frames`, so it needs Python 3.6 and the
-standard library only. The keeper is a step of its own, because Slurm kills what a step leaves
+standard library only. The starter is a step of its own, because Slurm kills what a step leaves
 behind, and one failed node makes srun cancel the step of all: the relay's step may end at any
-time, the keeper's lasts until the last process started in it has ended.
+time, the starter's lasts until the last process started in it has ended.
 
 Kinds of frames to a node: `o` open a shell, `w` bytes for its stdin, `b` define a block of bytes,
 `r` write a block, `e` end of stdin, `g` granted bytes, `d` drop, `p` ping, `q` leave when idle.
@@ -27,8 +27,11 @@ from tui.remote.frames import GRANT_BYTES, PIECE_BYTES, WINDOW_BYTES, Framer, Ga
 
 ALIVE_S = 5.0
 SILENCE_S = 30.0  # without a ping, after which the relay ends
-LINGER_S = 60.0  # of a keeper without relay and shells
+LINGER_S = 60.0  # of a starter without relay and shells
 MOST_BLOCKS_BYTES = 8 << 20
+ONE = ("NNODES", "NPROCS", "NTASKS", "STEP_NUM_NODES", "STEP_NUM_TASKS")
+ONE += ("TASKS_PER_NODE", "STEP_TASKS_PER_NODE")
+FIRST = ("NODEID", "PROCID", "GTIDS")
 
 
 def say(word: str) -> None:
@@ -42,8 +45,16 @@ def node_name() -> str:
 
 
 def place_of(token: str) -> str:
-    """Return the name of the keeper's socket: of no file system, and gone with its process."""
+    """Return the name of the starter's socket: of no file system, and gone with its process."""
     return f"\0{token}-{node_name()}"  # several nodes may be one machine
+
+
+def of_one_node() -> None:
+    """Describe the step as one of this node alone: MPI libraries read it."""
+    os.environ.update(("SLURM_" + name, "1") for name in ONE)
+    os.environ.update(("SLURM_" + name, "0") for name in FIRST)
+    os.environ.update(SLURM_STEP_NODELIST=node_name(), SLURM_JOB_NODELIST=node_name())
+    os.environ.pop("SLURM_NTASKS_PER_NODE", None)
 
 
 def is_ours(peer: socket.socket) -> bool:
@@ -54,21 +65,21 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def relay(token: str) -> None:
-    """Copy between srun and the keeper on this node until either ends or srun is silent."""
-    keeper = socket.socket(socket.AF_UNIX)
+    """Copy between srun and the starter on this node until either ends or srun is silent."""
+    starter = socket.socket(socket.AF_UNIX)
     try:
-        keeper.connect(place_of(token))
+        starter.connect(place_of(token))
     except OSError:
-        say("no-keeper")
+        say("no-starter")
         return
-    if not is_ours(keeper):
-        say("no-keeper")
+    if not is_ours(starter):
+        say("no-starter")
         return
-    keeper.sendall(os.environ["SLURM_NODEID"].encode() + b"\n")
-    threading.Thread(target=copy_down, args=(keeper,), daemon=True).start()
+    starter.sendall(os.environ["SLURM_NODEID"].encode() + b"\n")
+    threading.Thread(target=copy_down, args=(starter,), daemon=True).start()
     with contextlib.suppress(OSError):
         while True:
-            data = keeper.recv(65536)
+            data = starter.recv(65536)
             if not data:
                 say("gone")
                 break
@@ -77,14 +88,14 @@ def relay(token: str) -> None:
     os._exit(0)
 
 
-def copy_down(keeper: socket.socket) -> None:
-    """Copy from srun to the keeper; end the process at end of file, or after too long a silence."""
+def copy_down(starter: socket.socket) -> None:
+    """Copy from srun to the starter; end the process at end of file, or after too long a silence."""
     with contextlib.suppress(OSError):
         while select.select([0], [], [], SILENCE_S)[0]:
             data = os.read(0, 65536)
             if not data:
                 break
-            keeper.sendall(data)
+            starter.sendall(data)
     os._exit(0)
 
 
@@ -140,7 +151,7 @@ class Link:
         self.unsent += self.framer.lines(channel, kind, data)
 
 
-class Keeper:
+class Starter:
     """Starts shells for relays of this user that know the token."""
 
     def __init__(self, listening: socket.socket) -> None:
@@ -383,7 +394,7 @@ class Keeper:
             self.watched.modify(link.peer.fileno(), events, self.hear)
 
 
-def keep(token: str) -> None:
+def start(token: str) -> None:
     """Serve shells until none is left; say so once that is possible."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(place_of(token))
@@ -393,18 +404,19 @@ def keep(token: str) -> None:
         os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker)
-    keeper = Keeper(listening)
-    keeper.watched.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
+    of_one_node()
+    starter = Starter(listening)
+    starter.watched.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
     say("ready")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    keeper.serve()
+    starter.serve()
 
 
 def main(mode: str, token: str) -> None:
-    """Run as keeper or relay."""
-    (keep if mode == "keep" else relay)(token)
+    """Run as starter or relay."""
+    (start if mode == "start" else relay)(token)
 
 
 if __name__ == "__main__":

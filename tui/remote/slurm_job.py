@@ -22,7 +22,7 @@ from tui.remote.slurm_trunk import (
     NodeEnd,
     Trunk,
     TrunkChannel,
-    ready_keepers,
+    ready_starters,
     start_srun,
 )
 from tui.remote.ssh import Shells
@@ -39,8 +39,8 @@ QUIET_S, MOST_GATHERING_S = 0.1, 1.0  # without another node that is wanted
 MOST_NODES = 128  # of a trunk: see docs/decisions/one-srun-for-many-nodes.md
 TRIES = 2
 QUOTED = 200
-NO_PYTHON, NO_KEEPER = "no-python", "no-keeper"
-PYTHONS = "python3 /usr/libexec/platform-python python"
+NO_PYTHON, NO_STARTER = "no-python", "no-starter"
+PYTHONS = "python3 /usr/libexec/platform-python"
 BOOT = (
     f"for p in {PYTHONS}; do"
     ' if command -v "$p" >/dev/null 2>&1; then exec "$p" -E -s -S -c "$1" "$2" "$3"; fi; done;'
@@ -61,7 +61,7 @@ def node_program() -> str:
 
 
 def trunk_argv(job: str, nodes: Sequence[str], mode: str, token: str) -> list[str]:
-    """Return the srun that starts the node's side on nodes, as `keep` or `relay`."""
+    """Return the srun that starts the node's side on nodes, as `start` or `relay`."""
     size = f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", f"--nodelist={','.join(nodes)}"
     command = ("/bin/sh", "-c", BOOT, "benchtui", node_program(), mode, token)
     return ["srun", f"--jobid={job}", *size, *TOGETHER, *HOW, *command]
@@ -76,7 +76,7 @@ class SlurmJob:
         self._token = f"benchtui-{secrets.token_hex(16)}"
         self._trunks: set[Trunk] = set()
         self._ends: dict[str, NodeEnd] = {}
-        self._kept: set[str] = set()  # nodes with a keeper
+        self._ready: set[str] = set()  # nodes with a starter
         self._by_steps: dict[str, str] = {}  # nodes that no trunk reaches, and why
         self._suspects: set[str] = set()
         self._wanted: dict[str, asyncio.Future[None]] = {}
@@ -94,7 +94,7 @@ class SlurmJob:
         return self._by_steps.get(node) or self._ends[node]
 
     async def close(self) -> None:
-        """End all trunks; keepers end with the last process that they started."""
+        """End all trunks; starters end with the last process that they started."""
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -141,16 +141,16 @@ class SlurmJob:
 
     async def _connect(self, nodes: list[str], tries: int = TRIES) -> None:
         """Reach nodes through one trunk. Those that do not answer are left to steps."""
-        await self._keep([node for node in nodes if node not in self._kept], tries)
-        nodes = [node for node in nodes if node in self._kept]
+        await self._prepare([node for node in nodes if node not in self._ready], tries)
+        nodes = [node for node in nodes if node in self._ready]
         if not nodes:
             return
         argv = trunk_argv(self.job, nodes, "relay", self._token)
         trunk = Trunk(await start_srun(argv, self._environ, nodes[0]), nodes)
         self._trunks.add(trunk)
         await trunk.settled()
-        without = [node for node in nodes if trunk.notices.get(node) == NO_KEEPER]
-        self._kept.difference_update(without)
+        without = [node for node in nodes if trunk.notices.get(node) == NO_STARTER]
+        self._ready.difference_update(without)
         answered = [node for node in nodes if node in trunk.ends]
         if not trunk.over:
             self._ends.update(trunk.ends)
@@ -162,22 +162,22 @@ class SlurmJob:
             if node not in answered and node not in again:
                 self._by_steps[node] = trunk.last_words
 
-    async def _keep(self, nodes: list[str], tries: int) -> None:
-        """Start keepers on nodes."""
+    async def _prepare(self, nodes: list[str], tries: int) -> None:
+        """Start starters on nodes."""
         if not nodes:
             return
-        argv = trunk_argv(self.job, nodes, "keep", self._token)
+        argv = trunk_argv(self.job, nodes, "start", self._token)
         process = await start_srun(argv, self._environ, nodes[0])
-        words, stay = await ready_keepers(process, nodes)
+        words, stay = await ready_starters(process, nodes)
         ready = [node for node in nodes if words.get(node) == "ready"]
         for node in nodes:
             if node not in ready:
                 missing = words.get(node) == NO_PYTHON
                 self._by_steps[node] = "it has no python3" if missing else "srun failed there"
         if stay:
-            self._kept.update(ready)
+            self._ready.update(ready)
         elif tries > 1:
-            await self._keep(ready, tries - 1)
+            await self._prepare(ready, tries - 1)
 
     async def _tidy(self) -> None:
         """Close trunks that reach no node any more."""

@@ -32,6 +32,8 @@ from tui.remote.transport import HostError
 PING_S = 5.0
 SILENT_PINGS = 6  # without a line from a node, after which it is lost
 STUCK_S = 10.0  # without progress in writing to srun: a node takes no more
+URGENT_BYTES = 3 * GRANT_BYTES
+GRANTS_S = 0.5  # between those that are not urgent: every node gets every write to srun
 IDLE_S = 20.0  # without news from any node, after which the rest are given up
 CLOSE_TIMEOUT_S = 2.0
 MOST_UNSENT_BYTES = 1 << 20
@@ -155,10 +157,18 @@ class TrunkChannel:
         data = await self._outputs[kind].read(size)
         self._owed[kind] += len(data)
         self._unread[kind] -= len(data)
-        if self._owed[kind] >= GRANT_BYTES and not self._over:
-            self._end.send(self._number, b"g", kind + b"%d" % self._owed[kind])
-            self._owed[kind] = 0
+        if self._owed[kind] >= URGENT_BYTES:
+            self.grant()
+        elif self._owed[kind] >= GRANT_BYTES:
+            self._end.trunk.grant_later(self)
         return data
+
+    def grant(self) -> None:
+        """Let the node send more, in exchange for what was read."""
+        for kind, owed in self._owed.items():
+            if owed >= GRANT_BYTES and not self._over:
+                self._end.send(self._number, b"g", kind + b"%d" % owed)
+                self._owed[kind] = 0
 
 
 class NodeEnd:
@@ -224,6 +234,7 @@ class Trunk:
         self._blocks = KnownBlocks()
         self._unsent = bytearray()
         self._wake, self._drained, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._grants: dict[TrunkChannel, None] = {}
         self._said = bytearray()
         self._tasks = [
             asyncio.create_task(work)
@@ -244,6 +255,17 @@ class Trunk:
         self._drained.clear()
         self._wake.set()
 
+    def grant_later(self, channel: TrunkChannel) -> None:
+        """Grant together with other channels."""
+        if not self._grants:
+            asyncio.get_running_loop().call_later(GRANTS_S, self._grant)
+        self._grants[channel] = None
+
+    def _grant(self) -> None:
+        channels, self._grants = self._grants, {}
+        for channel in channels:
+            channel.grant()
+
     async def drained(self) -> None:
         """Wait while too much is unsent."""
         while len(self._unsent) > MOST_UNSENT_BYTES and not self.over:
@@ -257,7 +279,7 @@ class Trunk:
         return number
 
     async def close(self, *, leave: bool) -> None:
-        """End srun. `leave`: keepers on the nodes end once nothing that they started is left."""
+        """End srun. `leave`: starters on the nodes end once nothing that they started is left."""
         if leave and not self.over:
             self.send(self._all.lines(0, b"q"))
             with contextlib.suppress(TimeoutError):
@@ -450,10 +472,10 @@ async def start_srun(argv: Sequence[str], environ: Mapping[str, str], host: str)
         raise HostError("channel-failed", host, told) from error
 
 
-async def ready_keepers(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
-    """Return the words of the nodes on which an srun started keepers, and whether they stay.
+async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
+    """Return the words of the nodes on which an srun started starters, and whether they stay.
 
-    srun is killed as soon as all have answered: keepers need it no more, and it would end them all
+    srun is killed as soon as all have answered: starters need it no more, and it would end them all
     when one node fails.
     """
     words: dict[str, str] = {}

@@ -56,6 +56,10 @@ class HostTransport:
         """Return the limits that the host's allocation sets."""
         return HostLimits()
 
+    def notes(self, address: HostAddress) -> tuple[str, ...]:
+        """Return what a user should know of how a connected host is reached."""
+        return ()
+
     async def why_ended(self, address: HostAddress) -> str:
         """Return why a host is gone: ``allocation 4711 ended: time limit``; empty if it is not."""
         return ""

@@ -47,6 +47,7 @@ class AsSlurmStep(HostTransport):
 
     def __init__(self) -> None:
         self._jobs: dict[str, SlurmJob] = {}
+        self._notes: dict[str, str] = {}  # by host
         self._asked: dict[str, asyncio.Task[str]] = {}
         self._times: dict[str, asyncio.Task[Said]] = {}
 
@@ -63,9 +64,14 @@ class AsSlurmStep(HostTransport):
         job = self._jobs.setdefault(number, SlurmJob(number, environ))
         end = await job.end_of(node_of(address))
         if isinstance(end, str):
-            ssh.remark(address.name, f"each shell is an srun of its own: {end}")
+            self._notes[address.name] = f"each shell is an srun of its own: {end}"
+            ssh.remark(address.name, self._notes[address.name])
             return PipedTransport(address, step_of(address), environ)
         return TrunkTransport(address, end)
+
+    def notes(self, address: HostAddress) -> tuple[str, ...]:
+        """Return why a host is not reached through the srun of the others."""
+        return (self._notes[address.name],) if address.name in self._notes else ()
 
     async def release(self) -> None:
         """End the sruns that carry channels."""

@@ -85,6 +85,7 @@ async def check_host(
         seen = await mpi_hosts.look(agent, targets[0])
         extras = await _extras(agent, probe)
     problem, notes = problem_of(probe, directory, programs)
+    notes = (*notes, *connections.way(address).notes(address))
     facts |= carried_facts(programs, facts)
     facts |= await allocation_facts(address, connections)
     facts |= mpi_hosts.facts_of(seen)
