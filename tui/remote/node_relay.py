@@ -29,8 +29,15 @@ ALIVE_S = 5.0
 SILENCE_S = 30.0  # without a ping, after which the relay ends
 LINGER_S = 60.0  # of a starter without relay and shells
 MOST_BLOCKS_BYTES = 8 << 20
-ONE = ("NNODES", "NPROCS", "NTASKS", "STEP_NUM_NODES", "STEP_NUM_TASKS")
-ONE += ("TASKS_PER_NODE", "STEP_TASKS_PER_NODE")
+ONE = (
+    "NNODES",
+    "NPROCS",
+    "NTASKS",
+    "STEP_NUM_NODES",
+    "STEP_NUM_TASKS",
+    "TASKS_PER_NODE",
+    "STEP_TASKS_PER_NODE",
+)
 FIRST = ("NODEID", "PROCID", "GTIDS")
 
 
@@ -89,7 +96,7 @@ def relay(token: str) -> None:
 
 
 def copy_down(starter: socket.socket) -> None:
-    """Copy from srun to the starter; end the process at end of file, or after too long a silence."""
+    """Copy from srun to the starter; end the process at end of file or after a long silence."""
     with contextlib.suppress(OSError):
         while select.select([0], [], [], SILENCE_S)[0]:
             data = os.read(0, 65536)

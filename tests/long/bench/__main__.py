@@ -27,6 +27,7 @@ BENCHES = (
     *REPORTED,
     "real_limit",
     "slurm_first",
+    "slurm_scale",
 )
 SETS = {
     "scale": ("engine_scale", "app_scale", "report"),

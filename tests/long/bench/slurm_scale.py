@@ -24,7 +24,7 @@ from tui.remote.agent import Agent
 from tui.remote.connections import Connections
 from tui.remote.transport import Channel, Transport
 from tui.remote.way_command import PipedTransport
-from tui.remote.way_slurm import AsSlurmStep, node_of, step_of
+from tui.remote.way_slurm import step_of
 
 NODES = [int(size) for size in os.environ.get("NODES", "4,16,64").split(",")]
 SECONDS = float(os.environ.get("SECONDS_", "20"))
@@ -72,7 +72,6 @@ async def reach(address: HostAddress, connections: Connections, *, together: boo
     """Return a connection of either kind."""
     if together:
         return await connections.connect(address)
-    assert node_of(address)
     return PipedTransport(address, step_of(address), os.environ)
 
 
@@ -116,13 +115,12 @@ def main() -> int:
     if why := missing():
         print(f"slurm_scale: {why}", file=sys.stderr)
         return 1
-    assert AsSlurmStep
     rows: list[Row] = []
     for size in NODES:
         with tempfile.TemporaryDirectory() as folder, SlurmLab(Path(folder), size) as lab:
             os.environ.update(lab.environ)
             lab.run("salloc", "--no-shell", f"-N{size}", "-t", "30")
-            for together in (True,) if os.environ.get("ONE") else (True, False):
+            for together in (True, False):
                 rows.append(asyncio.run(measured(lab, size, together=together)))
                 print(rows[-1], flush=True)
                 subprocess.run(["sleep", "3"], check=True)
