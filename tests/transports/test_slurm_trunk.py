@@ -180,6 +180,7 @@ async def test_all_nodes_come_back_after_srun_was_killed(
         assert len(sruns(nodes.conf)) == SRUN_PROCESSES
 
 
+@pytest.mark.slow
 async def test_a_stopped_relay_is_given_up_and_the_others_stay(
     slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +201,7 @@ async def test_a_stopped_relay_is_given_up_and_the_others_stay(
 async def test_a_node_without_python_gets_an_srun_for_each_shell(
     slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slurm_job, "BOOT", slurm_job.BOOT.replace("python", "no-such-python-"))
+    monkeypatch.setattr(slurm_job, "BOOT", slurm_job.BOOT.replace(slurm_job.PYTHONS, "no-such"))
     for name, value in slurm.environ.items():
         monkeypatch.setenv(name, value)
     (job,) = slurm.jobs()
