@@ -25,7 +25,7 @@ import time
 
 from tui.remote.frames import GRANT_BYTES, PIECE_BYTES, WINDOW_BYTES, Framer, GarbledError, Joiner
 
-ALIVE_S = 5.0
+ALIVE_S = 2.5
 SILENCE_S = 30.0  # without a ping, after which the relay ends
 LINGER_S = 60.0  # of a starter without relay and shells
 MOST_BLOCKS_BYTES = 8 << 20

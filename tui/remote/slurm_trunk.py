@@ -29,7 +29,7 @@ from tui.remote.frames import (
 )
 from tui.remote.transport import HostError
 
-PING_S = 5.0
+PING_S = 2.5
 SILENT_PINGS = 6  # without a line from a node, after which it is lost
 STUCK_S = 10.0  # without progress in writing to srun: a node takes no more
 URGENT_BYTES = 3 * GRANT_BYTES
@@ -174,8 +174,8 @@ class TrunkChannel:
 class NodeEnd:
     """A node of a trunk. `lost`: why it can no longer be reached; empty while it can."""
 
-    def __init__(self, trunk: Trunk, name: str, ident: bytes, joiner: Joiner) -> None:
-        self.trunk, self.name, self.joiner = trunk, name, joiner
+    def __init__(self, trunk: Trunk, name: str, ident: bytes) -> None:
+        self.trunk, self.name = trunk, name
         self.lost = ""
         self.silent_pings = 0
         self.channels: dict[int, TrunkChannel] = {}
@@ -229,7 +229,7 @@ class Trunk:
         self.over = ""  # why it has ended
         self._process = process
         self._by_id: dict[bytes, NodeEnd] = {}
-        self._joiners: dict[bytes, Joiner] = {}
+        self._joiners = {b"%d" % at: Joiner() for at in range(len(nodes))}
         self._all = Framer(STAR)
         self._blocks = KnownBlocks()
         self._unsent = bytearray()
@@ -333,7 +333,9 @@ class Trunk:
         while data := await self._process.stderr.read(4096):
             self._said += data
             del self._said[:-SAID_BYTES]
-            self.suspects |= blamed(self._said.decode("utf-8", "replace"), self.nodes)
+            for word in SUSPECT.findall(self._said.decode("utf-8", "replace")):
+                end = self._by_id.get(word.encode())
+                self.suspects |= {end.name} if end else {word} & set(self.nodes)
 
     def _take(self, line: bytes) -> None:
         """Act on a line; ignore what is none of ours, such as output of a prolog."""
@@ -343,9 +345,9 @@ class Trunk:
             return
         ident, _, rest = line[1:].partition(b" ")
         end = self._by_id.get(ident)
-        joiner = end.joiner if end else self._joiners.setdefault(ident, Joiner())
-        if end is not None and end.lost:
+        if (end is not None and end.lost) or ident not in self._joiners:
             return
+        joiner = self._joiners[ident]
         try:
             frame = joiner.frame(rest)
             if end is not None:
@@ -353,14 +355,14 @@ class Trunk:
                 if frame is not None:
                     end.take(*frame)
             elif frame is not None and frame[1] == b"h":
-                self._greet(frame[2].decode("ascii", "replace"), ident, joiner)
+                self._greet(frame[2].decode("ascii", "replace"), ident)
         except GarbledError as error:
             if end is not None:
                 end.lose(f"the connection through srun is damaged: {error}")
 
-    def _greet(self, name: str, ident: bytes, joiner: Joiner) -> None:
+    def _greet(self, name: str, ident: bytes) -> None:
         if name in self.nodes and name not in self.ends:
-            self.ends[name] = self._by_id[ident] = NodeEnd(self, name, ident, joiner)
+            self.ends[name] = self._by_id[ident] = NodeEnd(self, name, ident)
             self._news.set()
 
     def _note(self, line: bytes) -> None:
@@ -443,13 +445,6 @@ def number_in(data: bytes) -> int:
     if not re.fullmatch(rb"\d{1,9}", data):
         raise GarbledError("not a number")
     return int(data)
-
-
-def blamed(said: str, nodes: Sequence[str]) -> set[str]:
-    """Return the nodes that srun names as failed, by name or by position."""
-    found = set(SUSPECT.findall(said))
-    placed = {nodes[int(word)] for word in found if word.isdigit() and int(word) < len(nodes)}
-    return placed | found & set(nodes)
 
 
 async def start_srun(argv: Sequence[str], environ: Mapping[str, str], host: str) -> Process:
