@@ -477,9 +477,29 @@ def test_a_rate_that_moves_is_no_steady_state(values: Sequence[float | None], do
     assert bool(found("steady-state", evidence(series=series(values)))) is doubt
 
 
-def test_a_short_series_is_not_judged() -> None:
+def test_a_short_series_without_a_change_is_not_judged() -> None:
     with pytest.raises(UnknownError, match="less than 25 s"):
         found("steady-state", evidence(series=series([100.0] * 24)))
+
+
+@pytest.mark.parametrize(
+    ("values", "doubt"),
+    [
+        ([100.0, 103.0, 98.0] * 4 + [62.0, 60.0, 63.0] * 2, True),  # a limit of 38 % less
+        ([100.0, 103.0, 98.0] * 3 + [81.0] + [62.0, 60.0, 63.0] * 2, True),  # within a second
+        ([100.0, 103.0, 98.0] * 3 + [85.0, 86.0, 84.0] * 3, False),  # within SNIA's range
+        ([100.0, 60.0, 103.0, 98.0] * 5, False),  # garbage collection every 4 s
+        ([100.0 - 3 * (at % 12) for at in range(20)], False),  # sawtooth
+        ([100.0, 100.0, 100.0, 60.0] * 2, False),  # too short
+    ],
+)
+def test_a_short_series_may_change_once(values: Sequence[float | None], doubt: bool) -> None:
+    at = evidence(series=series(values))
+    if doubt:
+        assert found("steady-state", at)
+        at.steps[0].state = "running"
+    with pytest.raises(UnknownError, match="less than 25 s"):
+        found("steady-state", at)
 
 
 @pytest.mark.parametrize(

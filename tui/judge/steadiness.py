@@ -22,12 +22,22 @@ from tui.judge.check import (
 from tui.judge.proof import cluster_rates
 from tui.metrics import units
 from tui.metrics.registry import headline_text
-from tui.metrics.steady import RANGE, ROUND_S, ROUNDS, SLOPE, window_across
+from tui.metrics.steady import (
+    APART,
+    CHANGE_S,
+    RANGE,
+    ROUND_S,
+    ROUNDS,
+    SLOPE,
+    change_in,
+    window_across,
+)
 from tui.model.criteria import default
 from tui.model.plan import Headline
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
 from tui.record.headline import iteration_values
-from tui.record.matrix import APART, MatrixTable, best_of, compared, known_by, tables_of
+from tui.record.matrix import APART as POINTS_APART
+from tui.record.matrix import MatrixTable, best_of, compared, known_by, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 # first part of the series, allowed difference, least seconds
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20
 MISSING = default("missing-samples.missing")
+ENDED = ("done", "cut")
 
 
 @step_check(
@@ -46,12 +57,15 @@ MISSING = default("missing-samples.missing")
     rule=(
         f"five equal windows are within {units.share(RANGE)} of their mean and drift by at"
         f" most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
-        " allowed for"
+        f" allowed for; from {CHANGE_S} s to {ROUNDS * ROUND_S} s, the rate does not change once by"
+        f" more than {units.share(RANGE)} and {APART:g} standard deviations of the seconds before"
+        " and after"
     ),
     advice=(
         "Fill the device, measure longer, or let the profile precondition. A falling rate"
         " means that a cache or fresh flash is filling up, a rising rate that a cache is"
-        " warming up."
+        " warming up, a sudden change that a limit or another load began or ended, or that burst"
+        " credits ran out."
     ),
     source="SNIA SSS PTS 2.0",
 )
@@ -62,7 +76,8 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.runtime_s is None:
         raise UnknownError("the load is size-bound: it tapers off at the end")
     if window is None:
-        raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
+        yield from _change(at, values)
+        return
     most_range, most_slope = steady_limits(values, at.step.jobs)
     if not window.within(most_range, most_slope):
         apart, drift = units.share(window.range), units.share(window.slope)
@@ -70,6 +85,22 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         slow = window.range <= most_range
         measured, threshold = (window.slope, most_slope) if slow else (window.range, most_range)
         yield CheckResult("warning", message, round(measured, 4), round(threshold, 4))
+
+
+def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
+    """Yield a change of the rate in a run that is too short for windows. Raises UnknownError if
+    there is none.
+    """
+    # of a running load it may be a short disturbance
+    change = change_in(values) if at.record.state in ENDED else None
+    if change is None:
+        raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
+    way = "lower" if change.after < change.before else "higher"
+    message = (
+        f"not in steady state: the rate is {units.iops(change.before)} IOPS for"
+        f" {change.after_s} s, then {units.iops(change.after)} ({units.share(change.share)} {way})"
+    )
+    yield CheckResult("warning", message, round(change.share, 4), RANGE)
 
 
 @step_check(
@@ -228,7 +259,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     "Best point of a sweep",
     rule=(
         "for each block size, no other point overlaps the range of the best point's"
-        f" repetitions or, if measured once, is within {units.share(APART)} of it (otherwise a"
+        f" repetitions or, if measured once, is within {units.share(POINTS_APART)} of it (otherwise a"
         " note); points that ended early do not count"
     ),
     advice=(

@@ -8,6 +8,8 @@ through them moves by at most 10 % of it over the window, slope x (rounds - 1).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import sqrt
 from statistics import fmean
 
 from msgspec import Struct
@@ -22,6 +24,13 @@ from tui.model.plan import Headline, Plan, Precondition, Step
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
 ROUND_S = 5  # minimum seconds of a round within one load
+# of a change: shortest part, least seconds, part left out between, where the rate may be of both
+PART, PART_S, BETWEEN_S = 0.2, 4, 1
+CHANGE_S = 2 * PART_S + BETWEEN_S + 1
+# difference of two parts in deviations within them: a random walk's best split is further apart
+# in 1 of 500 cases (10 to 60 values, simulated), any less correlated noise in fewer
+APART = 7.5
+LEAST_SCATTER = 0.005  # deviation within the parts, of their mean: counts are whole numbers
 
 
 class SteadyWindow(Struct, frozen=True):
@@ -61,6 +70,45 @@ def window_across(values: Sequence[float]) -> SteadyWindow | None:
     if length < ROUND_S:
         return None
     return window_of([fmean(values[at * length : (at + 1) * length]) for at in range(ROUNDS)])
+
+
+class RateChange(Struct, frozen=True):
+    """Change of a per-second series: seconds before it, and mean rates before and after."""
+
+    after_s: int
+    before: float
+    after: float
+
+    @property
+    def share(self) -> float:
+        """The difference, relative to the higher rate."""
+        return abs(self.after - self.before) / max(self.after, self.before)
+
+
+def change_in(values: Sequence[float]) -> RateChange | None:
+    """Return the change of a per-second series from one rate to another; None if there is none.
+
+    Splits the series where the parts differ most, in deviations within them. Noise needs no model:
+    seconds that depend on each other make the parts differ, but deviate within the parts as well.
+    """
+    if len(values) < CHANGE_S or min(values) < 0:
+        return None
+    sums, squares = ([0.0, *accumulate(each)] for each in (values, [v * v for v in values]))
+    least = max(PART_S, round(PART * len(values)))
+    found, most = None, APART
+    for first in range(least, len(values) - least - BETWEEN_S + 1):
+        second = first + BETWEEN_S
+        parts = ((0, first), (second, len(values)))
+        before, after = ((sums[end] - sums[begin]) / (end - begin) for begin, end in parts)
+        within = sum(
+            squares[end] - squares[begin] - (end - begin) * mean * mean
+            for (begin, end), mean in zip(parts, (before, after), strict=True)
+        )
+        scatter = sqrt(max(within, 0.0) / (len(values) - BETWEEN_S - len(parts)))
+        apart = abs(after - before) / max(scatter, LEAST_SCATTER * (before + after) / 2, 1e-9)
+        if apart > most:
+            found, most = RateChange(first, before, after), apart
+    return found if found is not None and found.share > RANGE else None
 
 
 class Round(Struct, frozen=True):
