@@ -461,7 +461,13 @@ def _records_of(
         )
         names = [file.name for file in run.files]
         how = ImportRecord(
-            tool=tool, tree=tree, names=names, hosts=given, dated=False, copies=copies
+            tool=tool,
+            tree=tree,
+            names=names,
+            hosts=given,
+            dated=False,
+            added_phases=False,
+            copies=copies,
         )
         made.append(
             ImportedRecord(
@@ -559,6 +565,11 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
     runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
     if len(runs) != 1:
         raise UsageError(f"{record.run_id}: its files contain {len(runs)} runs")
+    if how.added_phases and len(runs[0].measurements) != len(record.steps):
+        raise UsageError(
+            f"{record.run_id}: imported before 2026-11-29, with the figures of consecutive jobs"
+            " (stonewall) added up; import the files again"
+        )
     remarks = [each.text for each in record.messages if each.severity == "warning"]
     outputs = sum(map(len, runs[0].measurements))
     return outputs, imported_record(runs[0].measurements, artefacts, None, remarks, how)

@@ -296,6 +296,13 @@ class ImportRecord(RecordPart):
         True,
         description="true: dates in file names are part of host names; false since 2026-11-24",
     )
+    added_phases: bool = Field(
+        True,
+        description=(
+            "true: jobs of one output are one step, even if they ran one after the other (fio's"
+            " stonewall); false since 2026-11-29: one step each"
+        ),
+    )
     copies: list[CopyRecord] = Field(
         default_factory=list, description="results that other runs of the import have, too"
     )

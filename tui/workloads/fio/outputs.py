@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
 from tui.workloads.fio.plan import timing
 from tui.workloads.fio.printed import ENDED, RAMPS, has
-from tui.workloads.fio.results import entries_of, kept_result
+from tui.workloads.fio.results import entries_of, kept_result, length_ms
 from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
     NOT_A_NUMBER,
@@ -39,6 +40,7 @@ from tui.workloads.fio.text_output import Printed, printed_outputs
 from tui.workloads.reading import BLOCK, budget
 
 VERSION = "fio version"
+PAUSE_S = 1.0  # between phases: layout, start of the workers
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
 DEEPEST = 3  # how deep other programs put fio's objects into theirs
 _BEGIN = re.compile(r'^[ \t]*(?:\{(?=\s*")|\[(?=\s*[{\[]))', re.MULTILINE)
@@ -115,10 +117,11 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
             before, shared = kept.pop()[0], document.shared_by("", 0)
             fell.setdefault(len(kept), []).extend(fallen(before.jobs, document.jobs, shared))
         kept.append((document, data))
-    found = [output for place, each in enumerate(kept) for output in _outputs(*each, place)]
-    for output in found:
-        if output.result.contradictions is not None:
-            output.result.contradictions += fell.get(output.place, [])
+    found = _numbered([
+        output
+        for place, each in enumerate(kept)
+        for output in _outputs(*each, place, fell.get(place, []))
+    ])
     if found and _is_cut(text):
         found[-1].result.final = False
     return found
@@ -209,33 +212,70 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
         raise UsageError([Problem(f"is not fio output: {error}", file=file, line=line)]) from None
 
 
-def _outputs(found: FioDocument, data: bytes, place: int) -> Iterator[ImportedOutput]:
-    """Yield the output of each host."""
+Phase = tuple[Sequence[StatusJob], Sequence[Contradiction] | None]
+"""Entries that ran at the same time, and their contradictions."""
+
+
+def _phases(
+    groups: Sequence[Sequence[StatusJob]], wrong: Sequence[Contradiction] | None
+) -> list[Phase]:
+    """Return groups of entries that ran one after the other with their contradictions; those of no
+    job, or of several groups' jobs, with the first.
+    """
+    if wrong is None or len(groups) < 2:
+        return [(jobs, wrong) for jobs in groups]
+    own: list[list[Contradiction]] = [[] for _ in groups]
+    for each in wrong:
+        named = (at for at, jobs in enumerate(groups) if each.job in {job.jobname for job in jobs})
+        own[next(named, 0)].append(each)
+    return list(zip(groups, own, strict=True))
+
+
+def _numbered(found: Sequence[tuple[int, ImportedOutput]]) -> list[ImportedOutput]:
+    """Return outputs with consecutive places: one for each place, and each phase in it."""
+    places = sorted({(output.place, phase) for phase, output in found})
+    return [
+        msgspec.structs.replace(output, place=places.index((output.place, phase)))
+        for phase, output in found
+    ]
+
+
+def _outputs(
+    found: FioDocument, data: bytes, place: int, fell: Sequence[Contradiction]
+) -> Iterator[tuple[int, ImportedOutput]]:
+    """Yield the output of each host and phase, with the number of the phase."""
     try:
         wrong = contradictions(data, found.shared_by)
     except UsageError:  # options in a form that is not read
         wrong = {}
     for (host, port), (name, jobs) in _hosts(found).items():
         shared = found.shared_by(host, port)
-        snapshot = Snapshot(found.stamp_ms, found.version, list(jobs)).with_shared(shared)
-        options = _sections(jobs, shared)
-        loads, runtime_s = planned(options)
-        result = _imported_result(snapshot, place)
-        result.contradictions = wrong.get((host, port))
-        if _moved_all(options, result, runtime_s):
-            runtime_s = None  # a limit that was not reached
-        if not found.stamp_ms:
-            result.end_ms = None
-        stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
-        yield ImportedOutput(
-            place,
-            ", ".join(dict.fromkeys(job.jobname for job in jobs)),
-            result,
-            name,
-            loads,
-            runtime_s,
-            stamp_error_s=stamp_error_s,
-        )
+        own = wrong.get((host, port))
+        groups = _by_group(jobs, max(job.elapsed for job in jobs))
+        phases = _phases(groups, None if own is None else [*own, *fell])
+        for phase, (entries, contradicted) in enumerate(phases):
+            left_ms = sum(length_ms(later) for later, _ in phases[phase + 1 :])
+            stamp_ms = max(found.stamp_ms - left_ms, 0)
+            snapshot = Snapshot(stamp_ms, found.version, list(entries)).with_shared(shared)
+            options = _sections(entries, shared)
+            loads, runtime_s = planned(options)
+            result = _imported_result(snapshot, place)
+            result.contradictions = None if contradicted is None else list(contradicted)
+            if _moved_all(options, result, runtime_s):
+                runtime_s = None  # a limit that was not reached
+            if not found.stamp_ms:
+                result.end_ms = None
+            stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
+            if left_ms and not result.start_ms:
+                stamp_error_s += PAUSE_S * (len(phases) - phase - 1)
+            output = ImportedOutput(
+                place, _names(entries), result, name, loads, runtime_s, stamp_error_s=stamp_error_s
+            )
+            yield phase, output
+
+
+def _names(jobs: Sequence[StatusJob]) -> str:
+    return ", ".join(dict.fromkeys(job.jobname for job in jobs))
 
 
 def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
@@ -262,7 +302,7 @@ def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
     return BesideLogs() if found is None else compared(found, shared, logs)
 
 
-def _sections(jobs: Sequence[KeptJob], shared: Mapping[str, str]) -> list[JobOptions]:
+def _sections(jobs: Sequence[StatusJob], shared: Mapping[str, str]) -> list[JobOptions]:
     """Return the job sections: workers of one have the same name and options."""
     if any(job.options.get("name", job.jobname) != job.jobname for job in jobs):
         return []  # a group of several jobs has the options of the last one
@@ -315,24 +355,49 @@ def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
 
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
     """Return the terse outputs in a text. Raises UsageError."""
-    return [
-        _terse(place, group, block)
+    return _numbered([
+        output
         for place, (group, block) in enumerate(
             (group, block) for block in terse_blocks(text, file) for group in runs_of(block)
         )
-    ]
+        for output in _terse(place, group, block)
+    ])
 
 
-def _terse(place: int, group: Sequence[TerseJob], block: Sequence[TerseJob]) -> ImportedOutput:
-    jobs = [each.job for each in group]
-    result = _imported_result(Snapshot(0, group[0].version, jobs), place)
-    result.end_ms = None
-    result.contradictions = terse_contradictions(group, block)
-    mark_rounded(result, ROUNDED)
-    return ImportedOutput(place, ", ".join(dict.fromkeys(job.jobname for job in jobs)), result)
+def _terse(
+    place: int, group: Sequence[TerseJob], block: Sequence[TerseJob]
+) -> Iterator[tuple[int, ImportedOutput]]:
+    wrong = terse_contradictions(group, block)
+    phases = _phases(_by_group([each.job for each in group]), wrong)
+    for phase, (jobs, contradicted) in enumerate(phases):
+        result = _imported_result(Snapshot(0, group[0].version, list(jobs)), place)
+        result.end_ms = None
+        result.contradictions = None if contradicted is None else list(contradicted)
+        mark_rounded(result, ROUNDED)
+        yield phase, ImportedOutput(place, _names(jobs), result)
+
+
+def _by_group(jobs: Sequence[StatusJob], elapsed_s: float | None = None) -> list[list[StatusJob]]:
+    """Return the jobs by fio's reporting group: stonewall, which fio does not print, begins one.
+
+    fio does not add groups up either. Those that new_group began ran with the one before if all of
+    them together take longer than fio ran, `elapsed_s`.
+    """
+    groups: dict[int, list[StatusJob]] = {}
+    for job in jobs:
+        groups.setdefault(job.groupid, []).append(job)
+    together = elapsed_s is not None and sum(map(length_ms, groups.values())) > 1000 * elapsed_s
+    found: list[list[StatusJob]] = []
+    for group in groups.values():
+        if found and together and any("new_group" in job.options for job in group):
+            found[-1].extend(group)
+        else:
+            found.append(list(group))
+    return found
 
 
 STAMP_ERROR_S = 1.0
+WAITS = ("stonewall", "wait_for_previous")
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
 UNTOLD = "not in the output"
 # to four digits, percentiles to their unit
@@ -348,11 +413,11 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     return (
         json_outputs(text, file)
         or terse_outputs(text, file)
-        or list(_of_text(printed_outputs(text, file)))
+        or _numbered(list(_of_text(printed_outputs(text, file))))
     )
 
 
-def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
+def _of_text(found: Sequence[Printed]) -> Iterator[tuple[int, ImportedOutput]]:
     """Yield human-readable outputs.
 
     The hosts of one client are one measurement; the client's own total is skipped.
@@ -372,26 +437,40 @@ def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
             name = f"{stem}#{int(count) + 1}" if stem and count.isdigit() else f"{name}#2"
         if name:
             clients.add(name)
-        output = _of_one(each, place, name or each.prompt_host)
-        output.result.contradictions = wrong[at]
-        yield output
+        yield from _of_one(each, place, name or each.prompt_host, wrong[at])
 
 
-def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
-    jobs = [section.job for section in printed.sections]
+def _of_one(
+    printed: Printed, place: int, host: str, wrong: Sequence[Contradiction] | None
+) -> Iterator[tuple[int, ImportedOutput]]:
+    """Yield each phase of one output: by stonewall of the command line, else by reporting group."""
+    every = [section.job for section in printed.sections]
     ended = [section.ended_s for section in printed.sections if section.ended_s is not None]
-    stamp_ms = round(max(ended, default=0.0) * 1000)
-    result = _imported_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
-    if not ended:
-        result.end_ms = None
-    counted = all(section.counted for section in printed.sections)
-    mark_rounded(result, PRINTED if counted else ("ios", "iops", *PRINTED))
-    names = dict.fromkeys(job.jobname for job in jobs)
     told = command_options(printed.command) if printed.command else []
-    loads, runtime_s = planned(told) if told else (_from_lines(printed), None)
-    return ImportedOutput(
-        place, ", ".join(names), result, host, loads, runtime_s, printed.command, STAMP_ERROR_S
-    )
+    phases = _phases(_by_group(every), wrong)
+    if told and not any(name in job.own for job in told for name in WAITS):
+        phases = [(every, wrong)]  # groups, but at the same time
+    for phase, (jobs, contradicted) in enumerate(phases):
+        left_ms = sum(length_ms(later) for later, _ in phases[phase + 1 :])
+        stamp_ms = max(round(max(ended, default=0.0) * 1000) - left_ms, 0)
+        result = _imported_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
+        result.contradictions = None if contradicted is None else list(contradicted)
+        if not ended:
+            result.end_ms = None
+        names = {job.jobname for job in jobs}
+        part = replace(
+            printed, sections=[each for each in printed.sections if any(each.job is j for j in jobs)]
+        )
+        part.lines = {name: line for name, line in printed.lines.items() if name in names}
+        counted = all(section.counted for section in part.sections)
+        mark_rounded(result, PRINTED if counted else ("ios", "iops", *PRINTED))
+        own = [job for job in told if job.name in names] or told
+        loads, runtime_s = planned(own) if told else (_from_lines(part), None)
+        error_s = STAMP_ERROR_S + PAUSE_S * (len(phases) - phase - 1)
+        output = ImportedOutput(
+            place, _names(jobs), result, host, loads, runtime_s, printed.command, error_s
+        )
+        yield phase, output
 
 
 def mark_rounded(result: HostResult, names: Sequence[str]) -> None:

@@ -333,6 +333,11 @@ def _end_ms(snapshot: Snapshot) -> int:
     return min(max(ends, default=snapshot.timestamp_ms), snapshot.timestamp_ms)
 
 
+def length_ms(jobs: Sequence[StatusJob]) -> int:
+    """Return for how long jobs that ran at the same time did I/O, in ms."""
+    return max(map(_runtime_ms, jobs), default=0)
+
+
 def _runtime_ms(job: StatusJob) -> int:
     return max((part.runtime for part in job.directions().values()), default=0)
 

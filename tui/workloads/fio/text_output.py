@@ -15,7 +15,7 @@ from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
 from tui.workloads.fio.distributions import of_syncs
 from tui.workloads.fio.printed_figures import Figures, GroupLine
-from tui.workloads.fio.printed_numbers import value_of
+from tui.workloads.fio.printed_numbers import Span, value_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
 from tui.workloads.reading import clean, numbered
 
@@ -30,6 +30,9 @@ RATE = re.compile(
     r"\(([\d.]+[^\W\d]\w*)/(\d+)msec\).*"
 )
 DIGITS = 0.01  # fio prints three or more
+LEAST_DIGITS = 3
+SECTOR, WHOLE = 512, 0.01  # I/O sizes of samples this close above one are whole sectors
+SIZE = re.compile(r"\d[\d.]*[KMGTP]iB")
 OLD_RATE = re.compile(
     r"\s*(read|write|trim)\s*: io=([\d.]+[^\W\d]\w*), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*"
 )
@@ -137,6 +140,7 @@ class _Parser:
         self.unclear: set[str] = set()
         self.connected = 0  # servers of a client
         self.started: dict[str, set[int]] = {}
+        self.coarse: list[tuple[str, StatusDirection]] = []  # bytes of too few digits
         self.failures: list[tuple[str, int, int]] = []
         self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
             (RATE, self._rate),
@@ -190,12 +194,14 @@ class _Parser:
             before = self.lines.get(job["name"], {"iodepth": job[5]})
             if before["iodepth"] != job[5]:
                 self.unclear.add(job["name"])
-            self.lines[job["name"]] = {
-                "rw": job[2],
-                "bs": _block(job[3]),
-                "ioengine": job[4],
-                "iodepth": job[5],
-            }
+            self.lines.pop(job["name"], None)
+            if not any(map(few_digits, SIZE.findall(job[3]))):
+                self.lines[job["name"]] = {
+                    "rw": job[2],
+                    "bs": _block(job[3]),
+                    "ioengine": job[4],
+                    "iodepth": job[5],
+                }
         else:
             return False
         self.session += 1
@@ -266,7 +272,12 @@ class _Parser:
             self.connected = 0
 
     def _complete(self) -> None:
-        """Raise UsageError for results without figures, except those of failed jobs."""
+        """Raise UsageError for results without figures, except those of failed jobs, and for
+        figures of too few digits.
+        """
+        for text, part in self.coarse:
+            self._refine(text, part)
+        self.coarse = []
         if (
             self.section is not None
             and not self.section.job.directions()
@@ -274,6 +285,27 @@ class _Parser:
         ):
             name, line = self.section.job.jobname, self.section.line
             self._wrong(f"'{name}' has no figures: no read or write line follows", line)
+
+    def _refine(self, text: str, part: StatusDirection) -> None:
+        """Set bytes from the exact number of I/Os and the mean I/O size of fio's samples."""
+        assert self.section is not None
+        figures, counted = self.section.figures, self.section.counted
+        name = next(each for each, own in self.section.job.directions().items() if own is part)
+        rate, ios = figures.bw.get(name), figures.iops.get(name)
+        moved = figures.rates[name].moved if name in figures.rates else None
+        if counted and rate is not None and ios is not None and ios.mean and moved is not None:
+            size = 1024 * rate.mean / ios.mean
+            size = SECTOR * round(size / SECTOR) if size % SECTOR / size < WHOLE else size
+            found = part.total_ios * size
+            if moved.low <= found <= moved.high:
+                part.io_bytes = round(found)
+                part.bw_bytes = part.io_bytes * 1000 / max(part.runtime, 1)
+                return
+        self._wrong(
+            f"'{text}' has too few digits (significant_figures), and the samples of bw and iops,"
+            " which would tell the bytes, are missing",
+            self.section.line,
+        )
 
     def _figures(self, line: str) -> None:
         for pattern, taker in self.takers:
@@ -303,6 +335,8 @@ class _Parser:
         except ValueError as error:
             self._wrong(f"found '{bandwidth}' and '{moved}': {error}")
         part.total_ios = round(part.iops * part.runtime / 1000)  # until the exact number is read
+        if few_digits(moved):
+            self.coarse.append((moved, part))
         setattr(self.section.job, name, part)
         self.section.job.job_runtime = max(self.section.job.job_runtime, part.runtime)
         self.part, self.percentiles = part, None
@@ -358,7 +392,8 @@ class _Parser:
         for name, part in self.section.job.directions().items():
             if name in total and total[name].isdigit() and int(total[name]):
                 part.total_ios = int(total[name])
-                part.iops = _finer(part.iops, part.total_ios, part.runtime)
+                rate = self.section.figures.rates.get(name)
+                part.iops = _finer(part, rate.iops if rate is not None else None)
             for latency in (part.slat, part.clat, part.lat):
                 if latency is not None:
                     latency.n = part.total_ios
@@ -406,9 +441,18 @@ def _block(text: str) -> str:
     return "-".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else ""
 
 
-def _finer(printed: float, ios: int, runtime_ms: int) -> float:
+def few_digits(text: str) -> bool:
+    """Return whether a number with a unit has fewer digits than fio prints by default: with
+    significant_figures below 4, ``3GiB``.
+    """
+    return "iB" in text and len(re.sub(r"\D", "", text)) < LEAST_DIGITS
+
+
+def _finer(part: StatusDirection, told: Span | None) -> float:
     """Return the rate computed from exact counts; the printed rate if both disagree beyond
     rounding.
     """
-    made = ios * 1000 / runtime_ms if runtime_ms else printed
-    return made if abs(made - printed) <= 1 + DIGITS * printed else printed
+    made = part.total_ios * 1000 / part.runtime if part.runtime else part.iops
+    if told is not None and told.low - 1 <= made <= told.high + 1:
+        return made
+    return made if abs(made - part.iops) <= 1 + DIGITS * part.iops else part.iops
