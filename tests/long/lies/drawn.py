@@ -336,12 +336,42 @@ def comes_and_goes(rng: Random) -> Lie:
                accepted=("warm-up",))  # fmt: skip
 
 
+def limit_lowered(rng: Random) -> Lie:
+    """An I/O limit of the control group that becomes lower while the load runs, and is set back
+    later: facts before and after are the same.
+    """
+    high = rng.choice((6, 8, 12)) << 20
+    low = int(high * rng.uniform(0.4, 0.72))
+    seconds = rng.randint(14, 22)
+    at_s = rng.uniform(5.5, seconds - 6.5)
+    load = f"ioengine: libaio, iodepth: 8, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}"
+    return Lie(f"limit x {low / high:.2f} after {at_s:.1f} s", f"{load}, size: 32M", "steady-state",
+               noise="alone", runtime_s=seconds, root=True,
+               sabotage=places.throttled_to(high, low, every_s=at_s),
+               others=("io-limit", "warm-up"))  # fmt: skip
+
+
+def storage_slows_once(rng: Random) -> Lie:
+    """Storage that becomes slower, or quicker, once: burst credits that end, another load."""
+    by, seconds = rng.uniform(1.45, 4), rng.randint(14, 22)
+    delays = [rng.choice((4, 8, 12))]
+    delays.append(delays[0] * by)
+    if rng.random() < 0.5:
+        delays.reverse()
+    at_s = rng.uniform(5.5, seconds - 6.5)
+    return Lie(f"delay {delays[0]:.0f} to {delays[1]:.0f} ms once", f"{SERVED}, bs: 4k",
+        "steady-state", runtime_s=seconds,
+               sabotage=remote.changing_server(*delays, every_s=at_s),
+               accepted=("warm-up",))  # fmt: skip
+
+
 LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
     late, ended, role_short, role_late, role_ended, held_by_group, little_memory,
     slow_host, other_generator, busy, unlike, frozen, drifts, comes_and_goes,
+    limit_lowered, storage_slows_once,
 )  # fmt: skip
 
 

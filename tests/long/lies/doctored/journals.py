@@ -257,7 +257,62 @@ def from_cache(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | No
     return Lied(what, (), "within a second at each end"), change
 
 
+def other_clock(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | None:
+    """A load generator whose clock runs slower or faster: it counts as many I/Os in a second of
+    another length.
+    """
+    host, rate = rng.choice(HOSTS), 2 ** (rng.choice((-1, 1)) * rng.uniform(0.0, 1.2))
+    if 0.92 < rate < 1.08 and abs(rate - 1) > 0.03:
+        return None  # at the edge of what the check allows
+
+    def change(now: list[Event]) -> None:
+        own = [*samples(now, host)]
+        first, end = own[0]["t"], own[-1]["t"]
+        for each in own:  # `rate` seconds pass while it counts one
+            each["t"] = round(first + (each["t"] - first) * rate, 4)
+        late = own[-1]["t"] - end
+        last = own[-1]
+        for each in now:
+            own_end = each.get("host") == host and each["type"] in ("host_result", "task_ended")
+            done = each["type"] in ("phase_ended", "step_ended", "run_ended")
+            if (own_end and each.get("phase") in (None, "measure")) or done:
+                each["t"] = round(max(each["t"] + max(late, 0.0), last["t"]), 4)
+
+    what = f"a second of {host} lasts {rate:.3g} s"
+    if abs(rate - 1) > 0.05:
+        return Lied(what, ("tool-clock",)), change
+    return Lied(what, (), "clocks may run 5 % apart"), change
+
+
+def late_report(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
+    """A load generator that was stopped: one sample covers more than a second, with as many I/Os
+    as before.
+    """
+    host, stopped_s = rng.choice(HOSTS), rng.uniform(0.1, 2.5)
+    own = list(samples(list(events), host))
+    at = rng.randint(2, len(own) - 6)
+
+    def change(now: list[Event]) -> None:
+        every = list(samples(now, host))
+        every[at]["interval_s"] = round(every[at]["interval_s"] + stopped_s, 4)
+        for each in [*every[at:], *results(now, host)]:
+            each["t"] = round(each["t"] + stopped_s, 4)
+            for name in ("host_time_ms", "end_ms"):
+                if each.get(name) is not None:
+                    each[name] += round(stopped_s * 1000)
+        for each in now:
+            if each["type"] in ("task_ended", "phase_ended", "step_ended", "run_ended"):
+                each["t"] = round(each["t"] + stopped_s, 4)
+
+    what = f"a report of {host} is {stopped_s:.2f} s late"
+    if stopped_s > 0.6:
+        return Lied(what, ("stall", "missing-samples", "end-skew")), change
+    return Lied(what, (), "reports may be 0.4 s late"), change
+
+
 LIES: dict[str, tuple[Kind, Lie]] = {
+    "a clock at another rate": ("time", other_clock),
+    "a late report": ("steadiness", late_report),
     "intervals of another load": ("identities", intervals_scaled),
     "result of another load": ("identities", result_scaled),
     "output of another host, live": ("identities", copied_result),
