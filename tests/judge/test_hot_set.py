@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from tests.profiles.test_presets import FIO, rendered
 from tests.samples.evidence import direction, evidence, found, said
-from tui.judge.check import RunEvidence, UnknownError
+from tui.judge.check import RunEvidence, StepEvidence, UnknownError
+from tui.judge.hot_set import hot_sets
 from tui.model.plan import Attestation, FileSpec, JobLoad, Skew
 from tui.workloads.fio.options import JobOptions, job_loads
 
@@ -195,3 +196,46 @@ def test_writes_that_are_flushed_one_by_one_end_in_no_volatile_buffer() -> None:
     )
     at.plan.steps[0].jobs = [writer]
     assert [each.severity for each in found("hot-set", at)] == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("rw", "increment", "touched"),
+    [
+        ("read", "", 0.25),  # in order, all of them the same quarter
+        ("randread", "", 1 - 0.75**4),
+        ("read", "25%", 1.0),
+    ],
+)
+def test_workers_on_one_file_touch_the_same_blocks(rw: str, increment: str, touched: float) -> None:
+    size = 64 * MIB
+    options = {"filename": "/mnt/f", "size": str(size), "bs": "4k", "rw": rw, "direct": "1"}
+    if increment:
+        options |= {"offset_increment": increment}
+    (job,) = job_loads([JobOptions("a", {}, options | {"numjobs": "4"})])
+    ios = 4 * size // 4 // 4096  # a quarter of the file for each worker
+    at = evidence(
+        {"h1": {"read": direction(1000.0, 1e6, ios)}},
+        jobs=[job],
+        task={"files": [FileSpec("/mnt/f", size)]},
+    )
+    seen = hot_sets(StepEvidence(at, at.plan.steps[0], at.steps[0]))["h1"].touched_bytes
+    assert seen == pytest.approx(touched * size)
+
+
+@pytest.mark.parametrize(
+    ("options", "doubt"),
+    [
+        ({"rw": "read", "numjobs": "4", "filename": "/mnt/f"}, True),
+        ({"rw": "write", "numjobs": "4", "filename": "/mnt/f"}, True),
+        ({"rw": "randread", "numjobs": "4", "filename": "/mnt/f"}, False),
+        ({"rw": "read", "numjobs": "4", "filename": "/mnt/f", "offset_increment": "1g"}, False),
+        ({"rw": "read", "numjobs": "4", "directory": "/mnt"}, False),
+        ({"rw": "read", "numjobs": "1", "filename": "/mnt/f"}, False),
+    ],
+)
+def test_workers_that_read_one_file_in_the_same_order_are_named(
+    options: dict[str, str], doubt: bool
+) -> None:
+    jobs = job_loads([JobOptions("a", {}, {"size": "1g", **options})])
+    at = evidence(jobs=[*jobs, JobLoad("b", ("read",), random=True)])
+    assert [each.measured for each in found("same-offsets", at)] == ([4] if doubt else [])

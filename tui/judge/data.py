@@ -319,19 +319,29 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
 @step_check(
     "same-offsets",
     "Same offsets",
-    rule="each host, and each worker on a shared file, has its own random offsets",
+    rule=(
+        "each host, and each worker on a shared file, has its own random offsets; workers that"
+        " read or write one file in order start at different offsets"
+    ),
     advice=(
         "Remove randseed and randrepeat: benchtui gives each host its own seed and records it."
+        " For sequential I/O of several workers, set offset_increment, or give each its own file."
     ),
-    source="seeds in the job files; by default a random generator repeats its sequence",
+    source=(
+        "seeds in the job files; by default a random generator repeats its sequence; filename,"
+        " numjobs and offset_increment"
+    ),
     when="files",
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts that read the same blocks of a shared target in the same order are served by its
-    cache.
+    """Hosts or workers that read the same blocks of a shared target in the same order are served
+    by its cache.
     """
+    yield from _in_order(at)
     jobs = [job for job in at.step.jobs if job.random]
     if not jobs:
+        if any(job.sharing > 1 for job in at.step.jobs):
+            return
         raise UnknownError(Moot.RANDOM)
     if at.run.foreign:
         raise UnknownError("the seeds are unknown")
@@ -350,6 +360,18 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult(
             "warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)}
         )
+
+
+def _in_order(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield jobs whose workers go through one file in the same order from the same offset."""
+    for job in at.step.jobs:
+        if job.sharing > 1 and not job.random and job.stores:
+            verb = "read" if "read" in job.directions else "write"
+            message = (
+                f"{job.sharing} workers of job {job.name} {verb} the same blocks of one file in"
+                " the same order: a cache can serve all but the first"
+            )
+            yield CheckResult("warning", message, job.sharing, 1, {"job": job.name})
 
 
 def _share_a_device(at: StepEvidence) -> bool:

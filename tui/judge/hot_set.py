@@ -167,6 +167,12 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     skew = next(iter(job.skew.values()), None) if job.random else None
     parts = parts_of(skew, blocks)
     seen = min(each, blocks) if job.each_once or not job.random else touched.distinct(parts, each)
+    # with a skew each worker has other hot blocks
+    shared = min(job.sharing, ranges) if skew is None else 1
+    if shared > 1:
+        ranges //= shared
+        # several workers touch the same blocks: in order all of them the same ones
+        seen = blocks * (1 - (1 - seen / blocks) ** shared) if job.random else seen
     hot = min(touched.hottest(parts, HOT), seen)
     size = ranges * block
     return HotSet(

@@ -259,8 +259,8 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
     "Best point of a sweep",
     rule=(
         "for each block size, no other point overlaps the range of the best point's"
-        f" repetitions or, if measured once, is within {units.share(POINTS_APART)} of it (otherwise a"
-        " note); points that ended early do not count"
+        f" repetitions or, if measured once, is within {units.share(POINTS_APART)} of it"
+        " (otherwise a note); points that ended early do not count"
     ),
     advice=(
         "Repeat the sweep (repeat on Review, run --repeat 3), or report all equally good"

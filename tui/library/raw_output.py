@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from tui import workloads
 from tui.journal.raw import readable
 from tui.journal.reader import read_events
+from tui.library.older import as_before
 from tui.model.event import (
-    DirectionResult,
     HostResult,
     MetadataResult,
     Sample,
@@ -25,8 +24,6 @@ from tui.model.rundir import JOURNAL_FILE, RAW_DIR
 from tui.workloads.reading import OTHER_JOB
 
 SHOWN_SAMPLES = 3
-# fields of directions, and their values where older versions did not have them
-ADDED: dict[str, Any] = {"shortest_s": 0.0, "apart": False}
 
 
 @dataclass(slots=True)
@@ -155,26 +152,10 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
     again = replace(again, t=told.t, final=told.final, contradictions=told.contradictions)
     if told.failed_ios is None:  # it is older than this count
         again = replace(again, failed_ios=None)
-    again = _as_before(again, told)
+    again = as_before(again, told)
     for name in again.__struct_fields__:
         if getattr(again, name) != getattr(told, name):
             yield f"{where}: {name} of the result differs from the raw output"
-
-
-def _as_before(result: HostResult, told: HostResult) -> HostResult:
-    """Return a result without fields of directions that the journal's version did not have."""
-    parts = [part for dirs in (told.dirs, *told.jobs.values()) for part in dirs.values()]
-    plain = {
-        name: value
-        for name, value in ADDED.items()
-        if not any(getattr(part, name) for part in parts)
-    }
-
-    def plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
-        return {name: replace(part, **plain) for name, part in dirs.items()}
-
-    jobs = {job: plain_dirs(dirs) for job, dirs in result.jobs.items()}
-    return replace(result, dirs=plain_dirs(result.dirs), jobs=jobs)
 
 
 def _of_operations(

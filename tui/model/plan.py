@@ -229,6 +229,7 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     # range of each I/O stream: a worker's part of a file; None: unknown
     range_bytes: int | None = None
     ranges: int = 0  # number of such streams per host
+    sharing: int = 1  # workers whose streams cover the same range of the same file
     # by direction; without one, the distribution is uniform
     skew: dict[str, Skew] = field(default_factory=dict)
     each_once: bool = False  # every block is used once before any repeats

@@ -89,6 +89,14 @@ def same_offsets(rng: Random) -> Lie:
                others=("shared-files", *AROUND))  # fmt: skip
 
 
+def one_file_in_order(rng: Random) -> Lie:
+    """Workers that all read one file in the same order."""
+    load = _load(rng, "read", most=100)
+    jobs = f"load: {{numjobs: {rng.randint(2, 6)}}}"
+    return Lie("one file in order", load, "same-offsets", jobs=jobs,
+               accepted=("hot-set",), others=AROUND)  # fmt: skip
+
+
 def in_memory(rng: Random) -> Lie:
     """A file system in memory."""
     return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
@@ -366,7 +374,7 @@ def storage_slows_once(rng: Random) -> Lie:
 
 
 LIES: tuple[Draw, ...] = (
-    unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared,
+    unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, in_memory, memory_below, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
     late, ended, role_short, role_late, role_ended, held_by_group, little_memory,

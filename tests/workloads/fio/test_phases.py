@@ -28,7 +28,11 @@ def record_of(text: str, folder: Path) -> RunRecord:
 def test_phases_are_steps_with_their_own_figures(tmp_path: Path) -> None:
     record = record_of(text_of("stone-3.33"), tmp_path)
     assert [step.name for step in record.steps] == ["w", "r", "r2"]
-    assert [list(step.results.aggregate) for step in record.steps] == [["write"], ["read"], ["read"]]
+    assert [list(step.results.aggregate) for step in record.steps] == [
+        ["write"],
+        ["read"],
+        ["read"],
+    ]
     assert record.headline is None  # of several steps none
 
 

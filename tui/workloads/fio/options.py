@@ -293,6 +293,7 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         random=(job.get("rw") or "").startswith("rand"),
         range_bytes=_range_bytes(job),
         ranges=job.numjobs * _file_count(job),
+        sharing=_sharing(job),
         skew=_skews(job),
         each_once=not job.flag("norandommap")
         and (job.get("random_distribution") or "random") == "random",
@@ -444,6 +445,14 @@ def _file_count(job: JobOptions) -> int:
     """Return the number of files that share a worker's size."""
     named = [name for name in re.split(r"(?<!\\):+", job.get("filename") or "") if name]
     return max(job.count("nrfiles"), len(named), 1)
+
+
+def _sharing(job: JobOptions) -> int:
+    """Return how many workers use the same range of each file: all of those on files with given
+    names, unless each has an offset of its own.
+    """
+    apart = job.get("offset_increment") not in (None, "", "0") or job.on_objects
+    return 1 if apart or not job.get("filename") else job.numjobs
 
 
 def _skews(job: JobOptions) -> dict[str, Skew]:

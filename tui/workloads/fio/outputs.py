@@ -117,11 +117,13 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
             before, shared = kept.pop()[0], document.shared_by("", 0)
             fell.setdefault(len(kept), []).extend(fallen(before.jobs, document.jobs, shared))
         kept.append((document, data))
-    found = _numbered([
-        output
-        for place, each in enumerate(kept)
-        for output in _outputs(*each, place, fell.get(place, []))
-    ])
+    found = _numbered(
+        [
+            output
+            for place, each in enumerate(kept)
+            for output in _outputs(*each, place, fell.get(place, []))
+        ]
+    )
     if found and _is_cut(text):
         found[-1].result.final = False
     return found
@@ -355,13 +357,15 @@ def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
 
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
     """Return the terse outputs in a text. Raises UsageError."""
-    return _numbered([
-        output
-        for place, (group, block) in enumerate(
-            (group, block) for block in terse_blocks(text, file) for group in runs_of(block)
-        )
-        for output in _terse(place, group, block)
-    ])
+    return _numbered(
+        [
+            output
+            for place, (group, block) in enumerate(
+                (group, block) for block in terse_blocks(text, file) for group in runs_of(block)
+            )
+            for output in _terse(place, group, block)
+        ]
+    )
 
 
 def _terse(
@@ -459,7 +463,8 @@ def _of_one(
             result.end_ms = None
         names = {job.jobname for job in jobs}
         part = replace(
-            printed, sections=[each for each in printed.sections if any(each.job is j for j in jobs)]
+            printed,
+            sections=[each for each in printed.sections if any(each.job is j for j in jobs)],
         )
         part.lines = {name: line for name, line in printed.lines.items() if name in names}
         counted = all(section.counted for section in part.sections)
