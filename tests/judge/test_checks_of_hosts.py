@@ -15,7 +15,7 @@ from tests.samples.telemetry import limit, looked
 from tui.judge.check import RunEvidence, UnknownError
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import FileSpec, Headline, JobLoad, Plan
-from tui.model.step_record import TaskRecord, TelemetryColumn
+from tui.model.step_record import HostTelemetryRecord, TaskRecord, TelemetryColumn
 
 # -- telemetry
 
@@ -406,6 +406,30 @@ def test_direct_io_to_a_loop_device_whose_file_is_cached_is_none(
         assert [each.severity for each in result] == ([expected] if expected else [])
 
 
+@pytest.mark.parametrize(
+    ("jobs", "flags", "severity"),
+    [
+        ([True], [0o140002], None),
+        ([True], [0o100002], "error"),
+        ([True], [0o100002, 0o140002], None),  # opened for something else, too
+        ([True], [0o200002], None),  # on Arm
+        ([True], [], None),
+        ([False], [0o100002], None),
+        ([False], [0o140002], "error"),
+        ([True, False], [0o100002], None),  # it may be the other job's
+    ],
+)
+def test_files_are_opened_as_the_plan_says(
+    jobs: list[bool], flags: list[int], severity: str | None
+) -> None:
+    opened = [{"step": 0, "path": "/mnt/f", "flags": each} for each in flags]
+    at = machines(target_fstype="ext4", open_files=(opened, []))
+    loads = [JobLoad(f"j{number}", ("read",), direct=direct) for number, direct in enumerate(jobs)]
+    plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
+    result = found("direct-io", replace(at, plan=plan))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
 @pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])
 def test_a_target_that_is_nearly_full_is_reported(share: float, doubt: bool) -> None:
     assert bool(found("target-full", machines(target_full=(0.1, share)))) is doubt
@@ -452,3 +476,36 @@ def test_a_program_that_differs_from_its_package_is_reported(
 def test_a_program_that_no_package_owns_is_not_judged() -> None:
     with pytest.raises(UnknownError):
         found("changed-program", looked({"fio_version": "fio-3.35"}))
+
+
+@pytest.mark.parametrize(
+    ("flushes", "syncs", "fstype", "cache", "doubt"),
+    [
+        (122.0, 120.0, "ext4", "write back", False),
+        (31.0, 120.0, "ext4", "write back", False),  # of four workers at once
+        (2.0, 120.0, "ext4", "write back", True),
+        (0.0, 120.0, "xfs", "write back", True),
+        (0.0, 1.0, "xfs", "write back", False),  # 60 syncs
+        (0.0, 120.0, "ext4", "write through", False),  # no volatile cache, no flush
+        (0.0, 120.0, "btrfs", "write back", False),
+        (None, 120.0, "ext4", "write back", False),  # Linux before 5.5
+    ],
+)
+def test_syncs_that_reach_no_device_as_flushes_are_named(
+    flushes: float | None, syncs: float, fstype: str, cache: str, doubt: bool
+) -> None:
+    means = {"dev.vda.wr": 1e6} | ({} if flushes is None else {"dev.vda.flushes": flushes})
+    columns = [TelemetryColumn(name=name, unit="per_s", mean=mean) for name, mean in means.items()]
+    host = HostTelemetryRecord(host="h1", start_s=0.0, end_s=60.0, columns=columns)
+    dirs = {"write": direction(syncs, 1e6), "sync": direction(syncs, 1e6, round(60 * syncs))}
+    at = evidence(
+        {"h1": dirs},
+        jobs=[JobLoad("w", ("write",), workers=4, held=4, direct=True, durable="fsync=1")],
+        facts={
+            "target_fstype": fstype,
+            "devices": [{"name": "vda", "write_cache": cache}],
+        },
+        telemetry=[host],
+    )
+    result = [each for each in found("flush-no-op", at) if "syncs/s" in each.message]
+    assert bool(result) is doubt

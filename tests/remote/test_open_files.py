@@ -1,44 +1,36 @@
-"""The limit of open files that many hosts need."""
+"""The files that loads have open, with the flags they were opened with."""
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
+from pathlib import Path
 
-import pytest
+from tests.remote.helpers import start, until
+from tui.model.host_tables import OpenFile
+from tui.remote.agent import Agent
 
-RAISED = """
-import asyncio, resource
-from tui.model.address import HostAddress
-from tui.remote.connections import Connections
-
-async def connect() -> None:
-    async with Connections() as connections:
-        for number in range(1024):
-            await connections.connect(HostAddress(f"h{number}", transport="local"))
-
-asyncio.run(connect())
-print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+LOAD = """\
+import os, sys, time
+made = os.O_RDWR | os.O_CREAT
+held = [os.open(sys.argv[1], made | os.O_DIRECT), os.open(sys.argv[2], made)]
+time.sleep(300)
 """
 
 
-def limits_after(soft: int, hard: int) -> list[int]:
-    """Return the limits of a process that began with these, once it connected to 1024 hosts."""
+async def test_open_files_are_listed_with_their_flags(shell_agent: Agent, tmp_path: Path) -> None:
+    direct, cached = tmp_path / "direct data.0", tmp_path / "cached"
+    await start(shell_agent, [sys.executable, "-c", LOAD, str(direct), str(cached)])
+    found: dict[str, bool] = {}
 
-    def begin() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    async def seen() -> bool:
+        opened = [OpenFile(0, path, flags) for flags, path in await shell_agent.open_files()]
+        found.update({each.path: each.direct for each in opened})
+        return {str(direct), str(cached)} <= found.keys()
 
-    done = subprocess.run(
-        [sys.executable, "-c", RAISED], preexec_fn=begin, capture_output=True, text=True, check=True
-    )
-    return [int(word) for word in done.stdout.split()]
+    await until(seen, "the open files of the load")
+    assert (found[str(direct)], found[str(cached)]) == (True, False)
+    assert not [path for path in found if path.startswith(("/proc/", "/sys/"))]
 
 
-@pytest.mark.parametrize(
-    ("soft", "hard", "raised"),
-    [(1024, 8192, 4352), (256, 1024, 1024), (8000, 8192, 8000)],
-    ids=["to what is needed", "no higher than the hard limit", "never lower"],
-)
-def test_limit_of_open_files_is_raised_for_many_hosts(soft: int, hard: int, raised: int) -> None:
-    assert limits_after(soft, hard) == [raised, hard]
+async def test_without_a_load_nothing_is_open(shell_agent: Agent) -> None:
+    assert await shell_agent.open_files() == []

@@ -14,13 +14,16 @@ from tui.judge.check import (
     step_check,
     writers_of,
 )
+from tui.judge.machines import file_systems
+from tui.judge.observed import clients, record_of
 from tui.metrics import units
-from tui.model.host_tables import Mount, rows
+from tui.model.host_tables import BlockLayer, Mount, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tui.model.figure_record import DirectionRecord
+    from tui.model.step_record import HostTelemetryRecord
 
 # conditions about writes in a power cut
 DURABLE = ("cache-off", "cache-protected")
@@ -61,6 +64,9 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
 FLUSH_NS = 3000  # a command to a PCI Express device takes longer
+# syncs from which flushes are counted; share of them that reaches a device, one for all workers
+LEAST_SYNCS, FLUSHED = 100, 0.1
+FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device for each sync
 
 
 @step_check(
@@ -68,15 +74,17 @@ FLUSH_NS = 3000  # a command to a PCI Express device takes longer
     "Flushes reach the device",
     rule=(
         "if writes are flushed, no mount below the target disables flushes, and the median"
-        f" flush takes at least {FLUSH_NS / 1000:g} µs"
+        f" flush takes at least {FLUSH_NS / 1000:g} µs; on ext4, XFS and block devices whose"
+        f" write cache is on, devices complete at least {units.share(FLUSHED)} of the load's syncs"
+        " as flushes (of several workers, one flush for all)"
     ),
     advice=(
-        "Mount without nobarrier; check for libeatmydata (LD_PRELOAD) and for a virtual disk"
-        " with cache=unsafe."
+        "Mount without nobarrier; check for libeatmydata (LD_PRELOAD), for a virtual disk"
+        " with cache=unsafe, and for a wrapper that changes the job."
     ),
     source=(
-        "mount options and sync latency; clients cannot see how a hypervisor, a controller or"
-        " an NFS server (async) handles a flush"
+        "mount options, sync latency, flushes in /proc/diskstats (since Linux 5.5); clients"
+        " cannot see how a hypervisor, a controller or an NFS server (async) handles a flush"
     ),
     when="files",
 )
@@ -95,6 +103,7 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         named = names_of([f"{host} ({option})" for host, option in without.items()])
         message = f"flushes do not reach the device: mounted without barriers on {named}"
         yield CheckResult("warning", message, len(without), 0, {"hosts": " ".join(without)})
+    yield from _not_flushed(at)
     took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
     quick = {
         host: median_ns
@@ -111,6 +120,47 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
             FLUSH_NS,
             {"hosts": " ".join(quick), "direction": "sync"},
         )
+
+
+def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
+    """Yield hosts whose devices completed far fewer flushes than the load counts syncs."""
+    jobs = [job for job in at.step.jobs if job.stores]
+    if any(job.objects or job.durable.startswith("sync_file_range") for job in jobs):
+        return  # tells the device nothing
+    workers = max(sum(job.workers for job in jobs), 1)
+    low: dict[str, tuple[float, float]] = {}
+    for host in clients(at):
+        synced = at.record.results.per_host.get(host.host, {}).get("sync")
+        flushes = _flushes(at, host)
+        if synced is None or synced.iops is None or flushes is None:
+            continue
+        if synced.ios >= LEAST_SYNCS and flushes < FLUSHED * synced.iops / workers:
+            low[host.host] = synced.iops, flushes
+    if low:
+        worst = max(low, key=lambda name: low[name][0])
+        syncs, flushes = low[worst]
+        message = (
+            f"{worst}: {units.iops(syncs)} syncs/s by the load generator, but the devices complete"
+            f" {units.iops(flushes)} flushes/s"
+        )
+        scope = {"hosts": " ".join(low)}
+        yield CheckResult("warning", message, round(flushes / syncs, 4), FLUSHED, {**scope})
+
+
+def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
+    """Return the flushes per second of the device below the target that has most; None if they
+    are not counted, or a sync may need none.
+    """
+    record = record_of(at.run, host.host)
+    layers = rows(record.facts, BlockLayer) if record is not None else []
+    if record is None or not all(name in FLUSHING for name in file_systems(record)):
+        return None
+    # a device without a volatile cache gets no flushes
+    if not any(layer.write_cache == "write back" for layer in layers if not layer.below):
+        return None
+    told = [host.mean_of(f"dev.{layer.name}.flushes") for layer in layers]
+    known = [each for each in told if each is not None]
+    return max(known) if known else None
 
 
 def _median_sync(dirs: Mapping[str, DirectionRecord]) -> int | None:

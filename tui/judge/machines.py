@@ -9,7 +9,7 @@ from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, ru
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Mount, Running, rows
+from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows
 from tui.model.hostfacts import CHANGED, number_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
     "Direct I/O is direct",
     rule=(
         "the target, including everything below loop devices and overlays, is not in memory;"
+        " the load's open files have O_DIRECT if all jobs say direct=1, and not if none does;"
         " with direct I/O, no loop device below it uses its file through the page cache; a note if"
         " the file system may cache direct I/O"
     ),
@@ -99,7 +100,10 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
         "Measure on the storage itself; compare with a working set much larger than the"
         " memory of clients and servers. Attach loop devices with losetup --direct-io=on."
     ),
-    source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
+    source=(
+        "/proc/self/mountinfo and /sys/block of each target, down to the last device; flags of"
+        " open files in /proc/PID/fdinfo"
+    ),
     when="files",
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -110,11 +114,13 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     devices = {
         host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts
     }
-    if not any(kinds.values()) and not any(devices.values()):
+    opened = any(rows(host.facts, OpenFile) for host in evidence.hosts)
+    if not any(kinds.values()) and not any(devices.values()) and not opened:
         raise UnknownError("file system and device of the target are unknown")
     in_memory = {
         host: {name for name in names if _is_memory(name)} for host, names in devices.items()
     }
+    yield from _opened_otherwise(evidence)
     yield from _named(in_memory, "error", "the target is in memory: no storage was measured")
     yield from _on_kind(
         kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured"
@@ -128,6 +134,34 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield from _on_kind(
             kinds, MAY_CACHE, "info", "the file system may serve direct I/O from a cache"
         )
+
+
+def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Yield a step whose load opened its files without O_DIRECT although its jobs ask for it, or
+    with it although none does: it is not the load that was planned.
+    """
+    for step in evidence.plan.steps:
+        asked = {job.direct for job in step.jobs if job.stores}
+        if len(asked) != 1 or not step.jobs:
+            continue
+        wanted = asked.pop()
+        opened = {
+            host.name: [row for row in rows(host.facts, OpenFile) if row.step == step.index]
+            for host in evidence.hosts
+        }
+        # a file may also be open for something else, such as its layout
+        wrong = {
+            host: found[0].path
+            for host, found in opened.items()
+            if found and not any(row.direct == wanted for row in found)
+        }
+        if wrong:
+            has, told = ("without", "direct=1") if wanted else ("with", "direct=0")
+            message = (
+                f"the load opened its files {has} O_DIRECT, but the plan has {told}:"
+                f" {names_of([f'{path} on {host}' for host, path in wrong.items()])}"
+            )
+            yield CheckResult("error", message, has, told, {"hosts": " ".join(wrong)})
 
 
 def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:

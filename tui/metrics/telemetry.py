@@ -180,6 +180,7 @@ _ALL = (
         "dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK, full=90.0
     ),
     TelemetryMetric("dev", "queue", "number", "requests in flight", DISK),
+    TelemetryMetric("dev", "flushes", "per_s", "flushes (since Linux 5.5)", DISK),
     TelemetryMetric("dev", "bytes", "bytes_per_s", "read and written by all other disks", DISK),
     TelemetryMetric("nfs", "rd_normal", "bytes_per_s", "read through the page cache", NFS),
     TelemetryMetric("nfs", "wr_normal", "bytes_per_s", "written through the page cache", NFS),

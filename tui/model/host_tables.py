@@ -181,6 +181,23 @@ class TargetFile(Struct, frozen=True, omit_defaults=True):
     identity: str
 
 
+# of open(2): on x86 and RISC-V, on Arm, on POWER; no regular file has the others' meaning there
+O_DIRECT = 0o40000 | 0o200000 | 0o400000
+
+
+class OpenFile(Struct, frozen=True, omit_defaults=True):
+    """A test file that a step's load had open. `flags`: those of open(2)."""
+
+    step: int
+    path: str
+    flags: int
+
+    @property
+    def direct(self) -> bool:
+        """Whether it bypasses the page cache."""
+        return bool(self.flags & O_DIRECT)
+
+
 class Running(Struct, frozen=True, omit_defaults=True):
     """A load generator that was already running before benchtui started anything."""
 
@@ -201,6 +218,7 @@ TABLES: dict[str, type[Struct]] = {
     "running": Running,
     "written": Written,
     "files": TargetFile,
+    "open_files": OpenFile,
     "content": Content,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}

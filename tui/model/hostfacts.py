@@ -404,6 +404,15 @@ _TARGET = (
         absent="none",
     ),
     HostFact(
+        "open_files",
+        "open files",
+        "/proc/PID/fd and fdinfo of the load, 3 s into each step: flags of open(2)",
+        "table",
+        "target",
+        "expected",
+        absent="none of the test files, or not visible to this user",
+    ),
+    HostFact(
         "shares_files_with",
         "shares files with",
         "all hosts' file systems",

@@ -11,6 +11,7 @@ from typing import TypeVar
 from tui import workloads
 from tui.engine.executors.executor import AdoptedStep
 from tui.engine.executors.load import DELIVERY_S, run_load
+from tui.engine.executors.open_files import looking_at_open_files
 from tui.engine.session.context import (
     ARM,
     DISARM,
@@ -76,7 +77,8 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
         runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
         await say_go(ctx, runs)
-        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+        async with looking_at_open_files(runs):
+            outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])
@@ -286,7 +288,8 @@ async def adopt(
         runs = await reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
         await _end_those_never_released(runs, history)
-        outcomes = await run_load(ctx, runs, "running", step.expected_s)
+        async with looking_at_open_files(runs):
+            outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
             take_result(ctx, run, outcomes[run.session.name])

@@ -447,6 +447,7 @@ function devices(   file, line, f, name, i, rest, reads, writes, rms, wms) {
     dev[name, "wlat"] = writes > 0 ? wms / writes : ""
     dev[name, "busy"] = rate("ticks " name, f[13])
     dev[name, "queue"] = f[12]
+    if (f[19] != "") dev[name, "flushes"] = rate("f " name, f[19]) # since Linux 5.5
   }
   close(file)
   choose(dev_names, device_count, most_devices, shown_devices)
@@ -467,6 +468,7 @@ function put_device(name,   busy) {
   busy = dev[name, "busy"] # ms a second
   put("dev." name ".busy", busy == "" ? "" : busy > 1000 ? 100 : busy / 10)
   put("dev." name ".queue", dev[name, "queue"])
+  if ((name, "flushes") in dev) put("dev." name ".flushes", dev[name, "flushes"])
 }
 
 function nfs(   file, line, f, here) {

@@ -97,6 +97,19 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
   bt_kill_shells "$2/$3/"
 }
 
+bt_open_files() { # RUN HOST: files and block devices that loads have open: FLAGS (octal) and path, of at most 32 processes
+  local each='' pid=''
+  for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do
+    pid=${each%:*}
+    { # where each descriptor leads, and its flags
+      ls -l "/proc/$pid/fd" | sed -n 's|^.* \([0-9][0-9]*\) -> \(/.*\)$|p \1 \2|p'
+      grep -H '^flags:' /proc/"$pid"/fdinfo/[0-9]* | sed -n 's|^.*/\([0-9]*\):flags:[[:space:]]*\([0-7]*\)$|f \1 \2|p'
+    } 2>/dev/null | ${BENCHTUI_AWK:-awk} '
+      $1 == "p" { fd = $2; sub(/^p [0-9]+ /, ""); path[fd] = $0 }
+      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// { print "open=" $3 " " path[$2] }'
+  done | sort -u | head -n 256
+}
+
 bt_leftovers() { # every process of any of our runs that this user may look at
   local file='' pid='' marks=''
   bt_base
