@@ -97,6 +97,20 @@ def one_file_in_order(rng: Random) -> Lie:
                accepted=("hot-set",), others=AROUND)  # fmt: skip
 
 
+def not_as_planned(rng: Random) -> Lie:
+    """A load whose direct I/O somebody switches on or off, behind the plan's back."""
+    planned = rng.choice("01")
+    load = _load(rng, rng.choice(("randread", "randwrite")), most=120)
+    load = load.replace("direct: 1", f"direct: {planned}")
+    if planned == "0":
+        load = load.replace("libaio", "psync")
+    ran = "1" if planned == "0" else "0"
+    return Lie(f"direct={planned} that is {ran}", load, "direct-io",
+        root=True,
+               sabotage=sabotage.another_job("direct", planned, ran),
+               others=("working-set", "no-flush", *AROUND))  # fmt: skip
+
+
 def in_memory(rng: Random) -> Lie:
     """A file system in memory."""
     return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
@@ -374,7 +388,8 @@ def storage_slows_once(rng: Random) -> Lie:
 
 
 LIES: tuple[Draw, ...] = (
-    unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, in_memory, memory_below, full, shared,
+    unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, not_as_planned,
+    in_memory, memory_below, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
     late, ended, role_short, role_late, role_ended, held_by_group, little_memory,

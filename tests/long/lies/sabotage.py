@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -223,3 +224,31 @@ def rebooted(place: Place) -> Iterator[Setting]:
 
         with meanwhile(work):
             yield Setting(hosts_of(lab))
+
+
+ANOTHER = """\
+#!/bin/sh
+for each; do case $each in *.fio) sed -i 's/^{option}=.*/{option}={ran}/' "$each" ;; esac; done
+exec {fio} "$@" | sed -u 's/"{option}" : "{ran}"/"{option}" : "{planned}"/'
+"""
+
+
+def another_job(option: str, planned: str, ran: str) -> Sabotage:
+    """A program in fio's place that changes an option of the job, and changes it back in what fio
+    prints.
+    """
+
+    @contextlib.contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        fio, folder = str(shutil.which("fio")), place.folder / "bin"
+        folder.mkdir()
+        shutil.copy(fio, folder / "real")
+        text = ANOTHER.format(option=option, planned=planned, ran=ran, fio=folder / "real")
+        (folder / "fio").write_text(text)
+        (folder / "fio").chmod(0o755)
+        mount = f'mount --bind {folder}/fio {fio} && exec "$@"'
+        wrapper = (*OWN_PIDS, "sh", "-c", mount, "sh")
+        with SshdLab(place.folder / "lab", 1, wrapper=wrapper) as lab:
+            yield Setting(hosts_of(lab))
+
+    return sabotage
