@@ -376,14 +376,14 @@ def limit_lowered(rng: Random) -> Lie:
 def storage_slows_once(rng: Random) -> Lie:
     """Storage that becomes slower, or quicker, once: burst credits that end, another load."""
     by, seconds = rng.uniform(1.45, 4), rng.randint(14, 22)
-    delays = [rng.choice((4, 8, 12))]
+    delays = [float(rng.choice((4, 8, 12)))]
     delays.append(delays[0] * by)
     if rng.random() < 0.5:
         delays.reverse()
     at_s = rng.uniform(5.5, seconds - 6.5)
     return Lie(f"delay {delays[0]:.0f} to {delays[1]:.0f} ms once", f"{SERVED}, bs: 4k",
         "steady-state", runtime_s=seconds,
-               sabotage=remote.changing_server(*delays, every_s=at_s),
+               sabotage=remote.changing_server(delays[0], *[delays[1]] * 4, every_s=at_s),
                accepted=("warm-up",))  # fmt: skip
 
 

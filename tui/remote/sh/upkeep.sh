@@ -101,6 +101,7 @@ bt_open_files() { # RUN HOST: files and block devices that loads have open: FLAG
   local each='' pid=''
   for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do
     pid=${each%:*}
+    # shellcheck disable=SC2012,SC2016  # one process for all descriptors, as find -printf is not POSIX; awk's dollars
     { # where each descriptor leads, and its flags
       ls -l "/proc/$pid/fd" | sed -n 's|^.* \([0-9][0-9]*\) -> \(/.*\)$|p \1 \2|p'
       grep -H '^flags:' /proc/"$pid"/fdinfo/[0-9]* | sed -n 's|^.*/\([0-9]*\):flags:[[:space:]]*\([0-7]*\)$|f \1 \2|p'
