@@ -300,7 +300,9 @@ class _Parser:
             if moved.low <= found <= moved.high:
                 part.io_bytes = round(found)
                 part.bw_bytes = part.io_bytes * 1000 / max(part.runtime, 1)
-                return
+            return  # figures that contradict each other are for the checks
+        if len(re.sub(r"\D", "", text)) > 1:
+            return
         self._wrong(
             f"'{text}' has too few digits (significant_figures), and the samples of bw and iops,"
             " which would tell the bytes, are missing",
