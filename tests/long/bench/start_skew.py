@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.e2e.command import benchtui
 from tests.lab.sshd import SshdLab, free_port
 from tests.long.bench.kept import Row, told
+from tests.long.bench.logging_fio import logging_fio
 
 SIZES = tuple(int(word) for word in os.environ.get("SKEW_HOSTS", "16").split(","))
 TIMES = int(os.environ.get("TIMES", "5"))
@@ -27,7 +28,6 @@ title: Start skew
 tool: fio
 params:
   directory: {default: /tmp, kind: directory}
-  logs:      {default: /tmp, kind: directory}
 fio:
   global: {ioengine: psync, direct: 0, time_based: 1, runtime: 3, size: 1M, rate_iops: 500}
   jobs:
@@ -35,7 +35,7 @@ fio:
       rw: randread
       bs: 4k
       directory: "{directory}/{host}"
-      write_lat_log: "{logs}/{host}"
+      write_lat_log: "{host}"
       log_unix_epoch: 1
   extra_options: [write_lat_log, log_unix_epoch]
 prepare: {layout: true}
@@ -70,18 +70,18 @@ def skews_ms(logs: Path, hosts: int) -> Skews:
     return max(begun) - min(begun), max(ended) - min(ended)
 
 
-def ours(lab: SshdLab, root: Path, trial: int) -> Skews:
+def ours(lab: SshdLab, root: Path) -> Skews:
     """One run of ours; returns its skews."""
-    logs = root / f"ours-{trial}"
-    logs.mkdir()
+    for log in (root / "logs").iterdir():
+        log.unlink()
     profile = root / "skew.yaml"
     profile.write_text(PROFILE)
     hosts = ["--hosts", f"h[1-{len(lab.hosts)}]", "--ssh-config", str(lab.ssh_config)]
-    settings = ["--set", f"directory={root}", "--set", f"logs={logs}"]
+    settings = ["--set", f"directory={root}"]
     done = benchtui(root / "home", "run", str(profile), *hosts, *settings)
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
-    return skews_ms(logs, len(lab.hosts))
+    return skews_ms(root / "logs", len(lab.hosts))
 
 
 @contextlib.contextmanager
@@ -140,14 +140,19 @@ def row_of(hosts: int, program: str, found: list[Skews]) -> Row:
 
 def rows_of(hosts: int) -> list[Row]:
     """Measure both over so many hosts, alternating."""
-    with tempfile.TemporaryDirectory() as folder, SshdLab(Path(folder) / "lab", hosts=hosts) as lab:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SshdLab(
+            Path(folder) / "lab", hosts, extra_config=logging_fio(Path(folder), Path(folder) / "logs")
+        ) as lab,
+    ):
         root = Path(folder)
         (root / "home").mkdir()
         mine: list[Skews] = []
         client: list[Skews] = []
         with fio_servers(hosts, root) as ports:
             for trial in range(TIMES):
-                mine.append(ours(lab, root, trial))
+                mine.append(ours(lab, root))
                 client.append(theirs(ports, root, trial))
     return [row_of(hosts, "benchtui", mine), row_of(hosts, "fio --client", client)]
 

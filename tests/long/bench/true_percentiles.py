@@ -14,6 +14,7 @@ from typing import Any
 from tests.e2e.command import benchtui, only_run
 from tests.lab.sshd import SshdLab
 from tests.long.bench.kept import Row, told
+from tests.long.bench.logging_fio import logging_fio
 
 HOSTS = 4
 SHOWN = ("50", "95", "99", "99.9")
@@ -24,11 +25,10 @@ title: Percentiles against every single I/O
 tool: fio
 params:
   directory: {default: /tmp, kind: directory}
-  logs:      {default: /tmp, kind: directory}
 fio:
   global: {ioengine: psync, sync: 1, time_based: 1, runtime: 10, size: 4M, rate_iops: 1500}
   jobs:
-    truth: {rw: randwrite, bs: 4k, directory: "{directory}/{host}/.", write_lat_log: "{logs}/{host}"}
+    truth: {rw: randwrite, bs: 4k, directory: "{directory}/{host}/.", write_lat_log: "{host}"}
   extra_options: [write_lat_log]
 prepare: {layout: true}
 headline: {metric: iops, direction: write}
@@ -54,17 +54,18 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryDirectory(dir="/dev/shm") as memory,
-        SshdLab(Path(folder) / "lab", hosts=HOSTS) as lab,
+        SshdLab(
+            Path(folder) / "lab", HOSTS, extra_config=logging_fio(Path(folder), Path(folder) / "logs")
+        ) as lab,
     ):
         root, logs = Path(folder), Path(folder) / "logs"
         (root / lab.names[0]).mkdir()
-        logs.mkdir()
         for name in lab.names[1:]:
             (Path(memory) / name).mkdir()
             (root / name).symlink_to(Path(memory) / name)
         (root / "truth.yaml").write_text(PROFILE)
         hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
-        more = ["--set", f"directory={root}", "--set", f"logs={logs}", "--yes"]
+        more = ["--set", f"directory={root}", "--yes"]
         done = benchtui(root / "home", "run", root / "truth.yaml", *hosts, *more)
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stderr)
