@@ -407,27 +407,39 @@ def test_direct_io_to_a_loop_device_whose_file_is_cached_is_none(
 
 
 @pytest.mark.parametrize(
-    ("jobs", "flags", "severity"),
+    ("jobs", "arch", "flags", "severity"),
     [
-        ([True], [0o140002], None),
-        ([True], [0o100002], "error"),
-        ([True], [0o100002, 0o140002], None),  # opened for something else, too
-        ([True], [0o200002], None),  # on Arm
-        ([True], [], None),
-        ([False], [0o100002], None),
-        ([False], [0o140002], "error"),
-        ([True, False], [0o100002], None),  # it may be the other job's
+        ([True], "x86_64", [0o140002], None),
+        ([True], "x86_64", [0o100002], "error"),
+        ([True], "x86_64", [0o100002, 0o140002], None),  # opened for something else, too
+        ([True], "x86_64", [], None),
+        ([False], "x86_64", [0o100002], None),
+        ([False], "x86_64", [0o140002], "error"),
+        ([True, False], "x86_64", [0o100002], None),  # it may be the other job's
+        ([True], "aarch64", [0o600002], None),
+        ([False], "aarch64", [0o400002], None),  # O_LARGEFILE alone
+        ([True], "aarch64", [0o400002], "error"),
+        ([False], "ppc64le", [0o200002], None),
+        ([True], "unheard-of", [0o2], None),
     ],
 )
 def test_files_are_opened_as_the_plan_says(
-    jobs: list[bool], flags: list[int], severity: str | None
+    jobs: list[bool], arch: str, flags: list[int], severity: str | None
 ) -> None:
     opened = [{"step": 0, "path": "/mnt/f", "flags": each} for each in flags]
-    at = machines(target_fstype="ext4", open_files=(opened, []))
+    at = machines(target_fstype="ext4", open_files=(opened, []), arch=arch)
     loads = [JobLoad(f"j{number}", ("read",), direct=direct) for number, direct in enumerate(jobs)]
     plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
     result = found("direct-io", replace(at, plan=plan))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+def test_a_load_that_trims_may_open_its_files_without_o_direct() -> None:
+    opened = [{"step": 0, "path": "/mnt/f", "flags": 0o100002}]
+    at = machines(target_fstype="ext4", open_files=(opened, []), arch="x86_64")
+    loads = [JobLoad("j", ("trim",), direct=True)]
+    plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
+    assert found("direct-io", replace(at, plan=plan)) == []
 
 
 @pytest.mark.parametrize(("share", "doubt"), [(0.8, False), (0.93, True)])

@@ -181,8 +181,12 @@ class TargetFile(Struct, frozen=True, omit_defaults=True):
     identity: str
 
 
-# of open(2): on x86 and RISC-V, on Arm, on POWER; no regular file has the others' meaning there
-O_DIRECT = 0o40000 | 0o200000 | 0o400000
+# of open(2), by the start of `uname -m` (arch/*/include/uapi/asm/fcntl.h); the same bits are
+# O_DIRECTORY and O_LARGEFILE elsewhere
+O_DIRECT = {
+    "x86_64": 0o40000, "i686": 0o40000, "riscv64": 0o40000, "s390x": 0o40000,
+    "loongarch64": 0o40000, "aarch64": 0o200000, "arm": 0o200000, "ppc64": 0o400000,
+}  # fmt: skip
 
 
 class OpenFile(Struct, frozen=True, omit_defaults=True):
@@ -192,10 +196,12 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
     path: str
     flags: int
 
-    @property
-    def direct(self) -> bool:
-        """Whether it bypasses the page cache."""
-        return bool(self.flags & O_DIRECT)
+    def is_direct(self, arch: object) -> bool | None:
+        """Return whether it bypasses the page cache; None if unknown for this architecture."""
+        for name, bit in O_DIRECT.items():
+            if str(arch).startswith(name):
+                return bool(self.flags & bit)
+        return None
 
 
 class Running(Struct, frozen=True, omit_defaults=True):
