@@ -367,10 +367,22 @@ async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_th
     shutil.copytree(Path(__file__).parents[1] / "data" / "runs" / "plain", run_dir)
     async with opened(options(home), size=WIDE) as user:
         user.app.open_live(run_dir)
-        await user.sees("everything")
+        await user.sees("read  in total")
         panel = user.app.screen.query_one(HeatPanel)
         await user.sees(lambda: "read clat" in panel.title)
         whole = user.app.screen.feed.state.cluster["read"].so_far_percentiles  # type: ignore[attr-defined]
         assert panel.told == {50.0: whole["50"], 99.0: whole["99"], 99.9: whole["99.9"]}
         heading = panel._heading(WIDE[0], 12)
         assert f"p99 {latency(whole['99'])}" in " ".join(text for text, _ in heading[1])
+
+
+async def test_a_tab_chosen_before_the_record_was_read_is_shown_with_it(home: Path) -> None:
+    run_dir = home / "runs" / "plain"
+    shutil.copytree(Path(__file__).parents[1] / "data" / "runs" / "plain", run_dir)
+    async with opened(options(home)) as user:
+        user.app.open_result(run_dir)
+        screen = user.app.screen
+        assert isinstance(screen, ResultScreen)
+        screen.action_toggle_tab("findings")
+        await user.sees(lambda: screen.page is not None)
+        assert screen.page is not None and screen.page.tab == "findings"

@@ -20,6 +20,7 @@ from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import live_text
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
 from tui.app.services import remedies
+from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.host_table import HostTable
 from tui.metrics.units import plural
 from tui.model.problem import BenchtuiError
@@ -144,6 +145,7 @@ class WatchingScreen(FilteredScreen):
             return
         if anew:
             self.table.sort_anew()
+            self.query_one(HeatPanel).fit_anew()
             self.host_pace.skip()
         if anew and self._rests is not self.feed.state and not self.feed.replay:
             self._rests = self.feed.state

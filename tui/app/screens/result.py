@@ -115,7 +115,9 @@ def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
         return lines
     if fitting < LEAST_CHART:
         fitting = room - lines_above_chart(page, width)
-        has_room = fitting >= LEAST_HEIGHT - 1 and page.all_hosts and page.shown_matrix is None
+        # lines of a search or a matrix below the chart say more than a higher chart
+        is_plain = page.record.search is None and page.shown_matrix is None
+        has_room = fitting >= LEAST_HEIGHT - 1 and page.all_hosts and is_plain
         return page_lines(page, width, fitting) if has_room else lines
     other = page_lines(page, width, fitting)
     return other if len(other) <= room else lines
@@ -169,6 +171,7 @@ class ResultScreen(StepScreen):
         super().__init__()
         self.run_dir = run_dir
         self.page: Page | None = None
+        self.wanted_tab = ""  # by a key pressed before the record was read
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the fixed lines, and the page below them."""
@@ -213,7 +216,10 @@ class ResultScreen(StepScreen):
         page = page_of(
             record, path, colors=shell.draws_colors, symbols=shell.symbols.name, before=self.page
         )
-        self.show(replace(page, published=published, answers=answers))
+        page = replace(page, published=published, answers=answers)
+        wanted, self.wanted_tab = self.wanted_tab, ""
+        has_it = any(tab.name == wanted for tab in tabs_of(page))
+        self.show(replace(page, tab=wanted) if has_it else page)
 
     def show(self, page: Page) -> None:
         """Show a page."""
@@ -251,6 +257,7 @@ class ResultScreen(StepScreen):
     def action_toggle_tab(self, name: str) -> None:
         """Show a tab or, if it is shown, the summary."""
         if self.page is None:
+            self.wanted_tab = name
             return
         if name == "defend" and not self.page.answers:
             self.notify("nothing was measured: no figures to defend", severity="warning")

@@ -382,6 +382,10 @@ class HeatPanel(Lines):
         self.cells.show(parts)
         self.update_lines()
 
+    def fit_anew(self) -> None:
+        """Forget what the latency axis covered so far."""
+        self.cells = HeatCells()
+
     @property
     def look(self) -> Look:
         """How density is drawn: by characters if colours cannot be blended."""

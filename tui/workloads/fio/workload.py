@@ -33,15 +33,12 @@ ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/c
 OUTLINE = ("rw", "bs", "ioengine", "iodepth", "numjobs")
 
 
-class FioWorkload(FioImports):
-    """fio, one process on each host."""
+class FioOnHosts(FioImports):
+    """What fio needs on hosts, and how it lays out files."""
 
-    name = "fio"
     advice_by_code = ADVICE
     job_file = "job.fio"
-    searched = True
     expected = True
-    job_files = (".fio", ".job", ".ini")
     end_codes = frozenset(
         (
             "fio-stopped-by-signal",
@@ -52,11 +49,58 @@ class FioWorkload(FioImports):
         )
     )
 
-    stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
-
     def sent_job(self, job_file: str) -> str:
         """Add a slash to each directory, because fio refuses symbolic links otherwise (lstat)."""
         return DIRECTORY.sub(r"\g<0>/", job_file)
+
+    def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
+        """Return fio and the I/O engines that these steps use."""
+        from tui.workloads.fio.engines import engines_of, requirement
+
+        jobs = (task.job_file for step in steps for task in step.tasks)
+        return [
+            Requirement("fio", MINIMUM_VERSION, package="fio"),
+            *map(requirement, engines_of(jobs)),
+        ]
+
+    def extras(self) -> list[Requirement]:
+        """Return the I/O engine of the S3 profiles, which many fio packages do not include."""
+        from tui.workloads.fio.engines import requirement
+
+        return [requirement("http")]
+
+    def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
+        """Return a HEAD request for each S3 bucket."""
+        from tui.workloads.fio.bucket import bucket_checks
+
+        return bucket_checks([task for step in steps for task in step.tasks])
+
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+        """Return why a bucket cannot be used; None if it may be usable."""
+        from tui.workloads.fio.bucket import bucket_problem
+
+        return bucket_problem(check, said)
+
+    def layout_job(self, files: list[FileSpec]) -> str:
+        """Return the job file that writes these files once, sequentially."""
+        from tui.workloads.fio.layout import layout_job
+
+        return layout_job(files)
+
+    def layout_argv(self) -> list[str]:
+        """Return the command that runs a layout job file."""
+        from tui.workloads.fio.plan import argv
+
+        return argv([])
+
+
+class FioWorkload(FioOnHosts):
+    """fio, one process on each host."""
+
+    name = "fio"
+    searched = True
+    job_files = (".fio", ".job", ".ini")
+    stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
 
     def body(self) -> type[Fio]:
         """Return the model of the profile's fio section."""
@@ -152,46 +196,6 @@ class FioWorkload(FioImports):
         from tui.workloads.fio.variants import lengths
 
         return lengths(profile)
-
-    def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return fio and the I/O engines that these steps use."""
-        from tui.workloads.fio.engines import engines_of, requirement
-
-        jobs = (task.job_file for step in steps for task in step.tasks)
-        return [
-            Requirement("fio", MINIMUM_VERSION, package="fio"),
-            *map(requirement, engines_of(jobs)),
-        ]
-
-    def extras(self) -> list[Requirement]:
-        """Return the I/O engine of the S3 profiles, which many fio packages do not include."""
-        from tui.workloads.fio.engines import requirement
-
-        return [requirement("http")]
-
-    def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
-        """Return a HEAD request for each S3 bucket."""
-        from tui.workloads.fio.bucket import bucket_checks
-
-        return bucket_checks([task for step in steps for task in step.tasks])
-
-    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
-        """Return why a bucket cannot be used; None if it may be usable."""
-        from tui.workloads.fio.bucket import bucket_problem
-
-        return bucket_problem(check, said)
-
-    def layout_job(self, files: list[FileSpec]) -> str:
-        """Return the job file that writes these files once, sequentially."""
-        from tui.workloads.fio.layout import layout_job
-
-        return layout_job(files)
-
-    def layout_argv(self) -> list[str]:
-        """Return the command that runs a layout job file."""
-        from tui.workloads.fio.plan import argv
-
-        return argv([])
 
     def reader(
         self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
