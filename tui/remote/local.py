@@ -158,23 +158,29 @@ class LocalTransport:
         return out, err
 
     async def _start(self) -> Process:
-        try:
-            return await asyncio.create_subprocess_exec(
-                *self.shell,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                start_new_session=True,
-                cwd="/",
-                env=self.environ,
-                umask=rundir.given(),  # the load creates its files as if started by hand
-            )
-        except FileNotFoundError as error:
-            message = not_installed(self.shell[0])
-            raise HostError("command-missing", self.address.name, message) from error
-        except OSError as error:
-            message = f"cannot start {self.shell[0]}: {error.strerror}"
-            raise HostError("channel-failed", self.address.name, message) from error
+        return await start_process(self.shell, self.environ, self.address.name)
+
+
+async def start_process(
+    argv: Sequence[str], environ: Mapping[str, str] | None, host: str
+) -> Process:
+    """Start a command in a session of its own, with pipes. Raises HostError."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+            cwd="/",
+            env=environ,
+            umask=rundir.given(),  # the load creates its files as if started by hand
+        )
+    except FileNotFoundError as error:
+        raise HostError("command-missing", host, not_installed(argv[0])) from error
+    except OSError as error:
+        told = f"cannot start {argv[0]}: {error.strerror}"
+        raise HostError("channel-failed", host, told) from error
 
 
 async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:

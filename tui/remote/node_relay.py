@@ -1,9 +1,9 @@
 """Node side of a trunk: a starter that starts shells, and a relay between it and srun.
 
 The source of this module is sent to nodes, after that of `frames`, so it needs Python 3.6 and the
-standard library only. The starter is a step of its own, because Slurm kills what a step leaves
-behind, and one failed node makes srun cancel the step of all: the relay's step may end at any
-time, the starter's lasts until the last process started in it has ended.
+standard library only. The starter has a step to itself: Slurm kills all processes of a step that
+ends, and srun cancels a step on all nodes if one node fails. The relay's step may therefore end at
+any time; the starter's ends after the last process started in it.
 
 Kinds of frames to a node: `o` open a shell, `w` bytes for its stdin, `b` define a block of bytes,
 `r` write a block, `e` end of stdin, `g` granted bytes, `d` drop, `p` ping, `q` leave when idle.
@@ -302,7 +302,7 @@ class Starter:
         self.held.discard(hold)
 
     def drop(self, shell: Shell) -> None:
-        """Close a shell's pipes: it ends at the end of its stdin, a load goes on."""
+        """Close a shell's pipes: the shell ends, a load that it started keeps running."""
         for kind in list(shell.pipes):
             self.shut(shell, kind)
 

@@ -17,13 +17,13 @@ from importlib.resources import files
 
 from tui.model.address import HostAddress
 from tui.model.plain import printable
+from tui.remote.local import start_process
 from tui.remote.scripts import Script
 from tui.remote.slurm_trunk import (
     NodeEnd,
     Trunk,
     TrunkChannel,
     ready_starters,
-    start_srun,
 )
 from tui.remote.ssh import Shells
 from tui.remote.transport import (
@@ -146,7 +146,7 @@ class SlurmJob:
         if not nodes:
             return
         argv = trunk_argv(self.job, nodes, "relay", self._token)
-        trunk = Trunk(await start_srun(argv, self._environ, nodes[0]), nodes)
+        trunk = Trunk(await start_process(argv, self._environ, nodes[0]), nodes)
         self._trunks.add(trunk)
         await trunk.settled()
         without = [node for node in nodes if trunk.notices.get(node) == NO_STARTER]
@@ -167,13 +167,13 @@ class SlurmJob:
         if not nodes:
             return
         argv = trunk_argv(self.job, nodes, "start", self._token)
-        process = await start_srun(argv, self._environ, nodes[0])
+        process = await start_process(argv, self._environ, nodes[0])
         words, stay = await ready_starters(process, nodes)
         ready = [node for node in nodes if words.get(node) == "ready"]
         for node in nodes:
             if node not in ready:
                 missing = words.get(node) == NO_PYTHON
-                self._by_steps[node] = "it has no python3" if missing else "srun failed there"
+                self._by_steps[node] = "no python3 on this node" if missing else "srun failed"
         if stay:
             self._ready.update(ready)
         elif tries > 1:

@@ -12,12 +12,10 @@ import os
 import re
 import signal
 import zlib
-from asyncio.subprocess import PIPE, Process
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from asyncio.subprocess import Process
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 
-from tui.model import rundir
-from tui.model.distributions import not_installed
 from tui.model.plain import printable
 from tui.remote.frames import (
     GRANT_BYTES,
@@ -338,7 +336,7 @@ class Trunk:
                 self.suspects |= {end.name} if end else {word} & set(self.nodes)
 
     def _take(self, line: bytes) -> None:
-        """Act on a line; ignore what is none of ours, such as output of a prolog."""
+        """Act on a line; ignore other output, such as that of a prolog."""
         if line.startswith(b"!"):
             self._note(line)
         if not line.startswith(b"~"):
@@ -445,26 +443,6 @@ def number_in(data: bytes) -> int:
     if not re.fullmatch(rb"\d{1,9}", data):
         raise GarbledError("not a number")
     return int(data)
-
-
-async def start_srun(argv: Sequence[str], environ: Mapping[str, str], host: str) -> Process:
-    """Start srun. Raises HostError."""
-    try:
-        return await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-            cwd="/",
-            env=environ,
-            umask=rundir.given(),
-        )
-    except FileNotFoundError as error:
-        raise HostError("command-missing", host, not_installed(argv[0])) from error
-    except OSError as error:
-        told = f"cannot start {argv[0]}: {error.strerror}"
-        raise HostError("channel-failed", host, told) from error
 
 
 async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:

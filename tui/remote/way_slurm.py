@@ -64,7 +64,7 @@ class AsSlurmStep(HostTransport):
         job = self._jobs.setdefault(number, SlurmJob(number, environ))
         end = await job.end_of(node_of(address))
         if isinstance(end, str):
-            self._notes[address.name] = f"each shell is an srun of its own: {end}"
+            self._notes[address.name] = f"uses one srun for each shell, not the shared one: {end}"
             ssh.remark(address.name, self._notes[address.name])
             return PipedTransport(address, step_of(address), environ)
         return TrunkTransport(address, end)

@@ -26,6 +26,7 @@ HINTS = {
     503: "the store is overloaded or throttles requests",
 }
 BUSY = (429, 503)
+TO_CHECK = "check endpoint, https and the network of the host"  # if a store does not answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def one_file_in_order(rng: Random) -> Lie:
 
 
 def not_as_planned(rng: Random) -> Lie:
-    """A load whose direct I/O somebody switches on or off, behind the plan's back."""
+    """A load with direct I/O switched on or off in its job file, unlike the plan."""
     planned = rng.choice("01")
     load = _load(rng, rng.choice(("randread", "randwrite")), most=120)
     load = load.replace("direct: 1", f"direct: {planned}")

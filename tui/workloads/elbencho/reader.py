@@ -26,7 +26,7 @@ from tui.workloads.elbencho.output import (
     row_of,
     stamp_ms,
 )
-from tui.workloads.messages import Explainer, answered, rule, silent
+from tui.workloads.messages import TO_CHECK, Explainer, answered, rule, silent
 from tui.workloads.reading import LineSplitter, LogLine
 
 FAILED = re.compile(r"^\d\d:\d\d:\d\d\.\d+ ERROR: [^:]* failed\.$")
@@ -85,16 +85,13 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
     """Return why a bucket cannot be used, from the output of a HEAD request; None if it may be
     usable.
 
-    403 is not conclusive: the keys may only lack permission to list the bucket.
+    403 is not conclusive: the keys may just lack permission to list the bucket.
     """
     found = re.search(LAST + r"(-?\d+)", said)
     status = int(found[1]) if found else 0
     if status < 0:
         why = re.search(r"Message: (?:curlCode: \d+, )?(.*?) *HTTP Error", said)
-        return NO_ANSWER, (
-            f"{check.target}: no answer: {why[1] if why else said}; check endpoint, https and the"
-            " network of the host"
-        )
+        return NO_ANSWER, f"{check.target}: no answer: {why[1] if why else said}; {TO_CHECK}"
     if status == 404:
         return STATUS, f"{check.target}: {answered('bucket HEAD', status)}"
     return None
@@ -107,10 +104,7 @@ def _told(match: re.Match[str]) -> str:
     where = " ".join(filter(None, (_of(detail, "Bucket"), object_)))
     if status < 0:
         why = re.sub(r"^curlCode: \d+, ", "", _of(detail, "Message")) or "no answer"
-        return (
-            f"a {request} to {_of(detail, 'Endpoint')} got no answer: {why};"
-            " check endpoint, https and the network of the host"
-        )
+        return f"a {request} to {_of(detail, 'Endpoint')} got no answer: {why}; {TO_CHECK}"
     gone = "" if MISSING_BUCKET in detail or not object_ else "the bucket or the object is missing"
     return f"{answered(request, status, REPEATED, gone)} ({where})"
 
