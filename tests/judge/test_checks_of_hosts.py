@@ -14,7 +14,7 @@ from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import limit, looked
 from tui.judge.check import RunEvidence, UnknownError
 from tui.model.figure_record import SeriesColumns, SeriesRecord
-from tui.model.plan import FileSpec, Headline, JobLoad, Plan
+from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import HostTelemetryRecord, TaskRecord, TelemetryColumn
 
 # -- telemetry
@@ -431,6 +431,31 @@ def test_files_are_opened_as_the_plan_says(
     loads = [JobLoad(f"j{number}", ("read",), direct=direct) for number, direct in enumerate(jobs)]
     plan = replace(at.plan, steps=[replace(step, jobs=loads) for step in at.plan.steps])
     result = found("direct-io", replace(at, plan=plan))
+    assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+PLANNED = ["fio", "--output-format=json+", "--eta=never", "job.fio"]
+ARGUMENTS = " ".join(PLANNED[1:])
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ({"words": f"/tmp/carried/fio {ARGUMENTS}"}, None),
+        ({"words": f"/lib64/ld-linux.so.2 --library-path /opt/lib /opt/fio {ARGUMENTS}"}, None),
+        ({"words": ""}, None),  # gone, or of a generator with its own commands
+        ({"words": f"fio --cpus_allowed=0 {ARGUMENTS}"}, "warning"),
+        ({"words": f"fio {ARGUMENTS} --readonly"}, "warning"),
+        ({"words": f"fio {ARGUMENTS.replace('job.fio', '/tmp/other.fio')}"}, "error"),
+        ({"words": f"fio {ARGUMENTS}", "other_job": True}, "error"),
+        ({"words": f"fio {ARGUMENTS}", "preload": "/opt/intercept.so"}, "info"),
+    ],
+)
+def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str | None) -> None:
+    at = machines(load_commands=([{"step": 0, **command}], []))
+    task = HostTask("h1", 1, "", PLANNED)
+    plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
+    result = found("planned-command", replace(at, plan=plan))
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from tui.judge import (
+    commands,
     contents,
     data,
     durability,
@@ -41,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     own_figures.own_figures,
     *hosts.OVERLAP_CHECKS,
     *durations.TIME_CHECKS,
+    commands.planned_command,
     *pace.PACE_CHECKS,
     *load.LOAD_CHECKS,
     data.written,

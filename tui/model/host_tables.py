@@ -204,6 +204,20 @@ class OpenFile(Struct, frozen=True, omit_defaults=True):
         return None
 
 
+class LoadCommand(Struct, frozen=True, omit_defaults=True):
+    """A process of a step's load that had a test file open.
+
+    `words`: its command line, joined by spaces; empty if its load generator does not keep the
+    planned one. `other_job`: its job file was not the one that was sent. `preload`: libraries,
+    joined by colons.
+    """
+
+    step: int
+    words: str = ""
+    other_job: bool = False
+    preload: str = ""
+
+
 class Running(Struct, frozen=True, omit_defaults=True):
     """A load generator that was already running before benchtui started anything."""
 
@@ -225,6 +239,7 @@ TABLES: dict[str, type[Struct]] = {
     "written": Written,
     "files": TargetFile,
     "open_files": OpenFile,
+    "load_commands": LoadCommand,
     "content": Content,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}

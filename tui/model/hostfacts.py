@@ -413,6 +413,15 @@ _TARGET = (
         absent="none of the test files, or not visible to this user",
     ),
     HostFact(
+        "load_commands",
+        "load commands",
+        "/proc/PID/cmdline, environ and cwd of the load, 3 s into each step",
+        "table",
+        "target",
+        "expected",
+        absent="no process with a test file open, or not visible to this user",
+    ),
+    HostFact(
         "shares_files_with",
         "shares files with",
         "all hosts' file systems",

@@ -24,9 +24,11 @@ from tui.remote.answers import (
     AgentError,
     Expired,
     HostProbe,
+    LoadProcess,
     MarkedProcess,
     TaskDir,
     TaskStatus,
+    load_processes,
     parse_answer,
     parse_expired,
     parse_probe,
@@ -279,11 +281,11 @@ class Agent:
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
-    async def open_files(self) -> list[tuple[int, str]]:
-        """Return the files that the loads of this run have open: flags of open(2), and path."""
-        answer = await self.call("open_files", self.run_id, self.mark)
-        pairs = (line.partition(" ") for line in answer.all("open"))
-        return [(int(flags, 8), path) for flags, _, path in pairs if flags.isdecimal()]
+    async def open_files(self, job_file: str) -> list[LoadProcess]:
+        """Return the processes of this run's loads that have files open, with their files and
+        commands. `job_file`: its name in the directory they run in. Raises HostError.
+        """
+        return load_processes(await self.call("open_files", self.run_id, self.mark, job_file))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)

@@ -229,6 +229,20 @@ class MarkedProcess(Struct, frozen=True):
     command: str
 
 
+class LoadProcess(Struct, frozen=True):
+    """A process of a load that has files open.
+
+    `files`: flags of open(2), and path. `words`: its command line, joined by spaces.
+    `job_file_sum`: ``CRC:SIZE`` of cksum(1) for the job file in its directory; `preload`:
+    libraries, joined by colons. Both are empty if unknown or none.
+    """
+
+    files: tuple[tuple[int, str], ...]
+    words: str
+    job_file_sum: str = ""
+    preload: str = ""
+
+
 class FileExtents(Struct, frozen=True):
     """A file's size, its allocated bytes, and how many of these were never written."""
 
@@ -454,6 +468,22 @@ def marked_process(line: str) -> MarkedProcess:
     named = dict(mark.split("=", 1) for mark in marks if "=" in mark)
     run, host, task = (named.get(f"BENCHTUI_{name}", "") for name in ("RUN", "HOST", "TASK"))
     return MarkedProcess(int(pid), run, host, task, command.strip())
+
+
+def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
+    """Parse lines ``open=PID FLAGS PATH`` and ``ran=PID SUM PRELOAD WORDS`` of an answer."""
+    files: dict[str, list[tuple[int, str]]] = {}
+    for line in answer.all("open"):
+        pid, _, rest = line.partition(" ")
+        flags, _, path = rest.partition(" ")
+        if flags.isdecimal():
+            files.setdefault(pid, []).append((int(flags, 8), path))
+    found = []
+    for line in answer.all("ran"):
+        pid, total, preload, words = (*line.split(" ", 3), "", "", "")[:4]
+        known = ("" if each == "-" else each.strip(":") for each in (total, preload))
+        found.append(LoadProcess(tuple(files.get(pid, ())), words.strip(), *known))
+    return found
 
 
 def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:

@@ -457,7 +457,14 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "depth",
         "The load was not as stated",
-        ("concurrency", "depth", "offered-rate", "above-depth", "above-offered"),
+        (
+            "concurrency",
+            "depth",
+            "planned-command",
+            "offered-rate",
+            "above-depth",
+            "above-offered",
+        ),
         ("concurrency",),
     ),
     Objection(

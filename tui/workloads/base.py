@@ -156,6 +156,8 @@ class OnHost(Protocol):
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
     # one command on each host, released together; or one MPI program over all
     executor: ExecutorName = "per-host"
+    # its processes keep the planned command line, but for the path of the program
+    keeps_command: bool = False
     # verdicts that only say that it was ended; the engine knows by whom
     end_codes: frozenset[str] = frozenset()
 

@@ -47,7 +47,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "content": ("reducible-data",),
     "durability": ("no-flush", "flush-no-op", "sync"),
     "provenance": ("verify", "changed-program"),
-    "load": ("offered-rate", "depth", "slat", "tool-errors"),
+    "load": ("offered-rate", "depth", "slat", "tool-errors", "planned-command"),
     "hosts": (
         "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load",
         "other-traffic",

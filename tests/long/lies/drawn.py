@@ -111,6 +111,19 @@ def not_as_planned(rng: Random) -> Lie:
                others=("working-set", "no-flush", *AROUND))  # fmt: skip
 
 
+def another_job(rng: Random) -> Lie:
+    """A program in the load generator's place that changes the job and prints the planned one."""
+    load = _load(rng, rng.choice(("randread", "randwrite")), most=120)
+    planned = dict(each.split(": ") for each in load.split(", "))
+    option, ran = rng.choice((
+        ("rw", planned["rw"].removeprefix("rand")), ("size", f"{rng.choice((2, 4, 8))}M"),
+        ("bs", "2k"), ("rate_iops", str(int(planned["rate_iops"]) + rng.randint(10, 60))),
+    ))  # fmt: skip
+    change = sabotage.another_job(option, planned[option], ran)
+    return Lie(f"{option}={planned[option]} that is {ran}", load, "planned-command", root=True,
+               sabotage=change, others=("size-mismatch", "hot-set", "no-flush", *AROUND))  # fmt: skip
+
+
 def in_memory(rng: Random) -> Lie:
     """A file system in memory."""
     return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
@@ -389,6 +402,7 @@ def storage_slows_once(rng: Random) -> Lie:
 
 LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, one_file_in_order, not_as_planned,
+    another_job,
     in_memory, memory_below, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,

@@ -1,22 +1,24 @@
-"""Files that loads have open during a measurement, with the flags they were opened with."""
+"""What loads run during a measurement: their command lines, and the files that they have open."""
 
 from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui import workloads
 from tui.model.event import HostFactsCollected
-from tui.model.host_tables import OpenFile, rows
+from tui.model.host_tables import LoadCommand, OpenFile, rows
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
     from tui.engine.session.task import TaskRun
     from tui.model.hostfacts import Fact
+    from tui.remote.answers import LoadProcess
 
 AFTER_S = 3.0  # of the load: files are open by then
 PATIENCE_S = 20.0
@@ -45,17 +47,55 @@ async def _look(run: TaskRun) -> None:
     if not names or not any(job.stores for job in step.jobs):
         return
     await asyncio.sleep(AFTER_S)
-    found: list[tuple[int, str]] = []
+    sent = run.files()
+    found: list[LoadProcess] = []
     with suppress(HostError, TimeoutError, OSError, ValueError):
         async with asyncio.timeout(PATIENCE_S):
-            found = await session.agent.open_files()
-    own = [
-        msgspec.to_builtins(OpenFile(step.index, path, flags))
-        for flags, path in found
-        if posixpath.basename(path) in names
-    ]
+            found = await session.agent.open_files(next(iter(sent)))
+    known = {
+        process: [each for each in process.files if posixpath.basename(each[1]) in names]
+        for process in found
+    }
+    own = {process: files for process, files in known.items() if files}
+    opened = dict.fromkeys(
+        OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
+    )
+    commands = dict.fromkeys(_command(run, process, *sent.values()) for process in own)
     if own:
-        before = [msgspec.to_builtins(row) for row in rows(session.facts, OpenFile)]
-        facts: dict[str, Fact] = {"open_files": [*before, *own[:MOST_FILES]]}
+        facts: dict[str, Fact] = {
+            "open_files": _with(session.facts, opened),
+            "load_commands": _with(session.facts, commands),
+        }
         session.facts |= facts
         session.journal.append(HostFactsCollected(t=0.0, host=session.name, facts=facts))
+
+
+def _with(facts: Mapping[str, Fact], found: Collection[OpenFile | LoadCommand]) -> Fact:
+    """Return a table with the rows of earlier steps and those found now."""
+    told = list(found)[:MOST_FILES]
+    before = rows(facts, type(told[0]))
+    return [msgspec.to_builtins(row) for row in (*before, *told)]
+
+
+def _command(run: TaskRun, process: LoadProcess, job: str) -> LoadCommand:
+    total = process.job_file_sum
+    return LoadCommand(
+        run.step.index,
+        process.words if workloads.of(run.step).keeps_command else "",
+        bool(total) and total != cksum(job.encode()),
+        process.preload,
+    )
+
+
+def cksum(content: bytes) -> str:
+    """Return checksum and size as ``CRC:SIZE``, as POSIX cksum(1) computes them."""
+    length, size = len(content), []
+    while length:
+        size.append(length & 0xFF)
+        length >>= 8
+    crc = 0
+    for byte in (*content, *size):
+        crc ^= byte << 24
+        for _ in range(8):
+            crc = (crc << 1) ^ (0x104C11DB7 if crc & 0x80000000 else 0)
+    return f"{crc ^ 0xFFFFFFFF}:{len(content)}"

@@ -97,18 +97,26 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
   bt_kill_shells "$2/$3/"
 }
 
-bt_open_files() { # RUN HOST: files and block devices that loads have open: FLAGS (octal) and path, of at most 32 processes
-  local each='' pid=''
+bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have open: `open=PID FLAGS PATH`, FLAGS octal;
+  # of each such process `ran=PID SUM PRELOAD WORDS`: cksum of its job file, libraries of LD_PRELOAD; of at most 32
+  local each='' pid='' opened='' sum='' preload=''
   for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do
     pid=${each%:*}
     # shellcheck disable=SC2012,SC2016  # one process for all descriptors, as find -printf is not POSIX; awk's dollars
-    { # where each descriptor leads, and its flags
+    opened=$({ # where each descriptor leads, and its flags
       ls -l "/proc/$pid/fd" | sed -n 's|^.* \([0-9][0-9]*\) -> \(/.*\)$|p \1 \2|p'
       grep -H '^flags:' /proc/"$pid"/fdinfo/[0-9]* | sed -n 's|^.*/\([0-9]*\):flags:[[:space:]]*\([0-7]*\)$|f \1 \2|p'
-    } 2>/dev/null | ${BENCHTUI_AWK:-awk} '
+    } 2>/dev/null | ${BENCHTUI_AWK:-awk} -v pid="$pid" '
       $1 == "p" { fd = $2; sub(/^p [0-9]+ /, ""); path[fd] = $0 }
-      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// { print "open=" $3 " " path[$2] }'
-  done | sort -u | head -n 256
+      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// { print "open=" pid " " $3 " " path[$2] }' |
+      sort -u | head -n 32)
+    [ -n "$opened" ] || continue
+    bt_say "$opened"
+    sum=$({ cksum <"/proc/$pid/cwd/$3"; } 2>/dev/null | tr ' ' :)
+    preload=$({ bt_environ "$pid" | sed -n 's/^LD_PRELOAD=//p' && cat "/proc/$pid/root/etc/ld.so.preload"; } 2>/dev/null |
+      tr -s ' \n' ::)
+    bt_say "ran=$pid ${sum:--} ${preload:--} $({ tr '\0\n' '  ' | head -c 4096; } 2>/dev/null <"/proc/$pid/cmdline")"
+  done
 }
 
 bt_leftovers() { # every process of any of our runs that this user may look at

@@ -39,6 +39,7 @@ class FioOnHosts(FioImports):
     advice_by_code = ADVICE
     job_file = "job.fio"
     expected = True
+    keeps_command = True
     end_codes = frozenset(
         (
             "fio-stopped-by-signal",
