@@ -83,7 +83,7 @@ BROKEN = [
     ),
     (
         "profile: weka/read-iops", "profile: WEKA read",
-        "b.yaml:8:14: workloads.0.profile: found 'WEKA read'; must match family/name in small letters, "
+        "b.yaml:8:14: workloads.0.profile: found 'WEKA read'; must match family/name in lower case, "
         "such as weka/read-iops",
     ),
     (

@@ -123,12 +123,12 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
         ("title: A test", 'title: "A\\ntest"', "p.yaml:2:8: title: must be one printable line"),
         (
             "profile: test/x", "profile: Test X",
-            "p.yaml:1:10: profile: found 'Test X'; must match family/name in small letters, "
+            "p.yaml:1:10: profile: found 'Test X'; must match family/name in lower case, "
             "such as weka/read-iops",
         ),
         (
             "profile: test/x", "profile: ../x",
-            "p.yaml:1:10: profile: found '../x'; must match family/name in small letters, "
+            "p.yaml:1:10: profile: found '../x'; must match family/name in lower case, "
             "such as weka/read-iops",
         ),
         (
@@ -301,8 +301,8 @@ def test_a_parameter_has_a_plain_name() -> None:
         refusal(replaced("  size:", "  Max-Size: {default: 1, kind: count}\n  size:")).splitlines()[
             0
         ]
-        == "p.yaml:7:3: params: found the key 'Max-Size'; must match a small letter, "
-        "then small letters, digits or _"
+        == "p.yaml:7:3: params: found the key 'Max-Size'; must match a lower-case letter, "
+        "then lower-case letters, digits or _"
     )
 
 

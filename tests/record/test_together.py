@@ -40,14 +40,14 @@ def test_a_host_that_was_frozen_is_a_finding_with_its_seconds(tmp_path: Path) ->
     finding = only(record, "stall")
     assert (finding.severity, finding.scope) == ("warning", {"step": 0, "hosts": "h2"})
     assert finding.measured == pytest.approx(19, abs=1)
-    assert "h2 for" in finding.message and "s from 10 s on, of 35 s" in finding.message
+    assert "h2 for" in finding.message and "s at 10 s, of 35 s" in finding.message
     assert record.verdict == "valid-with-warnings"
     assert finding.message in " ".join(summary_text(record).split())
 
 
 def test_when_all_hosts_stood_still_at_once_comes_before_which(tmp_path: Path) -> None:
     message = only(record_of(tmp_path, frozen("h1", 18.5), frozen("h2", 18.5)), "stall").message
-    assert re.match(r"\d+ s from 10 s on: I/O stalled on all 2 hosts, of 35 s;", message)
+    assert re.match(r"\d+ s at 10 s: I/O stalled on all 2 hosts, of 35 s;", message)
 
 
 def silent(host: str, silent_s: int) -> list[AnyEvent]:

@@ -85,7 +85,7 @@ class Change:
 
     @property
     def within_runs(self) -> bool:
-        """Whether single runs are compared whose run-to-run noise is unknown."""
+        """Whether single runs with unknown run-to-run noise are compared."""
         return self.effect is not None and self.effect.method in WITHIN_RUNS
 
     @property

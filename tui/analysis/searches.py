@@ -117,7 +117,7 @@ def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
 
 
 def fits(a: SearchRecord, b: SearchRecord) -> list[FitChange]:
-    """Return knee and terms of the scaling law, if either side has them."""
+    """Compare the knee and the scaling law's terms, where either search has them."""
     ours, theirs = ({each.name: each for each in found_figures(side)} for side in (a, b))
     made = []
     for name in FITTED:

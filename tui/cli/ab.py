@@ -72,8 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="experiment name; complete runs already saved under it count",
     )
     parser.epilog = (
-        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable or undecided, 4 runs"
-        " failed"
+        "exit codes: 0 B is no worse, 1 worse, 2 usage error, 3 not comparable or undecided, 4"
+        " runs failed"
     )
 
 
@@ -128,9 +128,9 @@ class AbTest:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run both sides in turns and return the exit code."""
+    """Run both sides alternately and return the exit code."""
     if args.dry_run and args.json:
-        raise UsageError("--json and --dry-run exclude each other")
+        raise UsageError("--json and --dry-run cannot be combined")
     experiment = experiment_of(args)
     if args.dry_run:
         from tui.cli.shared.review import review_text
@@ -486,8 +486,8 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
         least = f"{found.runs} runs detect a change of {found.detectable * 100:.1f} %"
         if found.all_spent and experiment.runs < found.most:
             return (
-                f"undecided: the error budget for interim looks is used up; {least}. To"
-                " start again: another --name"
+                f"undecided: the error budget for interim looks is used up; {least}; to start"
+                " again, use another --name"
             )
         if found.runs >= found.most < experiment.room:
             return (

@@ -50,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
     add("--allow-undecided", action="store_true", help="exit 0 when inconclusive")
     parser.epilog = (
-        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 inconclusive or not comparable; 1 takes"
-        " precedence over 3"
+        "exit codes: 0 no worse, 1 worse, 2 usage error, 3 inconclusive or not comparable; 1"
+        " takes precedence over 3"
     )
 
 

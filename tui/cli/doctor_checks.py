@@ -172,7 +172,7 @@ def logout(surroundings: Surroundings) -> DoctorCheck:
     """Check whether systemd ends the user's processes at logout, including detached runs."""
     ends = ends_at_logout(surroundings.environ)
     if ends is None:
-        unread = "KillUserProcesses of systemd cannot be read; by default runs survive logout"
+        unread = "cannot read systemd's KillUserProcesses; by default runs survive logout"
         return DoctorCheck("logout", "ok", unread)
     if ends:
         return DoctorCheck("logout", "warn", KILLS, KILLS_ADVICE)
@@ -226,7 +226,7 @@ def characters(surroundings: Surroundings) -> DoctorCheck:
     return DoctorCheck(
         "characters",
         "warn",
-        f"the locale is {locale or 'not set'}, not UTF-8",
+        f"locale is {locale}, not UTF-8" if locale else "locale is not set; UTF-8 is required",
         "export LC_ALL=C.UTF-8",
     )
 

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
 SWEEP_CODES = (
-    "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
+    "exit codes: 0 no leftovers, 2 usage error, 3 leftovers remain, or a host did not answer"
 )
 WITH_HELP = (
     "copy load generators from this folder to the hosts, check the copies, then remove"
     " them (default:"
     " `programs` of benchtui config)"
 )
-CHECK_CODES = "exit codes: 0 all hosts are ready, 2 wrong usage, 3 at least one is not"
+CHECK_CODES = "exit codes: 0 all hosts are ready, 2 usage error, 3 at least one is not"
 SPEC_HELP = (
     "names, ranges, @groups, !NAME to exclude, sources such as ansible:FILE, local (default: all)"
 )
-TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 at least one is not"
+TRUST_CODES = "exit codes: 0 all keys are pinned, 2 usage error, 3 at least one is not"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -245,7 +245,7 @@ def programs_of(given: str | None) -> list[CarriedProgram]:
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
-    """Yield lines on how hosts differ; this machine is described apart.
+    """Yield lines on how hosts differ; this machine is described separately.
 
     `everything`: also facts that the hosts share.
     """

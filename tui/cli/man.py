@@ -16,7 +16,7 @@ SECTIONS = {
     "EXIT STATUS": [
         ("0", "complete"),
         ("1", "complete, but a finding makes the run invalid; compare: worse; doctor: not ready"),
-        ("2", "wrong usage, profile, inventory or settings"),
+        ("2", "usage error, or invalid profile, inventory or settings"),
         ("3", "refused before any load"),
         ("4", "partial or failed"),
         ("130", "interrupted and saved"),

@@ -271,7 +271,7 @@ def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Open the user's copy of a profile in the editor, again until it is valid.
+    """Open the user's copy of a profile in the editor, repeatedly until it is valid.
 
     The user may give up.
     """

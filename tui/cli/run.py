@@ -37,9 +37,9 @@ TERMS_HELP = (
     " in turn: bs=4k,64k"
 )
 EXIT_CODES = (
-    "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4"
-    " partial or failed, 5 no load met the limits, 6 a search ran out of points or time, 130"
-    " interrupted and saved"
+    "exit codes: 0 complete, 1 a finding makes the run invalid, 2 usage error, 3 refused before"
+    " any load, 4 partial or failed, 5 no load met the limits, 6 a search ran out of points or"
+    " time, 130 interrupted and saved"
 )
 EXAMPLES = (
     "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "

@@ -1,4 +1,5 @@
-"""Checks of file contents: could the data read or written have been compressed or deduplicated."""
+"""Checks of file contents: whether the data read or written could have been compressed or
+deduplicated."""
 
 from __future__ import annotations
 

@@ -100,14 +100,14 @@ def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
 def text_of(found: Copied | CopyRecord) -> str:
     """Return how two results agree, for messages."""
     if found.figures:
-        return f"{found.figures} rates are equal in every digit"
+        return f"{found.figures} rates are equal to the last digit"
     if found.factor is None:
         return (
             f"{found.equal} of {found.counts} histogram counts are equal,"
             f" {found.expected:.0f} by chance"
         )
     if found.factor == 1:
-        return "mean, deviation and maximum latency are equal in every digit"
+        return "mean, deviation and maximum latency are equal to the last digit"
     return f"mean, deviation and maximum latency are all {found.factor:.6g} times as large"
 
 

@@ -91,7 +91,7 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
     unknown = [each for each in asked if each.answer == "unknown"]
     if no:
         said = "; ".join(f"{each.question} ({each.id})" for each in no)
-        yield CheckResult("info", f"answered with no: {said}", len(no), 0)
+        yield CheckResult("info", f"answered no: {said}", len(no), 0)
     if unknown:
         yield CheckResult(
             "info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0

@@ -1,4 +1,4 @@
-"""Checks of durability: were writes flushed, and did the flushes reach a device."""
+"""Checks of durability: whether writes were flushed, and whether the flushes reached a device."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
-    """Yield hosts whose devices completed far fewer flushes than the load counts syncs."""
+    """Yield hosts whose devices completed far fewer flushes than the load issued syncs."""
     jobs = [job for job in at.step.jobs if job.stores]
     if any(job.objects or job.durable.startswith("sync_file_range") for job in jobs):
         return  # tells the device nothing

@@ -417,7 +417,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
-        spans = {host: f"{len(stood[host])} s from {stood[host][0]} s on" for host in longest}
+        spans = {host: f"{len(stood[host])} s at {stood[host][0]} s" for host in longest}
         whole = f", of {len(series.columns[0].iops)} s"
         what, why = "I/O stalled", "the host froze, or its storage did not answer"
         if all(_answered(at, series, host, stood[host]) for host in stood):

@@ -450,7 +450,8 @@ def _part_above_whole(
 def _spread_apart(
     each: Counted, slat: Latency, clat: Latency, lat: Latency
 ) -> Iterator[CheckResult]:
-    """Yield a deviation of sums that those of its parts do not allow (triangle inequality)."""
+    """Yield a total's standard deviation that is impossible given those of its parts (triangle
+    inequality)."""
     parts = [part.stddev_ns for part in (slat, clat)]
     told, known = lat.stddev_ns, [part for part in parts if part is not None and not isnan(part)]
     if told is None or isnan(told) or len(known) < len(parts):

@@ -132,7 +132,7 @@ def _marks(latency: Latency) -> list[tuple[str, float, int]]:
 
 
 def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield figures that do not increase from minimum over percentiles to maximum."""
+    """Yield figures that do not increase from minimum through percentiles to maximum."""
     marks = _marks(latency)
     if _rises([value for _, _, value in marks], latency):
         return

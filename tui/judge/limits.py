@@ -1,6 +1,4 @@
-"""Checks of control groups: did a limit of the host determine the figure, rather than the
-storage.
-"""
+"""Check whether a control group's limit, rather than the storage, determined the figure."""
 
 from __future__ import annotations
 

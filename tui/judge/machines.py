@@ -68,7 +68,7 @@ def _other_jobs(evidence: RunEvidence) -> Iterator[str]:
             task.host for task in step.tasks if task.jobs and [*map(_load, task.jobs)] != usual
         ]
         if others:
-            yield f"{names_of(others)} ran other jobs than {step.tasks[0].host}"
+            yield f"{names_of(others)} ran different jobs from {step.tasks[0].host}"
 
 
 def _load(job: JobLoad) -> tuple[object, ...]:

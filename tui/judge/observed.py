@@ -1,4 +1,4 @@
-"""Checks of telemetry: did the bytes come from storage, did a client limit the load."""
+"""Checks of telemetry: whether bytes came from storage, and whether a client limited the load."""
 
 from __future__ import annotations
 

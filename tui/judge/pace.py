@@ -25,10 +25,10 @@ LAST = 2  # reports that may wait for the final sync
     "tool-clock",
     "Clock of the load generator",
     rule=(
-        f"over {LEAST_TICKS} or more samples, the line of their arrivals over the time by the load"
-        f" generator's clock has slope 1 within {units.share(CLOCK)}, beyond that of the host's"
-        f" telemetry; drifts below {LEAST_S:g} s or {LINEAR:g} x the distances from the line do"
-        " not count"
+        f"over {LEAST_TICKS} or more samples, their arrival times plotted against the load"
+        f" generator's clock have slope 1 within {units.share(CLOCK)}, beyond that of the host's"
+        f" telemetry; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the fitted line"
+        " do not count"
     ),
     advice=(
         "Rates and latencies are wrong by this factor: run the load generator without preloaded"
@@ -70,7 +70,7 @@ def clock_of(at: StepEvidence, host: str) -> float | None:
 
 
 def _slope(ticks: Ticks) -> float | None:
-    """Return the slope of a line of arrivals, exactly 1 if it is not clearly another."""
+    """Return the slope of the line of arrivals, exactly 1 unless it clearly differs."""
     line = ticks.line() if ticks.count >= LEAST_TICKS else None
     if line is None:
         return None
@@ -103,8 +103,8 @@ def _held(host: str, late: Late, rate: float) -> CheckResult:
     # without the I/Os of others, one worker alone may have waited
     who = "it" if fell else "it, or a worker,"
     message = (
-        f"{host}: no report of the load generator for {late.interval_s:.1f} s from"
-        f" {late.from_s:.0f} s on, due every second: {who} was stopped, or waited for an I/O"
+        f"{host}: no report from the load generator for {late.interval_s:.1f} s from"
+        f" {late.from_s:.0f} s (one is due every second): {who} was stopped, or waited for an I/O"
     )
     return CheckResult(
         "warning" if fell else "info", message, round(late.interval_s, 3), 1.0, {"hosts": host}
@@ -112,7 +112,7 @@ def _held(host: str, late: Late, rate: float) -> CheckResult:
 
 
 def _lateness_s(pace: Pace, late: Late) -> float:
-    """Return how late a sample was, less what the host's own telemetry was late meanwhile."""
+    """Return how late a sample was, less how late the host's own telemetry was at that time."""
     begin_ms = late.end_ms - 1000 * late.interval_s
     agent_s = [
         seconds

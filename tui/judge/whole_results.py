@@ -102,7 +102,7 @@ def _added_up(
     "Distinct results",
     rule=(
         "no two hosts or steps have the same counts, times and latencies; in imports also no two"
-        " runs, nor the same rare latencies, nor the same ones times a factor"
+        " runs, nor the same rare latencies, exact or scaled by a common factor"
     ),
     advice=(
         "One output is a copy of another: find the original of each host, then import or"

@@ -363,7 +363,10 @@ def _of_folder(
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
         return [_remarking(runs[0], problems), *runs[1:]], problems
     if logs and not _compare_logs(found, [file for log in logs for file in log.files], known):
-        why = "logs of some jobs, or of several in one file, are no series of the result"
+        why = (
+            "logs of only some jobs, or of several jobs in one file, are not the time series of"
+            " the result"
+        )
         problems.append(Problem(why, file=logs[0].files[0].place))
         logs = []
     alone = [log for log in logs if not _put_beside(log, found)]

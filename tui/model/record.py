@@ -264,16 +264,16 @@ class JournalRecord(RecordPart):
 class CopyRecord(RecordPart):
     """A result that is a copy of one in another run of the same import."""
 
-    host: str = Field(description="host whose result it is")
+    host: str = Field(description="host that produced the result")
     step: int = Field(description="index of its step")
-    of: str = Field(description="files of the other run")
+    of: str = Field(description="files of the run that it equals")
     equal: int = Field(0, description="histogram counts that are equal in both")
     counts: int = Field(0, description="histogram counts that either has")
     expected: float = Field(0.0, description="equal histogram counts expected by chance")
     factor: float | None = Field(
         None, description="mean, deviation and maximum latency, relative to the other's"
     )
-    figures: int = Field(0, description="rates of operations that are equal in every digit")
+    figures: int = Field(0, description="rates of operations that are equal to the last digit")
 
 
 class ImportRecord(RecordPart):

@@ -25,8 +25,8 @@ class PhaseRecord(RecordPart):
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
     command: str | None = Field(None, description="the first host's command, quoted for a shell")
-    start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
-    end_utc: str | None = Field(None, description="exit code; null if unknown", pattern=UTC_PATTERN)
+    start_utc: str | None = Field(None, description="start time", pattern=UTC_PATTERN)
+    end_utc: str | None = Field(None, description="end time; null if unknown", pattern=UTC_PATTERN)
     start_s: float | None = Field(None, description="start, seconds from created_utc")
     end_s: float | None = Field(None, description="end, seconds from created_utc; null if unknown")
     ok: bool | None = Field(None, description="whether the phase succeeded; null if unknown")
@@ -36,7 +36,7 @@ class TaskRecord(RecordPart):
     """Part of a step on one host, without the figures."""
 
     randseed: int | None = Field(None, description="random seed")
-    exit_code: int | None = Field(None, description="tool exit code; null if unknown")
+    exit_code: int | None = Field(None, description="tool end time; null if unknown")
     ended: str | None = Field(
         None, description="how the command ended: exit, stop, abort, lease, lost; null if unknown"
     )

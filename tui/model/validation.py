@@ -135,11 +135,11 @@ def expectation(detail: ErrorDetails) -> str:
 
 PATTERNS = {
     r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$": (
-        "family/name in small letters, such as weka/read-iops"
+        "family/name in lower case, such as weka/read-iops"
     ),
-    r"^[a-z][a-z0-9_]*$": "a small letter, then small letters, digits or _",
+    r"^[a-z][a-z0-9_]*$": "a lower-case letter, then lower-case letters, digits or _",
     r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$": "letters, digits, _ . and -, such as clients",
-    r"^[a-z0-9]+(-[a-z0-9]+)*$": "small letters, digits and -, such as cache-off",
+    r"^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case letters, digits and -, such as cache-off",
     r"^[^\s-]\S*$": "one word that does not start with a dash",
 }
 

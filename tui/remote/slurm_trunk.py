@@ -446,10 +446,10 @@ def number_in(data: bytes) -> int:
 
 
 async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
-    """Return the words of the nodes on which an srun started starters, and whether they stay.
+    """Return what each node's starter reported, and whether the starters outlive srun.
 
-    srun is killed as soon as all have answered: starters need it no more, and it would end them all
-    when one node fails.
+    srun is killed as soon as all have answered: starters no longer need it, and it would end them
+    all if one node failed.
     """
     words: dict[str, str] = {}
     stay = True

@@ -50,7 +50,8 @@ _SESSION = "benchtui opens no interactive session"
 _FORWARDS = "benchtui forwards nothing"
 _AUTHENTICATION = "log in by key, certificate, SSH agent, password or keyboard-interactive"
 _FEWER_KEYS = (
-    "a key must be on file: benchtui refuses unknown keys and never stores one without asking"
+    "host keys must already be known: benchtui refuses unknown keys and never stores one without"
+    " asking"
 )
 
 _ROWS: list[SshOption] = [

@@ -286,7 +286,7 @@ def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
     middle = sum(count * index_to_value(index) for index, count in zip(lat.idx, lat.n, strict=True))
     if lat.idx[-1] < TOP_BUCKET and abs(total_ns - middle) > middle * (BUCKET + TORN) + 1:
         yield Mistake(
-            "latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram makes {middle}"
+            "latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram gives {middle}"
         )
 
 

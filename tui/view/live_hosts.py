@@ -121,7 +121,7 @@ class HostLevels:
         end_s: int,
         job: str | None,
     ) -> None:
-        """Read a host's rates from column `first` on.
+        """Read a host's rates, starting at column `first`.
 
         `cells`: first and end second of each column.
         """

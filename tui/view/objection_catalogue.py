@@ -417,7 +417,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     ),
     Objection(
         "luck",
-        "The result is chance",
+        "The result is due to chance",
         ("repetitions", "sweep", "iterations"),
         ("repetitions",),
         repeated,

@@ -237,7 +237,7 @@ def ratio_text(found: Compared) -> str:
 
 
 def ratio_number(value: float) -> str:
-    """Return a ratio as a percentage, or as a multiple from 10 on: ``4.4 %``, ``12.3x``."""
+    """Return a ratio as a percentage, or, from 10 up, as a multiple: ``4.4 %``, ``12.3x``."""
     if value >= 9.995:
         return f"{value:.0f}x" if value >= 99.95 else f"{value:.1f}x"
     percent = 100 * value
@@ -314,7 +314,7 @@ def source_text(baseline: Baseline) -> str:
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Return numbers in short: ``1-3, 5`` for 1, 2, 3, 5."""
+    """Return numbers as ranges: ``1-3, 5`` for 1, 2, 3, 5."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -143,7 +143,9 @@ def rows_of(hosts: int) -> list[Row]:
     with (
         tempfile.TemporaryDirectory() as folder,
         SshdLab(
-            Path(folder) / "lab", hosts, extra_config=logging_fio(Path(folder), Path(folder) / "logs")
+            Path(folder) / "lab",
+            hosts,
+            extra_config=logging_fio(Path(folder), Path(folder) / "logs"),
         ) as lab,
     ):
         root = Path(folder)

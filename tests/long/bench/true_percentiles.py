@@ -55,7 +55,9 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryDirectory(dir="/dev/shm") as memory,
         SshdLab(
-            Path(folder) / "lab", HOSTS, extra_config=logging_fio(Path(folder), Path(folder) / "logs")
+            Path(folder) / "lab",
+            HOSTS,
+            extra_config=logging_fio(Path(folder), Path(folder) / "logs"),
         ) as lab,
     ):
         root, logs = Path(folder), Path(folder) / "logs"

@@ -494,7 +494,7 @@ def test_the_name_of_the_file_is_the_name_of_the_profile(file: str, tag: str) ->
 
 
 def test_a_name_that_is_no_tag_is_refused() -> None:
-    with pytest.raises(UsageError, match="profile name 'X': expected family/name in small letters"):
+    with pytest.raises(UsageError, match="profile name 'X': expected family/name in lower case"):
         import_job(ONE, "x.fio", "X")
 
 

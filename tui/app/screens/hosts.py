@@ -239,9 +239,9 @@ class HostsScreen(FilteredScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def share_room(self) -> None:
-        """Keep the list no taller than its rows: the details have the rest, more with the focus.
+        """Keep the list no taller than its rows: the details get the rest, more when focused.
 
-        It has all lines if the details are next to it.
+        The list gets all lines if the details are next to it.
         """
         room = self.size.height - CHROME_LINES
         share = FOCUS_SHARE if self.query_one(TextPane).has_focus else SHARE

@@ -308,9 +308,7 @@ def field_specs(
     )
     return [
         *specs,
-        FieldSpec(
-            REPEAT, selection.repeat or often, often, "number of measurements per point", "repeat"
-        ),
+        FieldSpec(REPEAT, selection.repeat or often, often, "repetitions of each point", "repeat"),
         *sweeps,
         FieldSpec(
             CLEANUP,

@@ -184,7 +184,7 @@ class RunsScreen(FilteredScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def share_room(self) -> None:
-        """Keep the list no taller than its rows; the preview gets the rest, more with focus."""
+        """Keep the list no taller than its rows; the preview gets the rest, more when focused."""
         room = self.size.height - CHROME_LINES
         share_height(self.picklist, room, self.preview.least_lines(room))
 

@@ -281,7 +281,7 @@ async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> En
 
 
 def resume_question(name: str, found: MissingSteps) -> Confirm:
-    """Return the question what to measure.
+    """Return the dialog that asks what to measure.
 
     The answer is an engine mode, ``more`` (for a search) or ``cancel``.
     """

@@ -105,9 +105,8 @@ def _task_lines(task: HostTask, *, again: bool) -> Iterator[str]:
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
         yield (
-            f"    layout   {count} files, {units.size(total)} in total; skips files that"
-            " already have full"
-            " size"
+            f"    layout   {count} files, {units.size(total)} in total; skips files that are"
+            " already full size"
         )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
     if task.writes_bytes and not task.objects:

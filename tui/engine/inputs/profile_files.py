@@ -57,7 +57,7 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
     """
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in small letters, such as my/read"
+            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
         )
     own = catalogue.own_file(tag)
     path = own or catalogue.user_dir / f"{tag}.yaml"

@@ -81,7 +81,7 @@ def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
     return [
         *told,
         *(
-            f"sweep over {name}: all points are the same load, so the best one is chance"
+            f"sweep over {name}: all points run the same load, so they differ only by chance"
             for name in same
         ),
     ]

@@ -124,7 +124,9 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
             yield from judge_device(facts, plan.destroy)
     for image in dict.fromkeys(image for task in tasks_of(plan, host) for image in task.images):
         if image not in plan.destroy:
-            what = f"the image {image} will be overwritten; whether it is in use is unknown"
+            what = (
+                f"the image {image} will be overwritten; benchtui cannot tell whether it is in use"
+            )
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
     for store in dict.fromkeys(
         store for task in tasks_of(plan, host) for store in task.stores_changed
@@ -195,7 +197,10 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
             f"{facts.path} is a file or directory, not a device",
         )
     elif not facts.name:
-        yield "device-unknown", f"{facts.path}: not in /sys, so it is unknown whether it is in use"
+        yield (
+            "device-unknown",
+            (f"{facts.path}: not in /sys, so benchtui cannot tell whether it is in use"),
+        )
     elif facts.uses:
         code = (
             "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"

@@ -189,7 +189,7 @@ async def _targets_on_host(
 
 
 def changed_objects(tasks: Iterable[HostTask]) -> tuple[ObjectSet, ...]:
-    """Return each set of objects that is overwritten or deleted once, with all operations on it."""
+    """Return distinct object sets that are overwritten or deleted, with all their operations."""
     found: dict[tuple[str, str], ObjectSet] = {}
     for each in (each for task in tasks for each in task.objects if each.changes):
         before = found.get(each.key, each)

@@ -262,7 +262,7 @@ def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
         )
     if before.mark.split(" ")[0] != now.mark.split(" ")[0]:
         return "a different file system is mounted there since the preflight"
-    return "it is a different directory from that at preflight"
+    return "the directory was replaced after the preflight"
 
 
 def _stable(identity: str) -> str:

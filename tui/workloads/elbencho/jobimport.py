@@ -93,7 +93,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
     tag = tag or _default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in small letters, such as my/read"
+            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
         )
     messages: list[Problem] = []
     commands = [_command(line, words, file, messages) for line, words in _command_lines(text, file)]

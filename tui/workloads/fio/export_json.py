@@ -244,7 +244,7 @@ def latency_json(latency: LatencyRecord | None) -> Json:
 
 
 def direction_json(part: DirectionRecord | None, seconds: SeriesColumns | None) -> Json:
-    """Return one direction.
+    """Return one direction in the form of fio's JSON.
 
     `seconds`: per-second values, from which fio's range, mean and deviation are computed.
     """

@@ -85,7 +85,7 @@ def import_job(
     tag = tag or default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(
-            f"profile name {shown(tag)}: expected family/name in small letters, such as my/read"
+            f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
         )
     reading = _Reading(file, environ or {})
     sections = read_sections(text, file)

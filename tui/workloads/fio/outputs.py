@@ -287,7 +287,7 @@ def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
 
 
 def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
-    """Return what comes of comparing the JSON of one run with its logs.
+    """Return the comparison of the JSON of one run with its logs.
 
     Nothing for any other file, and for output of several runs or hosts.
     """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 TEXTS = {
     "units": "KiB are {times:.3g} x the bytes",
-    "sample-order": "mean of the samples, {told:.6g}, is beyond their extreme, {other:.6g}",
+    "sample-order": (
+        "sample mean {told:.6g} is outside the range of the samples (limit {other:.6g})"
+    ),
     "sample-spread": (
         "standard deviation of the samples {told:.4g}; their minimum, mean and maximum allow"
         " {other:.4g}"
@@ -30,7 +32,8 @@ TEXTS = {
     "group-rate": "{other:.4g} bytes/s in the group line, but its jobs give {told:.4g}",
     "group-time": "{other:.0f} ms in the group line, but its jobs took {told:.0f}",
     "group-share": (
-        "samples are {told:.4g} % of the group's rate as printed, but {other:.4g} % by its figures"
+        "samples are {told:.4g} % of the group's rate as printed, but {other:.4g} % according to"
+        " its figures"
     ),
     "started": "results of {told:.0f} jobs, but {other:.0f} were started",
     "connected": "results of {told:.0f} hosts, but the client had {other:.0f}",
@@ -55,7 +58,7 @@ TEXTS = {
     "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
     "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
     "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
-    "unified": "{told:.0f} in all directions together, but {other:.0f} in their sum",
+    "unified": "{told:.0f} in all directions together, but they add up to {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
     "elapsed": "measured for {told:.4g} s, but the load generator was {other:.0f} s old",
     "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
@@ -67,8 +70,8 @@ TEXTS = {
     "version": "version {told:version}, but fields of the output exist since {other:version}",
     "too-early": "the date is {apart:days} days before this version was released",
     "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
-    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON {other:.6g}",
-    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON {other:.6g}",
+    "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON is {other:.6g}",
+    "log-most": "the largest row is {told:.6g}, but the maximum in the JSON is {other:.6g}",
     "log-mean": "the rows allow a mean of {told:.6g}, but the JSON has {other:.6g}",
     "log-gap": (
         "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
@@ -76,7 +79,7 @@ TEXTS = {
     ),
     "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
     "entries": "{told:.0f} entries for {other:.0f} workers",
-    "copies": "two workers have the same {told:.0f} latencies, in every digit",
+    "copies": "two workers have the same {told:.0f} latencies, to the last digit",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
     "date": "date and time stamp are {apart:time} apart, which is not a time zone offset",
     "devices": (

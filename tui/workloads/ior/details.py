@@ -142,7 +142,7 @@ class IorFigures:
     def take_json(
         self, test: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]], highest: Any
     ) -> None:
-        """Take the figures of one test in JSON; its summary by access."""
+        """Take the figures of one test in JSON. `summary` is keyed by access."""
         for name, value in test["Options"].items():
             self._option(str(name), str(value))
         known = {*FLAGS, *NUMBERS, "nodes", "tasksPerNode"}
