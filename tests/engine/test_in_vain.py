@@ -29,7 +29,7 @@ headline: {metric: iops, direction: read}
 FIXED = "fio: {jobs: {mix: {bs: 64k}}}\n"
 IDLE = "every job sets its own: [mix] bs=64k"
 VAIN = "iodepth has no effect with psync: it is synchronous"
-SWEEP = "sweep over depth: all points are the same load, so the best one is chance"
+SWEEP = "sweep over depth: all points run the same load, so they differ only by chance"
 QUEUES = "fio: {global: {ioengine: libaio}}\n"
 
 

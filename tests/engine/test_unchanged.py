@@ -103,7 +103,7 @@ def file_appeared(run: Run) -> None:
 
 SWAPS: dict[Callable[[Run], None], str] = {
     directory_became_a_link: "it now leads to ",
-    directory_replaced: "a different directory",
+    directory_replaced: "the directory was replaced",
     file_replaced: "was replaced since the preflight",
     file_became_a_link: "was replaced since the preflight",
     file_appeared: "appeared since the preflight",
