@@ -19,8 +19,8 @@ from tui.judge.catalogue import BY_ID
 
 LATE = Lie("late", "", "start-skew", accepted=("short",))
 BOTH = Lie("both", "", "target-full", second="reducible-data", generated=True)
-CLEAN = Lie("clean", "", limiter="rate", clean=True)
-DEVICE = Lie("device", "", limiter="client-device")
+CLEAN = Lie("clean", "", bottleneck="rate", clean=True)
+DEVICE = Lie("device", "", bottleneck="client-device")
 
 
 def test_the_page_shows_what_was_played_last() -> None:
@@ -87,8 +87,8 @@ def test_what_is_true_beside_busy_programs_is_no_alarm_there_alone() -> None:
 
 def test_a_bottleneck_is_counted_where_it_was() -> None:
     outcome = {
-        DEVICE: [Played(limiter="client-device"), Played(limiter="storage")],
-        CLEAN: [Played(limiter="rate")],
+        DEVICE: [Played(bottleneck="client-device"), Played(bottleneck="storage")],
+        CLEAN: [Played(bottleneck="rate")],
     }
     (row,) = confusion(outcome, busy=False)
     assert (row["true bottleneck"], row["client-device"], row["storage"]) == ("client-device", 1, 1)

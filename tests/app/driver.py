@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-import tui.app.app
+from tests.app.listened import Listened
 from tests.patience import seen
 from tui.app.app import BenchtuiApp
 from tui.app.frame.shell import Options
@@ -24,23 +23,6 @@ hosts:
   mapr-[1-3]: {user: bench, groups: [mapr]}
   spare: {address: 127.0.0.1, port: 1}
 """
-
-
-class Listened(BenchtuiApp):
-    """The real app.
-
-    What it told in toasts is kept, which are gone from the screen after seconds.
-    """
-
-    CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
-
-    def __init__(self, given: Options) -> None:
-        super().__init__(given)
-        self.told: list[str] = []
-
-    def notify(self, message: str, **options: Any) -> None:
-        self.told.append(message)
-        super().notify(message, **options)
 
 
 class User:

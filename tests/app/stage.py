@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.worker import WorkerCancelled
 
-import tui.app.app
 from tests.app.journal_maker import RunMaker
-from tui.app.app import BenchtuiApp, screen_class
+from tests.app.listened import Listened
+from tui.app.app import screen_class
 from tui.app.frame.shell import Options
 from tui.app.frame.step_screen import StepScreen
 from tui.app.screens.live import LiveScreen
@@ -26,13 +26,11 @@ from tui.model.paths import Paths
 WIDE, SMALL = (120, 36), (80, 24)
 
 
-class Stage(BenchtuiApp):
+class Stage(Listened):
     """The real app.
 
     Live gets the stage's clock and hears from the stage whether the engine lives.
     """
-
-    CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
 
     def __init__(
         self, home: Path, open_run: Path | None = None, replay: float | None = None, **options: str

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.app.journal_maker import RunMaker
-from tests.app.stage import SMALL, WIDE, Stage, app_on, settle, stage
+from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tests.app.test_runs import make_run, rows
 from tests.patience import seen
 from tui.app.dialogs.export import CopyDialog
@@ -122,15 +122,11 @@ async def test_a_run_in_which_nothing_was_measured_is_not_marked_nor_compared(
         assert "failed" in rows(app)[0]
         await pilot.press("space")
         await app.settle(pilot)
-        assert told(app) == [f"nothing was measured in {run_id}: it cannot be compared"]
+        assert app.told == [f"nothing was measured in {run_id}: it cannot be compared"]
         assert not any(row.startswith("A ") for row in rows(app))
         await pilot.press("j", "space", "k", "k", "c")
         await app.settle(pilot)
-        assert isinstance(app.screen, RunsScreen) and len(told(app)) == 2
-
-
-def told(app: Stage) -> list[str]:
-    return [toast.message for toast in app._notifications]
+        assert isinstance(app.screen, RunsScreen) and len(app.told) == 2
 
 
 async def test_a_mark_can_be_taken_away(newest: RunMaker) -> None:

@@ -75,7 +75,7 @@ async def test_with_one_job_the_key_says_so_and_leaves_its_room(tmp_path: Path) 
     async with stage(running(tmp_path, READS), SMALL) as (app, pilot):
         assert "J job" not in str(app.screen.query_one("KeyBar").render())
         await pilot.press("J")
-        assert any("one job" in toast.message for toast in app._notifications)
+        assert any("one job" in toast for toast in app.told)
 
 
 async def test_the_latency_of_hosts_is_that_of_the_headline(tmp_path: Path) -> None:
@@ -152,4 +152,4 @@ async def test_the_result_of_one_job_has_nothing_to_choose(tmp_path: Path) -> No
     async with stage(maker, SMALL, step="result") as (app, pilot):
         await pilot.press("J")
         assert "jobs" not in app.text_of("#result-page")
-        assert any("one job" in toast.message for toast in app._notifications)
+        assert any("one job" in toast for toast in app.told)

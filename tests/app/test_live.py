@@ -587,4 +587,4 @@ async def test_with_nothing_like_it_v_says_so(tmp_path: Path) -> None:
     async with stage(maker) as (app, pilot):
         await pilot.press("v")
         await app.settle(pilot)
-        assert any("no earlier run of mine/reads" in each.message for each in app._notifications)
+        assert any("no earlier run of mine/reads" in each for each in app.told)

@@ -262,7 +262,7 @@ async def test_a_complete_run_lacks_nothing(tmp_path: Path) -> None:
         await pilot.press("u")
         await app.settle(pilot)
         assert not isinstance(app.screen, Confirm)
-        assert "nothing to resume" in [note.message for note in app._notifications]
+        assert "nothing to resume" in app.told
 
 
 async def question_of(app: Stage, pilot: Pilot[None]) -> Confirm:

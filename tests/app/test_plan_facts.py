@@ -44,7 +44,7 @@ PLANS = {
     "metadata": lambda: plan("weka/mdtest"),
     "a search": lambda: plan(**SEARCH),
     "a device": lambda: replace(plan("demo/quick"), allow_device=True),
-    "remarks": lambda: replace(plan(), remarks=["numjobs=4 in every profile"]),
+    "caveats": lambda: replace(plan(), caveats=["numjobs=4 in every profile"]),
     "attested": lambda: replace(
         plan(), attested=[Attestation("cold", "Is the cache cold?", "yes")]
     ),

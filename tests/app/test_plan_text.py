@@ -208,8 +208,8 @@ def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
 
 
 def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
-    remark = "numjobs=4 in every profile of the suite, but the profiles differ in it: 1 in a/b"
-    assert remark in review_plan.warnings(replace(plan(), remarks=[remark]))
+    caveat = "numjobs=4 in every profile of the suite, but the profiles differ in it: 1 in a/b"
+    assert caveat in review_plan.warnings(replace(plan(), caveats=[caveat]))
 
 
 def test_options_that_are_added_to_the_profile_are_named() -> None:

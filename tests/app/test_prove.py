@@ -20,7 +20,7 @@ from tui.journal.rundir import is_running, load_plan
 from tui.library.build import write_record
 from tui.model.address import HostAddress
 
-LIMITER = {"kind": "concurrency", "text": "concurrency: one at a time"}
+BOTTLENECK = {"kind": "concurrency", "text": "concurrency: one at a time"}
 PROOF = {
     "run_id": "r2",
     "step": 0,
@@ -60,11 +60,11 @@ async def test_a_run_whose_hosts_were_not_looked_at_has_nothing_to_prove(maker: 
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("P")
         await app.settle(pilot)
-        assert any("its hosts have no telemetry" in note.message for note in app._notifications)
+        assert any("its hosts have no telemetry" in note for note in app.told)
 
 
 async def test_what_was_shown_is_below_the_bottleneck(maker: RunMaker) -> None:
-    change(maker, limiter={**LIMITER, "proof": PROOF})
+    change(maker, bottleneck={**BOTTLENECK, "proof": PROOF})
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())
         assert (
@@ -103,7 +103,7 @@ async def test_the_experiment_is_confirmed_run_and_reported(
     }
     chosen = Choices(hosts=[HostAddress("local", transport="local")], overrides=overrides)
     plan = build_plan(Catalogue(tmp_path).load("demo/quick"), chosen)
-    change(maker, limiter=LIMITER)
+    change(maker, bottleneck=BOTTLENECK)
     (maker.run_dir / "plan.json").write_bytes(msgspec.json.encode(plan))
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("P")

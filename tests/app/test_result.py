@@ -337,7 +337,7 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
         )
         await pilot.press("d")
         await app.settle(pilot)
-        assert [toast.message for toast in app._notifications] == [
+        assert app.told == [
             "nothing was measured: no figures to defend"
         ]
 

@@ -226,7 +226,7 @@ async def test_tags_that_are_none_are_refused_by_name(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("t", *"=a", "enter")
         await app.settle(pilot)
-        assert any("'=a' is not a tag" in toast.message for toast in app._notifications)
+        assert any("'=a' is not a tag" in toast for toast in app.told)
 
 
 async def test_the_list_is_sorted_by_the_next_column(newest: RunMaker) -> None:
@@ -365,12 +365,12 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
     async with stage(newest, step="runs") as (app, pilot):
         app.engine_lives = False
         assert len(rows(app)) == 4
-        assert any("gone: cannot be read" in toast.message for toast in app._notifications)
+        assert any("gone: cannot be read" in toast for toast in app.told)
         for key in ("asterisk", "n", "t", "T", "D", "C", "u"):
             await pilot.press(key)
             await app.settle(pilot)
             assert isinstance(app.screen, RunsScreen), key
-        assert sum("it is read-only" in toast.message for toast in app._notifications) == 7
+        assert sum("it is read-only" in toast for toast in app.told) == 7
         await pilot.press("enter")
         await app.settle(pilot)
         assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team
@@ -382,8 +382,8 @@ async def test_a_list_of_shared_directories_that_cannot_be_read_is_reported(
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
     async with stage(newest, step="runs") as (app, pilot):
         assert any(
-            "shared-runs: cannot be read: is not UTF-8 text" in each.message
-            for each in app._notifications
+            "shared-runs: cannot be read: is not UTF-8 text" in each
+            for each in app.told
         )
         assert recent_runs(app) == []
         await pilot.press("asterisk")
@@ -451,7 +451,7 @@ async def test_what_cannot_be_imported_is_reported_with_its_place(
         await pilot.press("enter")
         await app.settle(pilot)
         told = f"{kept}: contains no readable output of fio"
-        await seen(lambda: any(told in str(each.message) for each in app._notifications), told)
+        await seen(lambda: any(told in each for each in app.told), told)
 
 
 async def test_run_again_fills_review_and_says_what_is_not_there_any_more(
@@ -524,11 +524,11 @@ async def test_the_profile_is_shown_whole_before_less_important_columns(newest: 
 
 def test_run_again_looks_at_the_same_servers() -> None:
     selection = Selection(
-        profile="demo/quick", overrides={"bs": "1M"}, remarks=["of a choice before"]
+        profile="demo/quick", overrides={"bs": "1M"}, caveats=["of a choice before"]
     )
     resuming.choose(selection, resuming.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
     assert (selection.ticked, selection.servers) == (["c1"], ["osd-1"])
-    assert (selection.overrides, selection.remarks) == ({}, [])
+    assert (selection.overrides, selection.caveats) == ({}, [])
 
 
 async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMaker) -> None:
@@ -536,13 +536,13 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
         await pilot.press("r")
         await app.settle(pilot)
         assert any(
-            "none of the run's hosts exist any more: weka-01" in each.message
-            for each in app._notifications
+            "none of the run's hosts exist any more: weka-01" in each
+            for each in app.told
         )
         (newest.run_dir / "plan.json").unlink()
         await pilot.press("r")
         await app.settle(pilot)
-        assert any("so there is no plan" in each.message for each in app._notifications)
+        assert any("so there is no plan" in each for each in app.told)
         assert isinstance(app.screen, RunsScreen)
 
 

@@ -40,7 +40,7 @@ def test_knee_of_a_flat_curve_with_a_cliff_is_at_the_cliff() -> None:
 def test_curve_that_stays_flat_has_no_knee() -> None:
     found = knee(RATES, noisy([1e6] * 10, 3))
     assert found.rate.value is None
-    assert "grows no faster" in found.remark
+    assert "grows no faster" in found.caveat
     assert knee(RATES[:4], [1e6] * 4).rate.value is None
 
 
@@ -58,7 +58,7 @@ def test_a_load_that_is_not_achieved_is_no_flat_curve() -> None:
     search = Search("curve")
     record = conclude(SearchRecord(kind="curve", most_points=10, points=points), search, [])
     assert record.knee is not None and record.knee.iops.value is None
-    assert "600" in record.knee.remark
+    assert "600" in record.knee.caveat
 
 
 def test_ratio_of_two_capacities_has_an_interval() -> None:

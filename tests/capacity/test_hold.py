@@ -112,4 +112,4 @@ def test_burst_credits_do_not_make_a_capacity() -> None:
     )
     assert found.capacity.value is not None
     assert found.capacity.value < 480 or found.state != "found"
-    assert [*found.doubts, *found.notes] and points
+    assert [*found.contradictions, *found.notes] and points

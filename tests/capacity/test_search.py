@@ -268,7 +268,7 @@ def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> No
     assert found.not_tried == ["iodepth=1 numjobs=1, iodepth=8 numjobs=1", "more than 2 points"]
 
 
-def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_doubt() -> None:
+def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_contradiction() -> None:
     search = capacity_search(over=(Knob("numjobs", (1, 2, 4)),))
     points = [
         replace(
@@ -279,8 +279,8 @@ def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_dou
     ]
     found = answer(search, points)
     assert (found.knobs, found.capacity.value) == ({"numjobs": 1}, 900.0)
-    (doubt,) = found.doubts
-    assert doubt.startswith(
+    (contradiction,) = found.contradictions
+    assert contradiction.startswith(
         "point 1 met the limits at numjobs 4, point 2 exceeded them at numjobs 2: "
     )
 
@@ -413,20 +413,20 @@ def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blame
     assert answer(search, [*points, fast, over]).binding == LIMIT.text
 
 
-def test_points_that_contradict_each_other_are_reported_as_a_doubt() -> None:
+def test_points_that_contradict_each_other_are_reported_is_a_contradiction() -> None:
     search = capacity_search()
     rates = (None, 5_000.0, 8_000.0, 6_000.0)
     points = [point(search, Offer(rate, 10.0), at, queue(7_000)) for at, rate in enumerate(rates)]
-    assert answer(search, points).doubts == []
+    assert answer(search, points).contradictions == []
     slower = point(search, Offer(3_000.0, 10.0), 4, lambda rate: 40e6)
-    (doubt,) = answer(search, [*points, slower]).doubts
-    assert "point 5 exceeded them at 3.00k: the system changed during the search" in doubt
+    (contradiction,) = answer(search, [*points, slower]).contradictions
+    assert "point 5 exceeded them at 3.00k: the system changed during the search" in contradiction
     well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
-    (told,) = answer(search, [*points, slower, well]).doubts
+    (told,) = answer(search, [*points, slower, well]).contradictions
     assert "point 5" in told and "point 6" in told and "does not count" in told
 
 
-def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None:
+def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_contradiction() -> None:
     search = capacity_search()
     points = [
         point(search, Offer(None, 10.0), at, at_all_loads(ns)) for at, ns in enumerate((1e6, 90e6))
@@ -435,8 +435,8 @@ def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None
         point(search, Offer(rate, 10.0), at, lambda rate: 90e6)
         for at, rate in enumerate((2_000.0, 100.0), 2)
     ]
-    (doubt,) = answer(search, [*points, *low]).doubts
-    assert doubt.startswith(
+    (contradiction,) = answer(search, [*points, *low]).contradictions
+    assert contradiction.startswith(
         "point 1 met the limits at full load, point 2 exceeded them at full load: "
     )
-    assert answer(search, [points[1], *low]).doubts == []
+    assert answer(search, [points[1], *low]).contradictions == []

@@ -223,10 +223,10 @@ def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothi
     maker = search_in(tmp_path).measure_points()
     state = fold_all(RunState(), read_events(maker.journal))
     points, so_far = state.search.points, search_so_far(maker.plan, maker.search, state)
-    so_far.points[0].limiter = "client CPU: weka-01: 97 % busy"
+    so_far.points[0].bottleneck = "client CPU: weka-01: 97 % busy"
     found = conclude(so_far, maker.search, points).answer
-    assert found is not None and found.limiter == "at full load client CPU: weka-01: 97 % busy"
+    assert found is not None and found.bottleneck == "at full load client CPU: weka-01: 97 % busy"
     (there,) = [point for point in so_far.points if point.step == found.step]
-    there.limiter = "network"
+    there.bottleneck = "network"
     found = conclude(so_far, maker.search, points).answer
-    assert found is not None and found.limiter == "network"
+    assert found is not None and found.bottleneck == "network"

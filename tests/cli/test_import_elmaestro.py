@@ -1,4 +1,4 @@
-"""ElMaestro's directories: figures from what fio printed, and a remark where its own result has
+"""ElMaestro's directories: figures from what fio printed, and a caveat where its own result has
 those of one host.
 """
 

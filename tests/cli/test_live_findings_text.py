@@ -50,7 +50,7 @@ def test_a_new_finding_is_reported_once_in_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_remarks_wait_for_the_end(tmp_path: Path) -> None:
+def test_notes_wait_for_the_end(tmp_path: Path) -> None:
     assert said(maker_in(tmp_path), 20) == []
 
 

@@ -64,7 +64,7 @@ def test_list_is_a_table_newest_first(runs: Path, capsys: pytest.CaptureFixture[
     assert oldest.split()[:2] == [OLD, "complete"]
     assert "mixed 16.0k IOPS  (a recorded run)" in oldest
     assert newest.split()[5:] != [] and "host-loss" in newest, "errors come first"
-    assert "  ! runtime  " in oldest, "remarks do not count"
+    assert "  ! runtime  " in oldest, "notes do not count"
 
 
 def test_list_as_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ def test_terms_are_measured_compared_and_repeated(tmp_path: Path) -> None:
     run_dir, catalogue = only_run(home), Catalogue(home / "profiles")
     chosen = read_choice(run_dir, Fleet(None, None), catalogue)
     assert catalogue.load(chosen.profile).sha256 == record["profile"]["sha256"], "r on Runs"
-    assert (chosen.again.overrides, chosen.again.sweep, chosen.remarks) == ({}, {}, [])
+    assert (chosen.again.overrides, chosen.again.sweep, chosen.caveats) == ({}, {}, [])
     again = shlex.split(command_line(load_record(run_dir)))
     planned = benchtui(home, *again[1:], "--dry-run", "--json")
     assert json.loads(planned.stdout)["profile"]["sha256"] == record["profile"]["sha256"]

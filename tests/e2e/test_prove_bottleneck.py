@@ -55,7 +55,7 @@ def proved(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
         done = benchtui(root / "home", "run", "own/waiting", "--hosts", "h1", *words)
         assert done.returncode == 0, done.stderr
         printed = json.loads(done.stdout)
-        if printed["steps"][0]["limiter"]["proof"]["outcome"] != "could-not-tell":
+        if printed["steps"][0]["bottleneck"]["proof"]["outcome"] != "could-not-tell":
             break
     first = root / "home" / "runs" / printed["run_id"]
     (first / "printed.json").write_text(done.stdout)  # later tests prove it again
@@ -75,7 +75,7 @@ def the_other(home: Path, runs: Sequence[Path]) -> Path:
 
 def test_both_records_say_that_it_agreed(proved: tuple[Path, Path]) -> None:
     home, first = proved
-    bottleneck = json.loads((first / "printed.json").read_text())["steps"][0]["limiter"]
+    bottleneck = json.loads((first / "printed.json").read_text())["steps"][0]["bottleneck"]
     assert bottleneck["kind"] in ("concurrency", "client-cpu"), "as busy as the machine is"
     second = home / "runs" / bottleneck["proof"]["run_id"]
     own = record(second)["proves"]
@@ -104,7 +104,7 @@ def test_a_bottleneck_that_is_wrong_is_refuted_and_the_run_is_told(
         if (outcome := record(run_dir)["proves"]["outcome"]) != "could-not-tell":
             break
     assert outcome == "disagreed"
-    assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", (
+    assert record(first)["steps"][0]["bottleneck"]["proof"]["outcome"] == "disagreed", (
         "the newest counts"
     )
 
@@ -139,7 +139,7 @@ def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(
         "complete",
     ), err
     assert (printed["headline"], printed["verdict"]) == (before["headline"], before["verdict"])
-    assert printed["steps"][0]["limiter"]["proof"]["outcome"] == "could-not-tell"
+    assert printed["steps"][0]["bottleneck"]["proof"]["outcome"] == "could-not-tell"
     assert f"the counter-experiment is {second.name}; it is incomplete" in err
     assert f"benchtui runs resume {second.name}" in err
     assert not marked_processes(first.name) and not marked_processes(second.name)
@@ -164,7 +164,7 @@ def test_a_load_that_is_held_at_a_rate_does_more_without(
     ]
     done = benchtui(home, "run", "own/paced", *words, "--cleanup", "--prove-bottleneck", "--json")
     assert done.returncode == 0, done.stderr
-    bottleneck = json.loads(done.stdout)["steps"][0]["limiter"]
+    bottleneck = json.loads(done.stdout)["steps"][0]["bottleneck"]
     proof = bottleneck["proof"]
     assert (bottleneck["kind"], proof["change"], proof["outcome"]) == ("rate", "no-rate", "agreed")
     assert proof["unchanged"] == pytest.approx(50, rel=0.1)
@@ -176,7 +176,7 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     proved: tuple[Path, Path],
 ) -> None:
     home, first = proved
-    before, shown = list((home / "runs").iterdir()), record(first)["steps"][0]["limiter"]["proof"]
+    before, shown = list((home / "runs").iterdir()), record(first)["steps"][0]["bottleneck"]["proof"]
     process = start(home, "runs", "prove", first.name, "--runtime", "6s", "--yes")
     wait_until(lambda: len(list((home / "runs").iterdir())) > len(before), "another run")
     run_dir = the_other(home, before)
@@ -186,12 +186,12 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     assert process.returncode == 130, err
     assert record(run_dir)["proves"]["outcome"] == "could-not-tell"
     assert "the counter-experiment is incomplete" in " ".join(out.split())
-    assert record(first)["steps"][0]["limiter"]["proof"] == shown, "what another one showed stays"
+    assert record(first)["steps"][0]["bottleneck"]["proof"] == shown, "what another one showed stays"
     resumed = benchtui(home, "runs", "resume", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
     assert "2 steps to go" in resumed.stderr and "0 of 2 steps already done" in resumed.stderr
     assert [step["attempt"] for step in record(run_dir)["steps"]] == [2, 2]
-    proof = record(first)["steps"][0]["limiter"]["proof"]
+    proof = record(first)["steps"][0]["bottleneck"]["proof"]
     assert (proof["run_id"], proof["outcome"], record(run_dir)["proves"]["outcome"]) == (
         run_dir.name,
         "agreed",

@@ -82,7 +82,7 @@ def test_all_that_is_written_is_private(tmp_path: Path, umask: int) -> None:
         benchtui(home, "stop", "last")
     wait_until((run_dir / "run.json").exists, "the end of the run")
     under_umask("runs", "tag", "last", "kept")
-    under_umask("runs", "note", "last", "a remark")
+    under_umask("runs", "note", "last", "a note")
     under_umask("runs", "list")
     under_umask("report", "last", "-o", home / "report.html")
     under_umask("export", "last", "csv", "-o", home / "csv")

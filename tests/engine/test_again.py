@@ -95,7 +95,7 @@ def test_the_choices_of_a_plan_lead_to_it_again(
         plan.axes,
         plan.params,
     )
-    assert again.remarks == ()
+    assert again.caveats == ()
     assert (
         rest["repeat"] == chosen.get("repeat")
         and rest["sweep"].keys() == chosen.get("sweep", {}).keys()
@@ -106,7 +106,7 @@ def test_what_cannot_be_the_same_is_reported(catalogue: Catalogue) -> None:
     plan = build_plan(
         catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"})
     )
-    assert choices_again(plan, catalogue.load("demo/quick")).remarks == (
+    assert choices_again(plan, catalogue.load("demo/quick")).caveats == (
         "my/key has changed since that run",
         "key was *** in that run",
     )

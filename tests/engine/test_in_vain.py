@@ -89,7 +89,7 @@ def test_an_option_that_every_job_overrides_is_a_hint_with_its_place(own: Catalo
     told += "[mix] thinktime=8, [more] thinktime=16"
     profile = loaded(own, more)
     assert hints(profile) == [told]
-    assert [remark.removeprefix(f"{own.user_dir}/") for remark in plan(profile).remarks] == [told]
+    assert [caveat.removeprefix(f"{own.user_dir}/") for caveat in plan(profile).caveats] == [told]
 
 
 def test_a_profile_may_fix_what_the_extended_one_left_open_and_says_so(own: Catalogue) -> None:
@@ -144,27 +144,27 @@ def test_a_depth_that_no_engine_keeps_is_a_hint(own: Catalogue, more: str) -> No
 
 
 def test_a_plan_says_that_a_depth_does_not_act(own: Catalogue) -> None:
-    assert plan(loaded(own, ""), overrides={"depth": "4"}).remarks == [VAIN]
-    assert plan(loaded(own, "")).remarks == []
+    assert plan(loaded(own, ""), overrides={"depth": "4"}).caveats == [VAIN]
+    assert plan(loaded(own, "")).caveats == []
     offloaded = loaded(own, "fio: {global: {io_submit_mode: offload}}\n")
-    assert plan(offloaded, overrides={"depth": "4"}).remarks == []
+    assert plan(offloaded, overrides={"depth": "4"}).caveats == []
 
 
 def test_a_sweep_over_a_depth_that_does_not_act_is_reported_to_measure_one_load(
     own: Catalogue,
 ) -> None:
     values = {"bs": ["4k", "8k"], "depth": ["1", "4"]}
-    assert plan(loaded(own, ""), sweep=values).remarks == [VAIN, SWEEP]
-    assert plan(loaded(own, QUEUES), sweep=values).remarks == []
+    assert plan(loaded(own, ""), sweep=values).caveats == [VAIN, SWEEP]
+    assert plan(loaded(own, QUEUES), sweep=values).caveats == []
 
 
 def test_a_depth_that_one_of_two_jobs_keeps_is_a_sweep(own: Catalogue) -> None:
     both = loaded(own, "fio: {jobs: {more: {ioengine: libaio, rw: read}}}\n")
-    assert plan(both, sweep={"depth": ["1", "4"]}).remarks == [VAIN]
+    assert plan(both, sweep={"depth": ["1", "4"]}).caveats == [VAIN]
 
 
 def test_a_search_over_a_depth_that_does_not_act_says_so(own: Catalogue) -> None:
     wish = SearchChoice("capacity", limits=["p99 < 5ms"], over={"depth": [1, 4]})
     told = "search over depth: all values give the same load"
-    assert plan(loaded(own, ""), search=wish).remarks == [told, VAIN]
-    assert plan(loaded(own, QUEUES), search=wish).remarks == []
+    assert plan(loaded(own, ""), search=wish).caveats == [told, VAIN]
+    assert plan(loaded(own, QUEUES), search=wish).caveats == []

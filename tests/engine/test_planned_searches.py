@@ -246,22 +246,22 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
     assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
     wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
-    assert wide.remarks == ["hosts 8 of the profile: excluded, because 4 are chosen"]
+    assert wide.caveats == ["hosts 8 of the profile: excluded, because 4 are chosen"]
 
 
 def test_what_a_search_sets_itself_is_reported_once_before_it_starts(catalogue: Catalogue) -> None:
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
-    assert [remark.partition(":")[0] for remark in found.remarks] == [
+    assert [caveat.partition(":")[0] for caveat in found.caveats] == [
         "job mix",
         "runtime is ignored",
     ]
-    assert "rate_iops=500 is ignored" in found.remarks[0]
+    assert "rate_iops=500 is ignored" in found.caveats[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
     assert (
-        plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).remarks
+        plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).caveats
         == []
     )
-    assert not offered_step(found, found.slots[0], Offer(None, 10.0)).remarks, (
+    assert not offered_step(found, found.slots[0], Offer(None, 10.0)).caveats, (
         "it is said again with each point"
     )
 

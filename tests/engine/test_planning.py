@@ -89,13 +89,13 @@ def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: s
         plan(**choice)
 
 
-def test_a_suites_value_that_its_profiles_differ_by_is_a_remark() -> None:
-    (remark,) = plan("wekatester/default", overrides={"numjobs": "4"}).remarks
-    assert remark.startswith(
+def test_a_suites_value_that_its_profiles_differ_by_is_a_caveat() -> None:
+    (caveat,) = plan("wekatester/default", overrides={"numjobs": "4"}).caveats
+    assert caveat.startswith(
         "numjobs=4 in every profile of the suite, but the profiles differ in it: "
     )
-    assert "1 in " in remark and "latency" in remark
-    assert plan("wekatester/default", overrides={}).remarks == []
+    assert "1 in " in caveat and "latency" in caveat
+    assert plan("wekatester/default", overrides={}).caveats == []
 
 
 def test_the_plan_as_text_has_peoples_units_and_what_to_know() -> None:

@@ -72,7 +72,7 @@ def test_a_real_program_is_read_as_what_it_is() -> None:
 
 def test_a_program_that_is_not_static_is_reported(tmp_path: Path) -> None:
     program(tmp_path / "fio", dynamic=True)
-    assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).remarks[-1]
+    assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).caveats[-1]
 
 
 def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_for(

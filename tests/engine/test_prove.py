@@ -79,12 +79,12 @@ def test_the_first_experiment_that_can_be_made_is_taken() -> None:
 
 def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
     first = kept()
-    assert proof(first, DEPTH).remarks == []
+    assert proof(first, DEPTH).caveats == []
     idle = first.profile.text.replace("params:", "params:\n  spare: {default: 1, kind: count}", 1)
     old = replace(first, profile=replace(first.profile, text=idle))
     made = proof(old, DEPTH)
     assert [step.in_flight for step in made.steps] == [16, 32]
-    (said,) = made.remarks
+    (said,) = made.caveats
     assert said.startswith("this version of benchtui rejects the profile: weka/read-iops:")
     assert said.endswith("parameter 'spare' is never used: no option contains {spare}")
     broken = replace(

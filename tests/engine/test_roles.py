@@ -185,8 +185,8 @@ def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(
 def test_no_counter_experiment_is_about_what_ran_beside_others(
     alone: bool, step: int | None
 ) -> None:
-    limiter = BottleneckRecord(kind="rate", text="")
-    steps = [StepRecord(index=index, name="s", limiter=limiter,
+    bottleneck = BottleneckRecord(kind="rate", text="")
+    steps = [StepRecord(index=index, name="s", bottleneck=bottleneck,
         together=None if alone and index == 0 else 1)
              for index in range(2)]  # fmt: skip
     profile = ProfileRecord(tag="a/b")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.record.test_record import valid
 from tests.record.test_timing import host_run
-from tests.samples.events import closed, compared, doubts, ended, load, result, run_of, started
+from tests.samples.events import closed, compared, ended, load, result, run_of, started, weakening
 from tui.journal.clock import ended_badly, loss_text, told_in_range, told_of
 from tui.journal.fold import fold
 from tui.journal.state import RunState
@@ -90,7 +90,7 @@ def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> N
     record = record_of(tmp_path, [*eight_hosts(("h8", 132.0)), closed(311.0, "partial")])
     assert [
         (finding.id, finding.severity, finding.measured, finding.threshold)
-        for finding in doubts(record)
+        for finding in weakening(record)
     ] == [("host-loss", "error", 7, 8)]
     text = summary_text(record)
     assert "coverage: 7 of 8 hosts from 132 s on (without h8)" in text
@@ -160,7 +160,7 @@ def test_a_stop_that_was_asked_for_is_no_loss(tmp_path: Path) -> None:
         events.append(result(host, 10.0, end_t, 10.0, final=False))
     record = record_of(tmp_path, events)
     assert slices(record) == [(10.0, 54.5, 8)]
-    assert doubts(record) == []
+    assert weakening(record) == []
 
 
 def test_hosts_that_finished_a_fixed_amount_early_are_no_loss(tmp_path: Path) -> None:

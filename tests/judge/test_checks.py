@@ -204,7 +204,7 @@ def test_a_job_that_misses_its_rate_is_reported_though_others_of_its_direction_h
 
 
 @pytest.mark.parametrize(("seconds", "severity"), [(5.0, "warning"), (30.0, "info"), (60.0, None)])
-def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(
+def test_a_short_measurement_is_a_note_and_a_very_short_one_a_warning(
     seconds: float, severity: str | None
 ) -> None:
     result = found("runtime", evidence(runtime_s=seconds, measured_s=seconds))
@@ -272,7 +272,7 @@ def test_what_it_costs_to_submit_past_the_page_cache_is_a_note(
     assert said("slat", evidence({"h1": hidden}, jobs=jobs)) == [("info", 0.9)]
 
 
-def test_time_in_syncs_is_a_remark_when_it_is_most_of_it() -> None:
+def test_time_in_syncs_is_a_note_when_it_is_most_of_it() -> None:
     job = JobLoad("w", ("write",), workers=1, durable="fdatasync=1")
     dirs = {"write": direction(100.0, 20_000.0), "sync": direction(100.0, 8_000_000.0)}
     assert said("sync", evidence({"h1": dirs}, jobs=[job])) == [("info", 0.8)]
@@ -430,7 +430,7 @@ def test_data_that_an_array_can_reduce_is_reported() -> None:
     assert said("reducible-data", evidence(jobs=[WRITER])) == []
 
 
-def test_writes_that_are_never_flushed_are_a_remark() -> None:
+def test_writes_that_are_never_flushed_are_a_note() -> None:
     assert said("no-flush", evidence(jobs=[WRITER])) == [("info", "none")]
     assert said("no-flush", evidence(jobs=[JobLoad("w", ("write",), durable="fsync=1")])) == []
 

@@ -479,7 +479,7 @@ def test_a_raid_that_is_rebuilt_is_named() -> None:
     assert found("raid-rebuild", machines(devices=[{**raid, "md_action": "idle"}])) == []
 
 
-def test_a_cpu_that_saves_power_is_a_remark_and_for_latency_a_warning() -> None:
+def test_a_cpu_that_saves_power_is_a_note_and_for_latency_a_warning() -> None:
     at = machines(governor="powersave", clocksource="tsc")
     assert said("cpu-frequency", at) == [("info", 2)]
     plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, Headline("latency", "read"))

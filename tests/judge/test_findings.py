@@ -6,7 +6,7 @@ import pytest
 
 from tests.record.test_record import valid
 from tests.record.test_timing import host_run
-from tests.samples.events import closed, compared, doubts, load, result, run_of
+from tests.samples.events import closed, compared, load, result, run_of, weakening
 from tests.samples.evidence import direction
 from tui.judge.catalogue import verdict_of
 from tui.library.build import build_record
@@ -42,7 +42,7 @@ def only(record: RunRecord, name: str) -> Finding:
 
 def test_a_run_without_a_doubt_is_valid(tmp_path: Path) -> None:
     record = record_of(tmp_path, {"h1": 5.0, "h2": 5.9}, 60.0)
-    assert (doubts(record), record.verdict) == ([], "valid")
+    assert (weakening(record), record.verdict) == ([], "valid")
 
 
 def test_a_start_skew_above_a_second_is_a_warning_that_names_who_was_late(tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_a_clock_that_is_off_by_more_than_100_ms_is_a_warning(
 ) -> None:
     events = [compared("h1", clock_s), *host_run("h1", 5.0, 15.0, clock_s=clock_s), closed(16.0)]
     record = build_record(run_of(tmp_path, ["h1"], events))
-    assert [finding.id for finding in doubts(record)] == (["clock-offset"] if found else [])
+    assert [finding.id for finding in weakening(record)] == (["clock-offset"] if found else [])
     if found:
-        finding = doubts(record)[0]
+        finding = weakening(record)[0]
         assert (finding.severity, finding.measured, finding.scope) == (
             "warning",
             clock_s,
@@ -98,12 +98,12 @@ def test_a_clock_that_is_off_by_more_than_100_ms_is_a_warning(
 
 def test_an_offset_that_may_be_none_is_not_judged(tmp_path: Path) -> None:
     events = [compared("h1", 0.2, 0.25), *host_run("h1", 5.0, 15.0, clock_s=0.2), closed(16.0)]
-    assert doubts(build_record(run_of(tmp_path, ["h1"], events))) == []
+    assert weakening(build_record(run_of(tmp_path, ["h1"], events))) == []
 
 
 def test_a_clock_that_was_never_compared_is_not_judged(tmp_path: Path) -> None:
     events = [*host_run("h1", 5.0, 15.0, clock_s=500.0), closed(16.0)]
-    assert doubts(build_record(run_of(tmp_path, ["h1"], events))) == []
+    assert weakening(build_record(run_of(tmp_path, ["h1"], events))) == []
 
 
 def test_a_clock_that_was_set_back_before_the_load_is_reported_and_allowed_for(
@@ -157,16 +157,16 @@ def test_a_host_below_80_percent_of_the_median_is_a_straggler(tmp_path: Path) ->
 
 
 def test_hosts_that_keep_up_are_no_stragglers(tmp_path: Path) -> None:
-    assert doubts(straggling(tmp_path, {"h1": 100.0, "h2": 91.0, "h3": 110.0})) == []
+    assert weakening(straggling(tmp_path, {"h1": 100.0, "h2": 91.0, "h3": 110.0})) == []
 
 
 def test_of_two_hosts_none_is_the_straggler(tmp_path: Path) -> None:
-    assert doubts(straggling(tmp_path, {"h1": 100.0, "h2": 10.0})) == []
+    assert weakening(straggling(tmp_path, {"h1": 100.0, "h2": 10.0})) == []
 
 
 def test_nothing_measured_is_not_judged(tmp_path: Path) -> None:
     record = build_record(run_of(tmp_path, ["h1"], [closed(5.0)]))
-    assert (doubts(record), record.verdict) == ([], None)
+    assert (weakening(record), record.verdict) == ([], None)
 
 
 def test_a_fill_alone_is_nothing_to_judge() -> None:
@@ -181,7 +181,7 @@ def test_a_fill_alone_is_nothing_to_judge() -> None:
 def test_a_run_that_is_not_complete_is_never_plainly_valid(tmp_path: Path) -> None:
     events = [compared("h1", 0.0), *host_run("h1", 5.0, 25.0), closed(26.0, "partial")]
     record = build_record(run_of(tmp_path, ["h1"], events))
-    assert (doubts(record), record.verdict) == ([], "valid-with-warnings")
+    assert (weakening(record), record.verdict) == ([], "valid-with-warnings")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_measurement_of_the_length_asked_for_is_shown_with_its_seconds(tmp_pat
     record = build_record(
         run_of(tmp_path, ["h1"], [*host_run("h1", 5.0, 34.9), closed(40.0)], 30.0)
     )
-    assert doubts(record) == []
+    assert weakening(record) == []
     assert "measured 29.9 s" in summary_text(record)
 
 

@@ -187,7 +187,7 @@ def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
     cut.plan_matrix([cut.first_step, cut.first_step], proves=proves).begin()
     cut.steps_done(figures).finish("complete" if len(figures) == 2 else "partial")
     tell_proved(cut.run_dir, write_record(cut.run_dir))
-    bottleneck = load_record(about.run_dir).steps[0].limiter
+    bottleneck = load_record(about.run_dir).steps[0].bottleneck
     assert (
         bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id == told
     )

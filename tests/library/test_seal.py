@@ -194,13 +194,13 @@ def test_a_verdict_that_this_version_derives_from_the_sealed_journal_is_no_diffe
         seal(run_dir, key)
     found = verify_run(run_dir, key)
     assert load_record(run_dir).judged_since and found.exit_code == 0
-    assert any("sealed" in text for text in found.remarks)
+    assert any("sealed" in text for text in found.notes)
 
 
 def test_a_run_without_a_seal_is_named_as_such(run_dir: Path, key: Path) -> None:
-    assert not any("not sealed" in text for text in verify_run(run_dir, key).remarks)
+    assert not any("not sealed" in text for text in verify_run(run_dir, key).notes)
     (run_dir / "seal.json").unlink()
-    assert any("not sealed" in text for text in verify_run(run_dir, key).remarks)
+    assert any("not sealed" in text for text in verify_run(run_dir, key).notes)
 
 
 def forged_summary(run_dir: Path, *, digest: bool) -> None:

@@ -32,7 +32,7 @@ def cut_off(runs: Path, *events: AnyEvent, name: str = "20261120T101530Z-test-p-
 
 
 def test_a_finished_run_stays_finished_after_a_cleanup_of_many_files(runs: Path) -> None:
-    """12 hosts with 192 files each are more than 64 KiB of remarks behind the end."""
+    """12 hosts with 192 files each are more than 64 KiB of messages after the end."""
     paths = [f"/mnt/weka/fio/{number}/0/bw.{number}.0" for number in range(192)]
     removed = [FilesRemoved(t=100.0, host=f"h{host}", paths=paths) for host in range(12)]
     run_dir = cut_off(runs, closed(60.0), *removed)

@@ -58,8 +58,8 @@ def change_events(run_dir: Path, kind: str, change: Callable[[dict[str, object]]
 
 def test_an_unchanged_run_is_verified(run_dir: Path) -> None:
     found = verify_run(run_dir)
-    (remark,) = found.remarks
-    assert (found.differs, found.exit_code) == ([], 0) and "not sealed" in remark
+    (note,) = found.notes
+    assert (found.differs, found.exit_code) == ([], 0) and "not sealed" in note
     assert found.files == 4 and found.results >= 3 and found.values > 1000
 
 
@@ -122,7 +122,7 @@ def older(run_dir: Path, text: Callable[[str], str]) -> None:
 def test_an_older_version_may_have_worded_the_same_numbers_differently(run_dir: Path) -> None:
     older(run_dir, lambda text: f"in those days {text}")
     found = verify_run(run_dir)
-    assert found.differs == [] and "headline.text" in "".join(found.remarks)
+    assert found.differs == [] and "headline.text" in "".join(found.notes)
 
 
 def test_numbers_in_the_texts_of_an_older_version_still_have_to_match(run_dir: Path) -> None:

@@ -17,8 +17,8 @@ from tui.model.record import ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.headline import (
     metadata_lines,
+    metadata_notes,
     metadata_record,
-    metadata_remarks,
     metadata_tables,
     operation_value,
 )
@@ -110,7 +110,7 @@ def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:
         10.0,
         15.0,
     ) and create.stddev == pytest.approx(7.071)
-    assert any("printed no summary" in text for text in metadata_remarks(record))
+    assert any("printed no summary" in text for text in metadata_notes(record))
 
 
 def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> None:
@@ -124,7 +124,7 @@ def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> 
         and "rank 0 only" in record.meaning
         and "slowest rank" not in record.meaning
     )
-    assert any("rank 0 only" in text for text in metadata_remarks(record))
+    assert any("rank 0 only" in text for text in metadata_notes(record))
     view.result = result()
     whole = metadata_record(view, STEP)
     assert whole is not None and "slowest rank" in whole.meaning
@@ -191,7 +191,7 @@ def test_an_iteration_is_never_a_column_beside_a_maximum_that_it_exceeds(name: s
     assert outside or name == "3.3.0", "rank 0 alone is another definition"
     figures, iterations = metadata_tables(record, 80)
     assert "it. 1" not in figures[0] and iterations[0].startswith(f"rank 0 x {record.tasks} ")
-    assert any("rank 0's rate" in text for text in metadata_remarks(record))
+    assert any("rank 0's rate" in text for text in metadata_notes(record))
 
 
 def test_a_single_iteration_is_not_shown_again() -> None:
@@ -254,7 +254,7 @@ def test_operations_that_move_bytes_are_reported_as_bandwidth() -> None:
         "GiB/s",
         "–",
     ]
-    assert "100 I/Os of 1 MiB each, 400 MiB in total" in metadata_remarks(record)[0]
+    assert "100 I/Os of 1 MiB each, 400 MiB in total" in metadata_notes(record)[0]
     step = StepRecord(index=0, name="x", state="done", metadata=record)
     attempt = PointRepetition(RUN, step)
     bandwidth = Headline("bandwidth", "write")

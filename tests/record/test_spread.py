@@ -17,7 +17,7 @@ from tui.metrics.repeat import ci_tells, relative_ci
 from tui.model.record import Finding, RunRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, best_of, same, tables_of
-from tui.view.matrix import knee_texts, remarks
+from tui.view.matrix import knee_texts, table_notes
 from tui.view.run_summary import summary_text
 from tui.view.step_notes import repeated_text
 
@@ -51,7 +51,7 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     cells = line("numjobs", AXIS, [100, 200, 400, 410, 405])
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
-    (said,) = [text for text in remarks([table(cells)]) if "within noise" in text]
+    (said,) = [text for text in table_notes([table(cells)]) if "within noise" in text]
     assert (
         said == "within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, assumed"
         " because each was measured once)"
@@ -123,7 +123,7 @@ def swept(tmp_path: Path, *figures: float) -> RunRecord:
     return build_record(line_sweep(tmp_path).steps_done(dict(enumerate(figures))).finish().run_dir)
 
 
-def test_a_sweep_whose_best_is_not_distinguished_has_a_remark(tmp_path: Path) -> None:
+def test_a_sweep_whose_best_is_not_distinguished_has_a_note(tmp_path: Path) -> None:
     record = swept(tmp_path, 100, 200, 400, 800, 810)
     (found,) = [each for each in record.findings if each.id == "sweep"]
     assert found.severity == "info"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.record.test_record import events_of, run_dir_of, valid
-from tests.samples.events import closed, compared, doubts, load, result, run_of, sample
+from tests.samples.events import closed, compared, load, result, run_of, sample, weakening
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostClock, HostResult, PhaseStarted, RunResumed, Sample
 from tui.model.record import RunRecord
@@ -322,4 +322,4 @@ def test_what_a_host_spooled_while_there_was_no_engine_fills_the_gap(tmp_path: P
     series = record.steps[0].series
     assert series is not None
     assert (series.start_s, series.columns[1].iops) == (10.0, [100.0] * 12)
-    assert doubts(record) == []
+    assert weakening(record) == []

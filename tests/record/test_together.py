@@ -9,7 +9,7 @@ import pytest
 
 from tests.judge.test_findings import only
 from tests.record.test_timing import host_run
-from tests.samples.events import closed, compared, doubts, load, result, run_of, sample
+from tests.samples.events import closed, compared, load, result, run_of, sample, weakening
 from tui.library.build import build_record
 from tui.model.event import AnyEvent
 from tui.model.record import RunRecord
@@ -68,7 +68,7 @@ def test_a_moment_is_none(tmp_path: Path, silent_s: int) -> None:
     record = record_of(
         tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], silent("h2", silent_s)
     )
-    assert doubts(record) == []
+    assert weakening(record) == []
 
 
 @pytest.mark.parametrize(("runtime_s", "found"), [(35.0, ["stall"]), (None, [])])

@@ -402,16 +402,16 @@ async def test_each_host_gets_a_code_of_its_own(guarded: Guarded) -> None:
     assert keeper.codes == set()
 
 
-async def test_code_that_cannot_be_used_again_is_remarked_and_named(guarded: Guarded) -> None:
+async def test_code_that_cannot_be_used_again_is_warned_of_and_named(guarded: Guarded) -> None:
     address, _, known = guarded
-    remarks: list[tuple[str | None, str]] = []
+    warnings: list[tuple[str | None, str]] = []
     async with Connections(known_hosts=[known], asker=Person(PASSWORD, "111111")) as connections:
-        connections.remark = lambda host, text: remarks.append((host, text))
+        connections.warn = lambda host, text: warnings.append((host, text))
         await (await connections.connect(address("box"))).close()
         connections.stop_asking()
         (error,) = await failures(connections, [address("box")])
-    assert remarks[0][0] == "box"
-    assert "'Verification code:'" in remarks[0][1] and "cannot be re-established" in remarks[0][1]
+    assert warnings[0][0] == "box"
+    assert "'Verification code:'" in warnings[0][1] and "cannot be re-established" in warnings[0][1]
     assert error.code == "one-time-code" and "'Verification code:'" in error.message
 
 

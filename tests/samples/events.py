@@ -66,8 +66,8 @@ def direction(
     return DirectionSample(count, count * block, sum(latencies_ns), top, histogram(latencies_ns))
 
 
-def doubts(record: RunRecord) -> list[Finding]:
-    """Return findings that weaken a run; remarks, such as that it was made once, do not."""
+def weakening(record: RunRecord) -> list[Finding]:
+    """Return findings that weaken a run; notes, such as that it was made once, do not."""
     return [finding for finding in record.findings if finding.severity != "info"]
 
 

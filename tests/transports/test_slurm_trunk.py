@@ -205,13 +205,13 @@ async def test_a_node_without_python_gets_an_srun_for_each_shell(
     for name, value in slurm.environ.items():
         monkeypatch.setenv(name, value)
     (job,) = slurm.jobs()
-    remarks: list[tuple[str | None, str]] = []
+    warnings: list[tuple[str | None, str]] = []
     async with Connections() as connections, asyncio.timeout(PATIENCE_S):
-        connections.remark = lambda host, text: remarks.append((host, text))
+        connections.warn = lambda host, text: warnings.append((host, text))
         transport = await connections.connect(HostAddress("h1", transport="slurm", through=job))
         assert isinstance(transport, PipedTransport)
         await Agent(transport, "trunk").tasks()
         await transport.close()
         check = await check_host(transport.address, None, connections)
-    assert [host for host, _ in remarks] == ["h1", "h1"]
-    assert check.notes and check.notes[-1] == remarks[0][1] and "python3" in remarks[0][1]
+    assert [host for host, _ in warnings] == ["h1", "h1"]
+    assert check.notes and check.notes[-1] == warnings[0][1] and "python3" in warnings[0][1]

@@ -25,7 +25,7 @@ KEPT = re.compile(
     r"\.phase|criteria|\.printed_ns)$"
 )
 
-MADE = ("limiter", "proof", "problems", "errors", "notes", "messages", "files_left",
+MADE = ("bottleneck", "proof", "problems", "errors", "notes", "messages", "files_left",
     "files_removed", "left_out",
         "cache_drops", "attested", "members", "differing", "groups", "findings",
         "steady")  # fmt: skip

@@ -55,7 +55,7 @@ READING: dict[str, list[str]] = {
     "delete without --yes": ["runs", "delete", OWN],
 }
 WRITING: dict[str, list[str]] = {
-    "note": ["runs", "note", OWN, "a remark"],
+    "note": ["runs", "note", OWN, "a note"],
     "star": ["runs", "star", OWN],
     "tag": ["runs", "tag", OWN, "lab=a"],
     "rename": ["runs", "rename", OWN, "a title"],
@@ -197,7 +197,7 @@ def test_what_needs_the_record_says_which_file_cannot_be_read(
 
 
 @pytest.mark.parametrize("kind", NO_FILE)
-def test_a_remark_is_refused_where_the_journal_is_no_file(
+def test_a_note_is_refused_where_the_journal_is_no_file(
     kind: str, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run_dir = damaged(home, "journal.jsonl", kind)
@@ -208,7 +208,7 @@ def test_a_remark_is_refused_where_the_journal_is_no_file(
 
 
 @pytest.mark.parametrize("kind", ["cut", "empty", "NULs"])
-def test_a_remark_does_not_replace_a_record_by_what_is_left_of_its_journal(
+def test_a_note_does_not_replace_a_record_by_what_is_left_of_its_journal(
     kind: str, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run_dir = damaged(home, "journal.jsonl", kind)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.samples.matrices import SIZES, cell
 from tui.record.cells import Cell
 from tui.record.matrix import block_texts, by_block, of_which, tables_of
-from tui.view.matrix import remarks
+from tui.view.matrix import table_notes
 
 FIGURES = {"4k": (900.0, 1800.0, 1790.0), "64k": (600.0, 1100.0, 800.0), "1M": (90.0, 95.0, 140.0)}
 DEPTHS = ("1", "4", "8")
@@ -49,13 +49,13 @@ def test_points_of_one_size_are_ranked_as_ever() -> None:
         for depth, figure in zip(DEPTHS, FIGURES["4k"], strict=True)
     ]
     assert block_texts(cells) == []
-    assert remarks(tables_of(cells)) == [
+    assert table_notes(tables_of(cells)) == [
         "within noise of the best, depth=4: depth=8 (by 5 %, assumed because each was measured once)"
     ]
 
 
 def test_where_sizes_differ_points_of_another_one_are_not_called_equal() -> None:
-    assert not any("within noise" in text for text in remarks(tables_of(swept())))
+    assert not any("within noise" in text for text in table_notes(tables_of(swept())))
 
 
 def test_a_sweep_over_nothing_but_the_size_has_no_best_of_its_iops() -> None:

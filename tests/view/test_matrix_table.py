@@ -10,7 +10,7 @@ from tui.metrics.registry import BY_UNIT
 from tui.record.cells import Cell, value_texts
 from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.text.line import plain_lines
-from tui.view.matrix import MatrixStyle, knee_texts, remarks, scale_of, table_lines, title_of
+from tui.view.matrix import MatrixStyle, knee_texts, scale_of, table_lines, table_notes, title_of
 
 
 def text_of(table: MatrixTable, width: int = 80, *, details: bool = True) -> list[str]:
@@ -161,7 +161,7 @@ def test_states_are_marked_in_grids_and_said_in_rows() -> None:
     ]
     (table,) = tables_of(grid_cells)
     assert text_of(table)[2].split() == ["x", "5", "✗", "!", "›", "·"]
-    assert remarks([table])[0] == "✗ failed  ! stopped  › running  · not measured"
+    assert table_notes([table])[0] == "✗ failed  ! stopped  › running  · not measured"
     rows = text_of(tables_of([cell({"b": str(n)}, state=s) for n, s in enumerate(states)])[0])  # type: ignore[arg-type]
     assert [each.split()[-1] for each in rows[2:]] == ["failed", "stopped", "running", "measured"]
 

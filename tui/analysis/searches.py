@@ -382,7 +382,7 @@ def _with_curves(
     if found is None:
         return made
     return replace(
-        made, latency=found.ratio, latency_why=found.remark, low=found.low, high=found.high
+        made, latency=found.ratio, latency_why=found.caveat, low=found.low, high=found.high
     )
 
 

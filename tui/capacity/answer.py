@@ -33,7 +33,7 @@ class CapacityAnswer(Struct, frozen=True):
     """The capacity that a search found, in `unit`; `step` is the index of the step that proves it.
 
     `binding`: the limit exceeded first, or OFFERED. `headroom`: the unused share of each limit in
-    that step, by the limit's text. `doubts`: contradictions between points.
+    that step, by the limit's text. `contradictions`: contradictions between points.
     """
 
     state: State
@@ -45,7 +45,7 @@ class CapacityAnswer(Struct, frozen=True):
     binding: str = ""
     headroom: dict[str, float] = field(default_factory=dict)
     not_tried: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
     hold: str = ""
     held_s: float | None = None
     notes: list[str] = field(default_factory=list)
@@ -69,7 +69,11 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
         {} if point is None else headroom(search, point),
         not_tried(search, points, state),
         [
-            *(doubts(points) if has_rate(search) else doubts_of_settings(search, points)),
+            *(
+                contradictions(points)
+                if has_rate(search)
+                else contradictions_of_settings(search, points)
+            ),
             *_recovered(points),
         ],
         hold_text(search, points),
@@ -190,7 +194,7 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
     return replace(best, high=max([best.high or 0.0, *beyond]))
 
 
-# -- headroom, doubts, untested settings
+# -- headroom, contradictions, untested settings
 
 
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
@@ -231,7 +235,7 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
     return found
 
 
-def doubts(points: Sequence[SearchPoint]) -> list[str]:
+def contradictions(points: Sequence[SearchPoint]) -> list[str]:
     """Return contradictions between points, as text.
 
     A limit was exceeded at clearly less load than another point that met it, or at full load after
@@ -250,9 +254,9 @@ def doubts(points: Sequence[SearchPoint]) -> list[str]:
         and _offered(broke) < APART * _offered(met)
     ]  # fmt: skip
     if not pairs:
-        return _doubts_of_full_load(points)
+        return _contradictions_at_full_load(points)
     met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
-    return [_doubt(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+    return [_contradiction(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
 
 
 def _recovered(points: Sequence[SearchPoint]) -> list[str]:
@@ -268,17 +272,17 @@ def _recovered(points: Sequence[SearchPoint]) -> list[str]:
     ]  # fmt: skip
 
 
-def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:
+def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[str]:
     full = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops is None]
     pairs = (
         (met, broke)
         for met, kept in full if kept.verdict == "meets"
         for broke, lost in full if lost.verdict == "breaks" and lost.offer.knobs == kept.offer.knobs
     )  # fmt: skip
-    return [_doubt(met, "full load", broke, "full load") for met, broke in list(pairs)[:1]]
+    return [_contradiction(met, "full load", broke, "full load") for met, broke in list(pairs)[:1]]
 
 
-def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
+def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
     """Return contradictions between settings at full load, as text.
 
     A lighter setting exceeded a limit that a heavier one met.
@@ -297,10 +301,10 @@ def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[st
     if found is None:
         return []
     kept, lost = (_named([tuple(points[place].offer.knobs.items())]) for place in found)
-    return [_doubt(found[0], kept, found[1], lost)]
+    return [_contradiction(found[0], kept, found[1], lost)]
 
 
-def _doubt(met: int, kept: str, broke: int, lost: str) -> str:
+def _contradiction(met: int, kept: str, broke: int, lost: str) -> str:
     told = f"point {met + 1} met the limits at {kept}, point {broke + 1} exceeded them at {lost}"
     return f"{told}: the system changed during the search"
 

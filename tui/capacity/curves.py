@@ -34,12 +34,12 @@ FULL = 0.999  # of m: the curve has no end within the data
 class CurveKnee(Struct, frozen=True):
     """The point above which latency grows faster than load.
 
-    `remark`: why no knee was found, or a caveat.
+    `caveat`: why no knee was found, or a caveat.
     """
 
     rate: Estimate
     latency_ns: float | None = None
-    remark: str = ""
+    caveat: str = ""
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
@@ -48,14 +48,14 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
     import numpy as np
 
     if len({round(each, 6) for each in rates}) < LEAST_POINTS:
-        return CurveKnee(Estimate(), remark=f"{len(rates)} points: the curve has four unknowns")
+        return CurveKnee(Estimate(), caveat=f"{len(rates)} points: the curve has four unknowns")
     grid = np.linspace(min(rates), max(rates), GRID)
     curves = np.exp(_curves(rates, latencies_ns, grid))
     places = (grid / curves).argmax(axis=1)
     at = int(places[0])
     if at == GRID - 1:
         return CurveKnee(Estimate(None, float(grid[int(np.percentile(places, 2.5))]), None),
-                    remark="up to the highest rate, latency grows no faster than load")  # fmt: skip
+                    caveat="up to the highest rate, latency grows no faster than load")  # fmt: skip
     low, high = (float(each) for each in np.percentile(grid[places], [2.5, 97.5]))
     value = float(grid[at])
     return CurveKnee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
@@ -133,13 +133,13 @@ class UncertainPoint(Struct, frozen=True):
 class Area(Struct, frozen=True):
     """Mean ratio of latency, curve B over A, at the rates `low` to `high` that both cover.
 
-    `remark`: why there is no interval.
+    `caveat`: why there is no interval.
     """
 
     ratio: Estimate
     low: float
     high: float
-    remark: str = ""
+    caveat: str = ""
 
 
 class _Mean(Struct, frozen=True):
@@ -167,8 +167,8 @@ def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | 
         return None
     ours, theirs = (_mean(side, low, high) for side in sides)
     value = exp(theirs.smooth - ours.smooth)
-    if remark := _too_few(sides, (ours, theirs)):
-        return Area(Estimate(value), low, high, remark)
+    if caveat := _too_few(sides, (ours, theirs)):
+        return Area(Estimate(value), low, high, caveat)
     bent = abs((theirs.smooth - theirs.straight) - (ours.smooth - ours.straight))
     reach = _reach([*_parts(sides[0], ours.shares), *_parts(sides[1], theirs.shares)]) + bent
     if reach > WIDEST:
@@ -335,7 +335,7 @@ class Scaling(Struct, frozen=True):
     contention: Estimate | None = None
     coherence: Estimate | None = None
     best_hosts: Estimate | None = None
-    remark: str = ""
+    caveat: str = ""
 
 
 def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
@@ -356,7 +356,7 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
         few = f"{len(numbers)} host counts: too few to fit the law's three unknowns"
-        return Scaling(_measured_points(measured), remark=few)
+        return Scaling(_measured_points(measured), caveat=few)
     check_statistics("the scaling law")
     import numpy as np
 
@@ -378,7 +378,7 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
         [*_measured_points(measured), *beyond],
         _estimate(1 / fits[:, 0]), _estimate(fits[:, 1] / fits[:, 0]),
         _estimate(fits[:, 2] / fits[:, 0]),
-        best, _remark(measured, numbers, best),
+        best, _caveat(measured, numbers, best),
     )  # fmt: skip
 
 
@@ -466,7 +466,7 @@ def _best(fits: Array) -> Estimate:
     )
 
 
-# -- remarks
+# -- caveats
 
 
 def _per_host(measured: Sequence[ScalingPoint]) -> float:
@@ -490,7 +490,7 @@ def _measured_points(measured: Sequence[ScalingPoint]) -> list[ScalePoint]:
     return found
 
 
-def _remark(measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate) -> str:
+def _caveat(measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate) -> str:
     found = []
     if len(measured) == SCALING_UNKNOWNS:
         found.append("three points for three unknowns: the fit cannot be checked")

@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json and (args.output is None or args.stream):
         raise UsageError("--json lists the files written: use it with -o and without --stream")
     exporter = load(args.format)
-    from tui.export.save import alone, export, remark_of, source_of, without_names
+    from tui.export.save import alone, caveat_of, export, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
@@ -72,8 +72,8 @@ def main(args: argparse.Namespace) -> int:
 
         return int(not follow(run_dir, args.format, args.output or "-", say))
     source = source_of(run_dir)
-    if remark := remark_of(source):
-        say(f"benchtui: {remark}")
+    if caveat := caveat_of(source):
+        say(f"benchtui: {caveat}")
     if redact:
         source = without_names(source, args.format, args.hide)
     if args.output is None and (file := alone(source, exporter)) is not None:

@@ -195,14 +195,14 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
 def check_all(args: argparse.Namespace) -> int:
     """Check hosts and print the result; return 3 if a host is unfit for any load."""
     from tui.engine.preflight.host_check import check_hosts
-    from tui.engine.preflight.programs import remarks_on
+    from tui.engine.preflight.programs import caveats_of
 
     if args.dir is not None and not args.dir.startswith("/"):
         raise UsageError(f"--dir {args.dir}: expected an absolute path on the hosts")
     addresses = chosen(args)
     programs = programs_of(args.programs)
-    for remark in remarks_on(programs):
-        say(f"benchtui: {remark}")
+    for caveat in caveats_of(programs):
+        say(f"benchtui: {caveat}")
     checks = connected(
         args, lambda connections: check_hosts(addresses, args.dir, connections, programs)
     )

@@ -241,8 +241,8 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
     from tui.cli.shared.launching import agreed, start
     from tui.view.plan import too_few_to_compare
 
-    for remark in filter(None, [*plan.remarks, too_few_to_compare(plan)]):
-        say(f"benchtui: {remark}")
+    for caveat in filter(None, [*plan.caveats, too_few_to_compare(plan)]):
+        say(f"benchtui: {caveat}")
     for left in plan.left_out:
         say(f"benchtui: left out: {left.text()}")
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
@@ -381,7 +381,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
         check_before_allocating(fleet, plan_on)
     plan = with_own_programs(plan_on(fleet), args.programs, wanted.programs)
     check_time_left(plan)
-    plan.remarks = [*fleet.notes, *plan.remarks]
+    plan.caveats = [*fleet.notes, *plan.caveats]
     return plan
 
 

@@ -408,7 +408,7 @@ def _as_json(verified: Verified) -> dict[str, object]:
         "run_id": verified.run_id,
         "outcome": words[verified.exit_code],
         "differs": verified.differs,
-        "remarks": [*verified.remarks, *filter(None, [verified.underived])],
+        "notes": [*verified.notes, *filter(None, [verified.underived])],
         "sealed_by": verified.sealed_by or None,
         "files": verified.files,
         "results": verified.results,
@@ -428,7 +428,7 @@ def lines_of(verified: Verified, signed: str) -> list[str]:
         f"{verified.run_id}: {heads[verified.exit_code]}",
         *(f"  {text}" for text in verified.differs[:SHOWN]),
         *([f"  and {rest} more"] if rest > 0 else []),
-        *(f"  {text}" for text in verified.remarks),
+        *(f"  {text}" for text in verified.notes),
         *([f"  sealed by {verified.sealed_by}"] if verified.sealed_by else []),
         *([f"  signed by {signed}"] if signed else []),
     ]

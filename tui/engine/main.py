@@ -63,7 +63,7 @@ async def _serve(
     ) as connections:
         ctx = open_run(run_dir, plan, connections, history)
         ctx.journal.on_failure = partial(end_in_order, ctx)
-        connections.remark = partial(remark, ctx)
+        connections.warn = partial(warn, ctx)
         ctx.on_connected = partial(logged_in, ctx, connections, asker)
         if asker is not None:
             ctx.on_stop = asker.give_up
@@ -85,7 +85,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
     ctx.request_stop("stop", "the engine", f"cannot write to this machine's disk: {reason}")
 
 
-def remark(ctx: RunContext, host: str | None, text: str) -> None:
+def warn(ctx: RunContext, host: str | None, text: str) -> None:
     """Journal a warning about a login, attributed to the host if it belongs to the run."""
     session = next((session for session in ctx.sessions if session.name == host), None)
     if session is None:

@@ -21,7 +21,7 @@ def source_of(run_dir: Path) -> ExportSource:
     return ExportSource(load_record(run_dir), run_dir)
 
 
-def remark_of(source: ExportSource) -> str:
+def caveat_of(source: ExportSource) -> str:
     """Return a note that the exported run has not ended; empty if it has."""
     run = source.record
     return (

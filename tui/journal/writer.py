@@ -216,7 +216,7 @@ def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None =
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK)
         try:
             check_plain(descriptor, path)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # two remarks at once
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # two notes at once
             t = _seconds_since_start(path, now or datetime.now(UTC))
             os.ftruncate(descriptor, complete_bytes(path))
             os.write(descriptor, b"".join(encode(replace(event, t=t)) for event in events))

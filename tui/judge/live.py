@@ -90,16 +90,16 @@ class StepLook:
         self.attempt = attempt
         self.running = RunningStep(plan, plan.steps[index])
         self.record: StepRecord | None = None
-        self.limiter: BottleneckRecord | None = None
+        self.bottleneck: BottleneckRecord | None = None
         self._other = ""  # the kind that was found last, if that is another one
 
-    def take_limiter(self, found: BottleneckRecord | None) -> None:
+    def take_bottleneck(self, found: BottleneckRecord | None) -> None:
         """Set the bottleneck; a different one must be found twice in a row before it replaces the
         current one.
         """
         kind = found.kind if found is not None else ""
-        if self.limiter is None or kind in (self.limiter.kind, self._other):
-            self.limiter = found
+        if self.bottleneck is None or kind in (self.bottleneck.kind, self._other):
+            self.bottleneck = found
         self._other = kind
 
 
@@ -141,9 +141,9 @@ class LiveFindings:
     def bottlenecks(self) -> dict[int, BottleneckRecord]:
         """Known bottlenecks of the running steps, by step."""
         return {
-            index: look.limiter
+            index: look.bottleneck
             for index, look in sorted(self.steps.items())
-            if look.limiter is not None
+            if look.bottleneck is not None
         }
 
     def _told(self) -> Iterator[LiveFinding]:
@@ -216,7 +216,7 @@ class LiveFindings:
             step, record = look.running.step, evidence.steps[index]
             lately = look.running.lately(state, record)
             yield
-            look.take_limiter(bottleneck_of(StepEvidence(evidence, step, lately)))
+            look.take_bottleneck(bottleneck_of(StepEvidence(evidence, step, lately)))
             yield
             at = StepEvidence(evidence, step, record)
             made = yield from self._make(

@@ -216,7 +216,7 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
     if plan.proves is not None:
         raise UsageError(f"{record.run_id} is itself a counter-experiment on {plan.proves.run_id}")
     shown = chosen(record, step)
-    bottleneck = shown.limiter
+    bottleneck = shown.bottleneck
     if bottleneck is None:
         raise UsageError(
             f"{record.run_id}: {shown.name}: bottleneck unknown: no telemetry of its hosts"
@@ -256,7 +256,7 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
     if counted and not alone:
         told = "every profile ran at the same time as others; a counter-experiment runs alone"
         raise UsageError(f"{record.run_id}: {told}")
-    known = [each for each in alone if each.limiter is not None]
+    known = [each for each in alone if each.bottleneck is not None]
     if not known:
         raise UsageError(f"{record.run_id}: bottleneck unknown: its hosts have no telemetry")
     return known[0]

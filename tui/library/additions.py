@@ -163,7 +163,7 @@ def is_whole(record: RunRecord) -> bool:
 
 def told_by_another(about: Path, step: int, name: str) -> bool:
     """Return whether another counter-experiment already has a result for a step."""
-    bottleneck = load_record(about).steps[step].limiter
+    bottleneck = load_record(about).steps[step].bottleneck
     return (
         bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name
     )

@@ -111,9 +111,9 @@ def measured_in(source: RecordSource) -> MeasuredRun:
     hosts = [host_record(plan, run, host) for host in plan.hosts]
     evidence = RunEvidence(plan, hosts, steps, source.seen)
     for step, record in zip(plan.steps, steps, strict=True):
-        record.limiter = bottleneck_of(StepEvidence(evidence, step, record))
-        if record.limiter is not None and (proved := run.proved.get(step.index)):
-            record.limiter.proof = ProofRecord(**asdict(proved))
+        record.bottleneck = bottleneck_of(StepEvidence(evidence, step, record))
+        if record.bottleneck is not None and (proved := run.proved.get(step.index)):
+            record.bottleneck.proof = ProofRecord(**asdict(proved))
     return MeasuredRun(hosts, steps, examine(evidence, running=source.running))
 
 

@@ -307,7 +307,7 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
 def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
     """Return the run with a note for each problem that kept data from being imported."""
     return msgspec.structs.replace(
-        run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)]
+        run, caveats=[*run.caveats, *(f"left out: {problem}" for problem in problems)]
     )
 
 

@@ -67,7 +67,7 @@ def imported_record(
     found: Sequence[Measured],
     artefacts: Sequence[ArtefactRecord],
     note: str | None = None,
-    remarks: Sequence[str] = (),
+    caveats: Sequence[str] = (),
     how: ImportRecord | None = None,
 ) -> RunRecord:
     """Return the record of imported measurements, with state "imported" and all findings that are
@@ -110,7 +110,7 @@ def imported_record(
         checks_not_made=seen.not_made,
         verdict=verdict_of("imported", steps, seen.findings),
         notes=[NoteRecord(utc=format_utc(datetime.now(UTC)), text=note)] if note else [],
-        messages=_messages(steps, remarks, stamped=begun is not None),
+        messages=_messages(steps, caveats, stamped=begun is not None),
         provenance=_provenance(found, artefacts, how),
     )
     return plain(record)
@@ -144,7 +144,7 @@ def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
 
 
 def _messages(
-    steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool
+    steps: Sequence[StepRecord], caveats: Sequence[str], *, stamped: bool
 ) -> list[MessageRecord]:
     """Return notes on the figures: clocks, rounding, omissions."""
     rounded = {
@@ -162,7 +162,7 @@ def _messages(
                 f"only known as printed, with few digits: {', '.join(sorted(rounded))}",
             )
         )
-    told += [("warning", remark) for remark in remarks]
+    told += [("warning", caveat) for caveat in caveats]
     return [
         MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text})
         for how, text in told
@@ -471,7 +471,7 @@ def _records_of(
         )
         made.append(
             ImportedRecord(
-                imported_record(run.measurements, artefacts, note, run.remarks, how), texts
+                imported_record(run.measurements, artefacts, note, run.caveats, how), texts
             )
         )
     return made
@@ -570,9 +570,9 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
             f"{record.run_id}: imported before 2026-11-29, with the figures of consecutive jobs"
             " (stonewall) added up; import the files again"
         )
-    remarks = [each.text for each in record.messages if each.severity == "warning"]
+    caveats = [each.text for each in record.messages if each.severity == "warning"]
     outputs = sum(map(len, runs[0].measurements))
-    return outputs, imported_record(runs[0].measurements, artefacts, None, remarks, how)
+    return outputs, imported_record(runs[0].measurements, artefacts, None, caveats, how)
 
 
 def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:

@@ -51,10 +51,12 @@ from tui.model.rundir import (
 
 SAME = 1e-9  # rounding of another machine's floating point
 SHOWN, SHOWN_TEXTS = 60, 3
+# keys of older records, and what they are called now
+FORMER_KEYS = {"limiter": "bottleneck", "remark": "caveat", "doubts": "contradictions"}
 # sentences that benchtui words itself, by the end of their path
 WORDED = re.compile(
-    r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|limiter|hold|why|intended_reason"
-    r"|remarks?(\[\d+\])?|predicted|coverage_text|(bottleneck|answer|headline|proof|limits\[\d+\]"
+    r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|bottleneck|hold|why"
+    r"|intended_reason|notes?(\[\d+\])?|predicted|coverage_text|(bottleneck|answer|headline|proof|limits\[\d+\]"
     r"|rounds\[\d+\])\.(text|short)|findings\[\d+\]\.message|checks_not_made\.[\w-]+)\Z"
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -70,7 +72,7 @@ def differences(
     """
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
-            key = name if name in derived else printable(name)
+            key = name if name in derived else FORMER_KEYS.get(name, printable(name))
             place = f"{path}.{key}" if path else key
             if key not in derived:
                 yield f"{place}: in run.json, but cannot be derived"
@@ -135,7 +137,7 @@ class Verified:
 
     run_id: str
     differs: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     underived: str = ""
     sealed_by: str = ""  # whose key, in words; empty: the run has no seal
     files: int = 0
@@ -189,7 +191,7 @@ def _compare_with_journal(run_dir: Path, record: RunRecord, found: Verified) -> 
 def _compare_with_seal(run_dir: Path, found: Verified) -> None:
     """Compare verdict and findings with the sealed ones, whatever this version checks."""
     if not (run_dir / SEAL_FILE).exists():
-        found.remarks.append(
+        found.notes.append(
             f"not sealed (no {SEAL_FILE}): nothing shows whether files were changed to fit each"
             " other"
         )
@@ -200,7 +202,7 @@ def _compare_with_seal(run_dir: Path, found: Verified) -> None:
         return
     text = f"{RECORD_FILE}: verdict or findings differ from the sealed ones"
     if found.judged_alike and not found.differs:
-        found.remarks.append(f"{text}: this version derives them from the sealed journal")
+        found.notes.append(f"{text}: this version derives them from the sealed journal")
     else:
         found.differs.append(text)
 
@@ -329,7 +331,7 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     reworded = None if version == tui.__version__ else list[str]()
     found.differs += differences(kept, again, reworded=reworded)
     if reworded:
-        found.remarks.append(
+        found.notes.append(
             f"{plural(len(reworded), 'text')} of version {version} are worded differently by"
             f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_TEXTS])}"
         )
@@ -341,7 +343,7 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
     It must not be better than this version's verdict.
     """
     said = kept.get("verdict")
-    found.remarks.append(
+    found.notes.append(
         "judged with different checks from this version's: figures were compared, findings were not"
     )
     if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:

@@ -503,7 +503,8 @@ class Plan(Struct, omit_defaults=True):
     until: Until | None = None
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
-    remarks: list[str] = field(default_factory=list)  # worth knowing before it runs
+    # worth knowing before it runs
+    caveats: list[str] = field(default_factory=list, name="remarks")
     # requested steps that are not in `steps`
     left_out: list[LeftOut] = field(default_factory=list)
     # programs copied to hosts for the run

@@ -450,7 +450,7 @@ class RunRecord(RecordPart):
     resumed: list[ResumedRecord] = Field(
         default_factory=list, description="times at which another engine took over"
     )
-    notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
+    notes: list[NoteRecord] = Field(default_factory=list, description="notes by people")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(
         default_factory=list, description="messages during the run"

@@ -227,7 +227,7 @@ class ProofQuestion(Struct, frozen=True):
     run_id: str
     step: int
     kind: str
-    limiter: str
+    bottleneck: str
     experiments: tuple[LoadChange, ...]
     before: dict[str, float]  # IOPS, bandwidth, ... of that step, by the name of a figure
 
@@ -240,7 +240,7 @@ class Proof(Struct, frozen=True):
     run_id: str  # the run with the bottleneck
     step: int  # of that run
     kind: str
-    limiter: str
+    bottleneck: str = field(name="limiter")
     experiment: LoadChange
     before: float | None = None  # the predicted figure, as measured by that run
 

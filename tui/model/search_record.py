@@ -83,7 +83,7 @@ class SearchPointRecord(RecordPart):
     intended_reason: str = Field(
         "", description="why the latency from the intended start is unknown"
     )
-    limiter: str = Field("", description="bottleneck, as text")
+    bottleneck: str = Field("", validation_alias="limiter", description="bottleneck, as text")
 
 
 class AnswerRecord(RecordPart):
@@ -105,7 +105,9 @@ class AnswerRecord(RecordPart):
         "",
         description="the limit that is exceeded first; or the offered rate, if it was not achieved",
     )
-    limiter: str = Field("", description="bottleneck at that step, as text")
+    bottleneck: str = Field(
+        "", validation_alias="limiter", description="bottleneck at that step, as text"
+    )
     headroom: dict[str, float] = Field(
         default_factory=dict,
         description="unused share of each limit at the best point, by limit text",
@@ -113,8 +115,10 @@ class AnswerRecord(RecordPart):
     not_tried: list[str] = Field(
         default_factory=list, description="settings that were not measured, as text"
     )
-    doubts: list[str] = Field(
-        default_factory=list, description="contradictions between points, as text"
+    contradictions: list[str] = Field(
+        default_factory=list,
+        validation_alias="doubts",
+        description="contradictions between points, as text",
     )
     hold: str = Field(
         "", description="duration and load of the hold, or why there is none, as text"
@@ -134,7 +138,9 @@ class KneeRecord(RecordPart):
         None, description="latency at the knee, for the figure in `percentile`"
     )
     percentile: str = Field("", description="curve figure: p99, write p99.9")
-    remark: str = Field("", description="why no knee was found, or a caveat")
+    caveat: str = Field(
+        "", validation_alias="remark", description="why no knee was found, or a caveat"
+    )
 
 
 class ScalingPointRecord(RecordPart):
@@ -164,7 +170,7 @@ class ScalingRecord(RecordPart):
     best_hosts: ConfidenceInterval | None = Field(
         None, description="number of hosts at the model's maximum"
     )
-    remark: str = Field("", description="model caveats")
+    caveat: str = Field("", validation_alias="remark", description="model caveats")
 
 
 class SearchRecord(RecordPart):

@@ -449,7 +449,9 @@ class StepRecord(RecordPart):
         description="options that benchtui added to the profile's, by name",
     )
     errors: list[StepError] = Field(default_factory=list, description="errors in this step")
-    limiter: BottleneckRecord | None = Field(None, description="bottleneck; null without telemetry")
+    bottleneck: BottleneckRecord | None = Field(
+        None, validation_alias="limiter", description="bottleneck; null without telemetry"
+    )
 
     @property
     def part(self) -> str:

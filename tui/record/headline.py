@@ -234,7 +234,7 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
     )
 
 
-def metadata_remarks(metadata: MetadataRecord) -> list[str]:
+def metadata_notes(metadata: MetadataRecord) -> list[str]:
     """Return the notes that are needed to read the tables."""
     version = (
         f"{metadata.tool} {metadata.version}"
@@ -244,20 +244,20 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
     ranks = units.plural(metadata.tasks, "rank") if metadata.tasks else "an unknown number of ranks"
     mpi = f", {metadata.mpi}" if metadata.mpi else ""
-    remarks = [f"{version}: {ranks}{nodes}, {_items(metadata)}{mpi}"]
+    notes = [f"{version}: {ranks}{nodes}, {_items(metadata)}{mpi}"]
     made = any(each.from_iterations for each in metadata.operations.values())
     if metadata.meaning:
         by_rank_0 = rank_0_text(metadata) and not made
-        remarks.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
+        notes.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
     if metadata.shift_text:
-        remarks.append(f"rank shift: {metadata.shift_text}")
-    remarks += metadata.printed
-    remarks += [text for name, each in metadata.operations.items() for text in _details(name, each)]
+        notes.append(f"rank shift: {metadata.shift_text}")
+    notes += metadata.printed
+    notes += [text for name, each in metadata.operations.items() for text in _details(name, each)]
     if metadata.latency_meaning:
-        remarks.append(f"latency: {metadata.latency_meaning}")
+        notes.append(f"latency: {metadata.latency_meaning}")
     if made:
-        remarks.append("~ computed from completed iterations; the tool printed no summary")
-    return remarks
+        notes.append("~ computed from completed iterations; the tool printed no summary")
+    return notes
 
 
 def _details(name: str, each: OperationRecord) -> Iterator[str]:

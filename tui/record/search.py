@@ -96,7 +96,7 @@ def point_record(
         },
         intended_ns=dict(point.intended),
         intended_reason=point.intended_why,
-        limiter=bottlenecks.get(point.step, ""),
+        bottleneck=bottlenecks.get(point.step, ""),
     )
 
 
@@ -122,7 +122,7 @@ def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchR
     """Return the result of a run's search; None if the run is not a search."""
     if plan.search is None:
         return None
-    known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
+    known = ((step.index, step.bottleneck) for step in steps if step.bottleneck is not None)
     # a rate was requested
     bottlenecks = {index: found.text for index, found in known if found.kind != "rate"}
     record = points_alone(plan, plan.search, run.search, results_of_record(steps), bottlenecks)
@@ -213,10 +213,10 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         knobs=dict(found.knobs),
         step=found.step,
         binding=found.binding,
-        limiter=_bottleneck(record, there),
+        bottleneck=_bottleneck(record, there),
         headroom=dict(found.headroom),
         not_tried=list(found.not_tried),
-        doubts=list(found.doubts),
+        contradictions=list(found.contradictions),
         hold=found.hold,
         held_s=found.held_s,
         notes=list(found.notes),
@@ -229,10 +229,10 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
     """Return the bottleneck at the answer's point, or at full load if that point has none."""
-    if there is None or there.limiter:
-        return there.limiter if there is not None else ""
+    if there is None or there.bottleneck:
+        return there.bottleneck if there is not None else ""
     full = (
-        each.limiter
+        each.bottleneck
         for each in record.points
         if each.offered_iops is None and each.knobs == there.knobs
     )
@@ -248,7 +248,7 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
     if len({each.point.offered_iops for each in points}) < LEAST_POINTS:
         return None
     found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
-    remark = found.remark
+    caveat = found.caveat
     missed = [
         offered
         for each in points
@@ -257,12 +257,12 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
     ]
     # where fewer I/Os are sent than are due, those that are sent stay fast
     if found.rate.value is None and missed:
-        remark = f"latency stays low, but {units.iops(min(missed))} IOPS offered are not achieved"
+        caveat = f"latency stays low, but {units.iops(min(missed))} IOPS offered are not achieved"
     return KneeRecord(
         iops=_interval(found.rate),
         latency_ns=found.latency_ns,
         percentile=trace.name,
-        remark=remark,
+        caveat=caveat,
     )
 
 
@@ -282,7 +282,7 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
         contention=_interval_or_none(found.contention),
         coherence=_interval_or_none(found.coherence),
         best_hosts=_interval_or_none(found.best_hosts),
-        remark=found.remark,
+        caveat=found.caveat,
     )
 
 

@@ -277,7 +277,7 @@ def _figures(search: SearchRecord) -> Iterator[SearchFigure]:
     if search.maximum_iops is not None:
         yield SearchFigure("full_load", "iops", search.maximum_iops)
     if (knee := search.knee) is not None:
-        yield SearchFigure("knee", "iops", knee.iops, knee.remark or f"of {knee.percentile}")
+        yield SearchFigure("knee", "iops", knee.iops, knee.caveat or f"of {knee.percentile}")
     if (law := search.scaling) is not None:
         parts = (("one_host", "iops", law.rate), ("contention", "", law.contention),
             ("coherence", "", law.coherence),

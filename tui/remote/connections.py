@@ -47,7 +47,7 @@ FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 
 
 # (host, None for all; note on its log-in)
-Remark = Callable[[str | None, str], None]
+WarnAbout = Callable[[str | None, str], None]
 START = 8.0  # below sshd's default of 10, above which it may drop
 # per greeted handshake; measured: larger steps hit the limit more often and gain nothing
 STEP = 0.1
@@ -97,7 +97,7 @@ class Connections:
         self._files: ConfigFiles | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self.vault = Vault(asker)
-        self.remark: Remark = unheard
+        self.warn: WarnAbout = unheard
         # servers that accepted a key of an SSH agent, and its socket
         self.by_agent: dict[str, str] = {}
         self.gates: dict[str, Gate] = {}
@@ -292,7 +292,7 @@ class Connections:
             self.by_agent[target.name] = target.agent
         if entered.one_time:
             asked = " and ".join(repr(text) for text in entered.one_time)
-            self.remark(
+            self.warn(
                 target.name,
                 f"{target.place} asked {asked}: the answer is only valid once, so a lost"
                 " connection cannot be re-established",
@@ -332,7 +332,7 @@ class Connections:
         why = f"{error.place} refuses this machine ({penalty(waited_s)})"
         if waited_s > PENALTY_WAIT_S:
             raise BusyError(target.name, error.place, why, not_allowed=True) from error
-        self.remark(target.name, f"{why}; retrying for {PENALTY_WAIT_S:.0f} s")
+        self.warn(target.name, f"{why}; retrying for {PENALTY_WAIT_S:.0f} s")
 
     async def _in_turn(self, gate: Gate, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
         async with gate.turn() as began, self._all:

@@ -20,10 +20,10 @@ GROUP = "benchtui.transports"
 class SshOpener(Protocol):
     """Opens SSH connections with this process's configuration, keys and passwords.
 
-    `remark` notes something about a host that its user should know.
+    `warn` notes something about a host that its user should know.
     """
 
-    remark: Callable[[str | None, str], None]
+    warn: Callable[[str | None, str], None]
 
     async def open_ssh(self, address: HostAddress) -> Transport:
         """Return an SSH connection. Raises HostError."""

@@ -65,7 +65,7 @@ class AsSlurmStep(HostTransport):
         end = await job.end_of(node_of(address))
         if isinstance(end, str):
             self._notes[address.name] = f"uses one srun for each shell, not the shared one: {end}"
-            ssh.remark(address.name, self._notes[address.name])
+            ssh.warn(address.name, self._notes[address.name])
             return PipedTransport(address, step_of(address), environ)
         return TrunkTransport(address, end)
 

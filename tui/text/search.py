@@ -134,7 +134,7 @@ def hold_text(answer: AnswerRecord) -> str:
 def knee_text(knee: KneeRecord) -> str:
     """Return the knee: the load above which latency grows faster than load."""
     if knee.iops.value is None:
-        return f"no knee: {knee.remark}"
+        return f"no knee: {knee.caveat}"
     there = (
         f", {knee.percentile} {units.latency(knee.latency_ns)} there"
         if knee.latency_ns is not None

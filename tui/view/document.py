@@ -149,7 +149,7 @@ class Report:
     runs: Sequence[RunPart]
     answer: Sequence[Paragraph] = ()
     compared: Sequence[Block] = ()
-    remarks: Sequence[str] = ()  # about the document itself
+    caveats: Sequence[str] = ()  # about the document itself
     made: str = ""  # by which version, when
 
     @property
@@ -163,7 +163,7 @@ LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 LONG_ROWS = 15  # long tables such as percentiles, opened on demand
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})", re.MULTILINE)
 MARKS = {"error": "**error**", "warning": "**warning**", "info": "note"}
-ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "disclosure")
+ORDER = ("findings", "bottleneck", "capacity", "results", "history", "published", "disclosure")
 
 
 def markdown_of(report: Report) -> str:
@@ -171,7 +171,7 @@ def markdown_of(report: Report) -> str:
 
     Editors of GitHub, GitLab and Jira accept it.
     """
-    parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.remarks)]
+    parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.caveats)]
     parts += [f"**{escaped(each.text)}**" for each in report.answer]
     if report.compared:
         cards = [f"{run.name}: {_card(run.card)}" for run in report.runs]

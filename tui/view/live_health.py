@@ -299,10 +299,10 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     if not is_loaded(state):
         return Said([], [])
     label: Run = ("limited by  ", LABEL)
-    limiter = found.bottlenecks.get(state.step or 0) if found is not None else None
-    if limiter is not None:
-        what, colon, evidence = limiter.text.partition(":")
-        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[limiter.kind], VALUE)]
+    bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
+    if bottleneck is not None:
+        what, colon, evidence = bottleneck.text.partition(":")
+        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], VALUE)]
         return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"

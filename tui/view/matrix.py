@@ -465,7 +465,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
     return f"knee at {found.axis}={cell.texts[found.axis]}{at} ({figure}{tail}); {gain}"
 
 
-def remarks(tables: Sequence[MatrixTable]) -> list[str]:
+def table_notes(tables: Sequence[MatrixTable]) -> list[str]:
     """Return notes on the tables: legend, meaning of repetitions, points within noise."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
     return [
@@ -516,7 +516,7 @@ def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> li
     """Return the tables of a run as blocks of lines; empty for a run of one step."""
     tables = tables_of(cells_of_record(record, running=running))
     blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
-    return [*blocks, said] if (said := remarks(tables)) else blocks
+    return [*blocks, said] if (said := table_notes(tables)) else blocks
 
 
 def _block(table: MatrixTable, width: int, *, named: bool) -> list[str]:

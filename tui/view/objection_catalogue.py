@@ -160,7 +160,7 @@ def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvide
 
 def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield the bottleneck, its counter-experiment, and the client load."""
-    bottleneck = step.limiter if step is not None else None
+    bottleneck = step.bottleneck if step is not None else None
     if step is None or bottleneck is None:
         return
     at_client = bottleneck.kind in ("client-cpu", "network", "client-device")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui.metrics.registry import metric_of_operation, rate_of_operation
 from tui.metrics.units import UNKNOWN
 from tui.model.step_record import MetadataRecord
-from tui.record.headline import FIGURE_WIDTH, metadata_remarks, metadata_tables, name_width
+from tui.record.headline import FIGURE_WIDTH, metadata_notes, metadata_tables, name_width
 from tui.text.digits import FigureTile
 from tui.text.line import LABEL, TEXT, TITLE, VALUE, Line, beside, clip
 
@@ -126,7 +126,7 @@ def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
     rates = iterations[0] if iterations else []
     notes = [
         Line.of((part, LABEL))
-        for text in metadata_remarks(metadata)
+        for text in metadata_notes(metadata)
         for part in textwrap.wrap(text, width, subsequent_indent="  ")
     ]
     return (

@@ -423,7 +423,8 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         experiment = plan.proves.experiment
         yield PlanFact(
             "proves",
-            f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id}, {plan.proves.limiter}",
+            f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id},"
+            f" {plan.proves.bottleneck}",
         )
         yield PlanFact(
             "", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}"
@@ -483,7 +484,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append(note)
     if note := too_few_to_compare(plan):
         found.append(note)
-    return [*found, *plan.remarks, *(f"left out: {left.text()}" for left in plan.left_out)]
+    return [*found, *plan.caveats, *(f"left out: {left.text()}" for left in plan.left_out)]
 
 
 def _points(plan: Plan) -> tuple[int, int]:

@@ -80,7 +80,7 @@ class PublishedView(Struct, frozen=True):
         return [note for note in self.notes if note.kind == "badge"]
 
     @property
-    def remarks(self) -> list[PublishedNote]:
+    def other_notes(self) -> list[PublishedNote]:
         """All other notes: differences, unknown facts, doubts, published setups."""
         return [note for note in self.notes if note.kind != "badge"]
 
@@ -337,7 +337,7 @@ def published_text(view: PublishedView, width: int | None = None) -> str:
         *notes_text(view.badges),
         *plain_lines(view.table(width)),
     ]
-    return "\n".join([*lines, *notes_text(view.remarks)]) + "\n"
+    return "\n".join([*lines, *notes_text(view.other_notes)]) + "\n"
 
 
 def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tui.model.record import Finding, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import invalid_steps
-from tui.record.headline import is_short, metadata_lines, metadata_remarks
+from tui.record.headline import is_short, metadata_lines, metadata_notes
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
@@ -31,9 +31,9 @@ from tui.view.step_notes import (
     length_texts,
     load_lines,
     measured_nothing,
+    note_texts,
     precondition_texts,
     printed_lines,
-    remark_texts,
     repeated_text,
     shared_problems,
     step_label,
@@ -116,12 +116,12 @@ def _shown_step(record: RunRecord) -> StepRecord | None:
 
 
 def _bottleneck(step: StepRecord) -> list[str]:
-    if step.limiter is None:
+    if step.bottleneck is None:
         return []
-    lines = _wrapped("limited by", step.limiter.text)
+    lines = _wrapped("limited by", step.bottleneck.text)
     return lines + (
-        _wrapped("  counter-experiment", step.limiter.proof.text)
-        if step.limiter.proof is not None
+        _wrapped("  counter-experiment", step.bottleneck.proof.text)
+        if step.bottleneck.proof is not None
         else []
     )
 
@@ -221,8 +221,8 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
     label = f" {step_label(record, step)}" if step.warmup else ""
     lines = [f"step {step.index + 1}: {step.name}{label}"] if named else []
     if step.metadata is not None:
-        remarks = (line for text in metadata_remarks(step.metadata) for line in _wrapped_text(text))
-        return [*lines, *metadata_lines(step.metadata), *remarks, *load_lines(step)]
+        notes = (line for text in metadata_notes(step.metadata) for line in _wrapped_text(text))
+        return [*lines, *metadata_lines(step.metadata), *notes, *load_lines(step)]
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
@@ -233,7 +233,7 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         ]
     # the headline's is above
     bottleneck = [] if step is _shown_step(record) else _bottleneck(step)
-    return lines + _remarks(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
+    return lines + _step_notes(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
@@ -320,10 +320,10 @@ def _short_latency(value_ns: float | None) -> str:
     return "".join(units.latency_parts(value_ns))
 
 
-def _remarks(step: StepRecord, kind: str) -> list[str]:
+def _step_notes(step: StepRecord, kind: str) -> list[str]:
     """Return notes needed to read the figures."""
     lines = list(length_texts(step))
-    return [*lines, *(line for text in remark_texts(step, kind) for line in _wrapped_text(text))]
+    return [*lines, *(line for text in note_texts(step, kind) for line in _wrapped_text(text))]
 
 
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:

@@ -84,8 +84,8 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         yield from _scaling_facts(search.scaling, told)
     if search.job_shares:
         yield "jobs", shares_text(search.job_shares), TEXT
-    for text in answer.doubts if answer is not None else []:
-        yield "doubt", text, WARN
+    for text in answer.contradictions if answer is not None else []:
+        yield "contradiction", text, WARN
     for text in answer.notes if answer is not None else []:
         yield "note", text, TEXT
     yield "spent", spent_text(search), TEXT
@@ -101,8 +101,8 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
         # no limit was exceeded there
         word = "nearest limit" if answer.state == "met-at-full-load" else "exceeded first"
         yield word, texts.get(answer.binding, answer.binding), TEXT
-    if answer.limiter:
-        yield "limited by", answer.limiter, TEXT
+    if answer.bottleneck:
+        yield "limited by", answer.bottleneck, TEXT
     if answer.headroom:
         parts = (
             f"{share * 100:.0f} % to {texts.get(name, name)}"
@@ -139,8 +139,8 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
         yield "model", ", ".join([*alone, *model]), TEXT
     if scaling.best_hosts is not None and scaling.best_hosts.value:
         yield "maximum at", f"{scaling.best_hosts.value:.0f} hosts, according to the model", TEXT
-    if scaling.remark:
-        yield "remark", scaling.remark, WARN
+    if scaling.caveat:
+        yield "caveat", scaling.caveat, WARN
 
 
 class PointRow(Struct, frozen=True):

@@ -196,7 +196,7 @@ def repeated_text(record: RunRecord) -> str:
 WORTH_TELLING = 0.01  # a difference of rates
 
 
-def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
+def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
     """Yield notes: measured time, what latencies exclude, lost hosts, skew."""
     yield from filter(None, (submission_text(step, kind),))
     if any(

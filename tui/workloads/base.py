@@ -80,14 +80,14 @@ class TargetCheck(Struct, frozen=True):
 
 
 class Paced(Struct, frozen=True):
-    """A step that offers a rate; `remarks` say how it does so.
+    """A step that offers a rate; `caveats` say how it does so.
 
     `unpaced`: why its jobs cannot offer a rate; empty if they can. `own_ramp`: the ramp comes from
     the profile, or there is none.
     """
 
     step: Step
-    remarks: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     unpaced: str = ""
     own_ramp: bool = False
 
@@ -359,13 +359,13 @@ class BesideLogs(Struct, frozen=True):
 class KeptRun(Struct, frozen=True):
     """Related outputs in a directory: one mapping from host to output per measurement.
 
-    `files` are their sources; `remarks` say what was left out, and why.
+    `files` are their sources; `caveats` say what was left out, and why.
     """
 
     name: str
     measurements: Sequence[Mapping[str, ImportedOutput]]
     files: Sequence[KeptFile]
-    remarks: Sequence[str] = ()
+    caveats: Sequence[str] = ()
 
 
 class Format(Protocol):

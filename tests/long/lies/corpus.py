@@ -238,13 +238,13 @@ HOSTS: tuple[Lie, ...] = (
 )
 LIES = (*DATA, *LOAD, *HOSTS)
 LIMITS: tuple[Lie, ...] = (
-    Lie("limit: rate", PACED, limiter="rate"),
-    Lie("limit: client CPU", NULL, limiter="client-cpu", noise="alone", runtime_s=6),
-    Lie("limit: one I/O in flight", DIRECT, limiter="concurrency", noise="alone", runtime_s=6),
+    Lie("limit: rate", PACED, bottleneck="rate"),
+    Lie("limit: client CPU", NULL, bottleneck="client-cpu", noise="alone", runtime_s=6),
+    Lie("limit: one I/O in flight", DIRECT, bottleneck="concurrency", noise="alone", runtime_s=6),
     Lie(
         "limit: the client device",
         QUEUED.replace("4k", "256k"),
-        limiter="client-device",
+        bottleneck="client-device",
         noise="alone",
         runtime_s=8,
         root=True,
@@ -255,7 +255,7 @@ LIMITS: tuple[Lie, ...] = (
     Lie(
         "limit: the control group",
         QUEUED,
-        limiter="client-device",
+        bottleneck="client-device",
         noise="alone",
         runtime_s=6,
         root=True,
@@ -264,7 +264,7 @@ LIMITS: tuple[Lie, ...] = (
     Lie(
         "limit: the storage",
         f"{SERVED}, bs: 4k, iodepth: 8",
-        limiter="storage",
+        bottleneck="storage",
         noise="alone",
         runtime_s=6,
         sabotage=remote.slow_server,
@@ -272,7 +272,7 @@ LIMITS: tuple[Lie, ...] = (
     Lie(
         "limit: the server's CPU",
         f"{SERVED}, bs: 4k, iodepth: 8",
-        limiter="server-cpu",
+        bottleneck="server-cpu",
         noise="alone",
         runtime_s=6,
         sabotage=remote.computing_server,
@@ -281,7 +281,7 @@ LIMITS: tuple[Lie, ...] = (
 
 
 def _clean(name: str, options: str, **more: Any) -> Lie:
-    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=16, **more)
+    return Lie(f"clean: {name}", options, bottleneck="rate", clean=True, runtime_s=16, **more)
 
 
 CLEAN: tuple[Lie, ...] = (

@@ -431,7 +431,7 @@ def rate(rng: Random) -> Lie:
     return Lie(
         "limit: rate",
         rng.choice((_reads, _writes))(rng),
-        limiter="rate",
+        bottleneck="rate",
         noise="alone",
         runtime_s=7,
     )
@@ -440,13 +440,13 @@ def rate(rng: Random) -> Lie:
 def client_cpu(rng: Random) -> Lie:
     """A load that costs the client all of a core."""
     load = NULL.replace("4k", rng.choice(("4k", "512", "16k")))
-    return Lie("limit: client CPU", load, limiter="client-cpu", noise="alone", runtime_s=7)
+    return Lie("limit: client CPU", load, bottleneck="client-cpu", noise="alone", runtime_s=7)
 
 
 def cpu_quota(rng: Random) -> Lie:
     """A load whose control group allows it a part of a core."""
     load = NULL.replace("4k", rng.choice(("4k", "16k"))) + f", numjobs: {rng.choice((1, 2, 4))}"
-    return Lie("limit: CPU quota", load, limiter="client-cpu", noise="alone", runtime_s=7,
+    return Lie("limit: CPU quota", load, bottleneck="client-cpu", noise="alone", runtime_s=7,
         root=True,
                sabotage=places.allowed_cpu(rng.uniform(0.2, 0.8)))  # fmt: skip
 
@@ -455,7 +455,7 @@ def concurrency(rng: Random) -> Lie:
     """A few I/Os in flight to storage that could do more."""
     depth = rng.randint(1, 4)
     load = f"{SERVED}, bs: {rng.choice(BLOCKS)}, iodepth: {depth}"
-    return Lie("limit: concurrency", load, limiter="concurrency", noise="alone", runtime_s=7,
+    return Lie("limit: concurrency", load, bottleneck="concurrency", noise="alone", runtime_s=7,
                sabotage=remote.server_after(rng.choice((3, 5, 10))))  # fmt: skip
 
 
@@ -464,7 +464,7 @@ def control_group(rng: Random) -> Lie:
     limit = rng.choice((1, 2, 4, 6)) << 20
     queue = f"ioengine: libaio, iodepth: {rng.choice((8, 16))}, direct: 1"
     load = f"{queue}, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M"
-    return Lie("limit: control group", load, limiter="client-device", noise="alone", runtime_s=7,
+    return Lie("limit: control group", load, bottleneck="client-device", noise="alone", runtime_s=7,
         root=True,
                sabotage=places.throttled_to(limit))  # fmt: skip
 
@@ -472,21 +472,21 @@ def control_group(rng: Random) -> Lie:
 def storage(rng: Random) -> Lie:
     """Storage that takes its time with each of many I/Os."""
     load = f"{SERVED}, bs: {rng.choice(('4k', '8k'))}, iodepth: {rng.choice((8, 12, 16))}"
-    return Lie("limit: storage", load, limiter="storage", noise="alone", runtime_s=7,
+    return Lie("limit: storage", load, bottleneck="storage", noise="alone", runtime_s=7,
                sabotage=remote.server_after(rng.choice((10, 15, 20, 30))))  # fmt: skip
 
 
 def server_cpu(rng: Random) -> Lie:
     """A server that computes."""
     load = f"{SERVED}, bs: 4k, iodepth: {rng.choice((8, 16))}"
-    return Lie("limit: server CPU", load, limiter="server-cpu", noise="alone", runtime_s=7,
+    return Lie("limit: server CPU", load, bottleneck="server-cpu", noise="alone", runtime_s=7,
                sabotage=remote.server_that_computes(rng.choice((1000, 2000, 4000))))  # fmt: skip
 
 
 def network(rng: Random) -> Lie:
     """A narrow link."""
     load = f"{SERVED}, bs: {rng.choice(('32k', '64k', '128k'))}, iodepth: {rng.choice((8, 12))}"
-    return Lie("limit: network", load, limiter="network", noise="alone", runtime_s=7, root=True,
+    return Lie("limit: network", load, bottleneck="network", noise="alone", runtime_s=7, root=True,
                sabotage=remote.narrow_link)  # fmt: skip
 
 

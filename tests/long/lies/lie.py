@@ -63,7 +63,7 @@ def nothing(_: Place) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class Lie:
-    """One row. `finding` is the check that must name it, `limiter` what must be told as the limit;
+    """One row. `finding` is the check that must name it, `bottleneck` what must be told as the limit;
     without a finding and with `clean` nothing may weaken it.
 
     `options` are those of the load, `others` checks that may speak up as well. `hosts` of the lab,
@@ -74,7 +74,7 @@ class Lie:
     name: str
     options: str
     finding: str = ""
-    limiter: str = ""
+    bottleneck: str = ""
     clean: bool = False
     noise: Noise = "calm"
     runtime_s: int = 8

@@ -60,12 +60,12 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a run: the checks that weaken it, remarks, and why it gave no record."""
+    """What came of a run: the checks that weaken it, notes, and why it gave no record."""
 
     findings: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
-    limiter: str = ""
+    bottleneck: str = ""
     failed: str = ""
     # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
     stolen: float = 0.0
@@ -84,7 +84,7 @@ class Played:
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
-        return check in self.findings or check in self.remarks
+        return check in self.findings or check in self.notes
 
     def is_busy(self, lie: Lie) -> bool:
         """Whether other programs used the CPUs beside it."""
@@ -109,15 +109,15 @@ class Played:
         A server that computes shares the CPUs of its client here: where others keep them busy, both
         names are right.
         """
-        both = lie.limiter == "server-cpu" and self.is_busy(lie) and self.limiter == "client-cpu"
-        return not self.failed and (self.limiter == lie.limiter or both)
+        both = lie.bottleneck == "server-cpu" and self.is_busy(lie) and self.bottleneck == "client-cpu"
+        return not self.failed and (self.bottleneck == lie.bottleneck or both)
 
     def is_right(self, lie: Lie) -> bool:
         """Whether it says of a run what it must."""
         if self.failed:
             return False
         named = self.is_named(lie) if lie.finding else not (lie.clean and self.alarms(lie))
-        return named and (not lie.limiter or self.is_limited(lie))
+        return named and (not lie.bottleneck or self.is_limited(lie))
 
 
 class Player:
@@ -233,7 +233,7 @@ def of_record(record: dict[str, Any]) -> Played:
     for finding in record["findings"]:
         ids[finding["severity"]].append(finding["id"])
     messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
-    limiter = (record["steps"][0].get("limiter") or {}).get("kind", "")
+    bottleneck = (record["steps"][0].get("bottleneck") or {}).get("kind", "")
     failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
     codes = [
         task.get("exit_code")
@@ -241,7 +241,7 @@ def of_record(record: dict[str, Any]) -> Played:
         for task in (step.get("tasks") or {}).values()
     ]
     findings = [*ids["error"], *ids["warning"]]
-    return Played(findings, ids["info"], messages, limiter, failed, tool_silent=not any(codes))
+    return Played(findings, ids["info"], messages, bottleneck, failed, tool_silent=not any(codes))
 
 
 def write_profile(lie: Lie, place: Place, setting: Setting) -> Path:

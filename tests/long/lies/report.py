@@ -27,14 +27,14 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
     failed = next((f"  failed: {each.failed}" for each in played if each.failed), "")
     limits = ", ".join(
         f"{name} {count}"
-        for name, count in Counter(each.limiter for each in played).items()
+        for name, count in Counter(each.bottleneck for each in played).items()
         if name
     )
     back = ", ".join(name for each in played for name in each.retracted)
     failed += f"  shown live, then withdrawn: {back}" if back else ""
     return (
         f"{lie.name:<36}{right:>3} of"
-        f" {len(played):<4}{lie.finding or lie.limiter:<16}{limits:<20} {others}{failed}"
+        f" {len(played):<4}{lie.finding or lie.bottleneck:<16}{limits:<20} {others}{failed}"
     )
 
 
@@ -92,7 +92,7 @@ def merged(
 
 def _played(run: Mapping[str, Any]) -> Played:
     return Played(
-        run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "",
+        run["findings"], run["notes"], run["messages"], run["bottleneck"] or "", run["failed"] or "",
         run["stolen"],
         run["others"], run.get("neighbours", False), run.get("retracted", []), run["tool_silent"],
     )  # fmt: skip
@@ -108,13 +108,13 @@ def write_json(
     """Write everything that was said, run by run, and when it was played."""
     rows = [
         {
-            "name": lie.name, "finding": lie.finding or None, "limiter": lie.limiter or None,
+            "name": lie.name, "finding": lie.finding or None, "bottleneck": lie.bottleneck or None,
             "clean": lie.clean,
             "generated": lie.generated, "company": lie.company, "options": lie.options,
             "right": sum(each.is_right(lie) for each in played),
             "runs": [
-                {"findings": each.findings, "remarks": each.remarks,
-                    "limiter": each.limiter or None,
+                {"findings": each.findings, "notes": each.notes,
+                    "bottleneck": each.bottleneck or None,
                  "messages": each.messages, "failed": each.failed or None,
                  "stolen": round(each.stolen, 4),
                  "others": each.others, "neighbours": each.neighbours,

@@ -22,7 +22,7 @@ from tests.long.lies.play import BUSY, Played
 Outcome = Mapping[Lie, Sequence[Played]]
 Row = dict[str, Any]
 Z = 1.96
-LIMITERS = (
+BOTTLENECKS = (
     "rate",
     "client-cpu",
     "network",
@@ -254,7 +254,7 @@ def _limited(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
     runs = [
         (lie, each)
         for lie, played in outcome.items()
-        if lie.limiter and not lie.clean
+        if lie.bottleneck and not lie.clean
         for each in played
     ]
     return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and not each.failed]
@@ -265,12 +265,12 @@ def confusion(outcome: Outcome, busy: bool) -> list[Row]:
     runs = _limited(outcome, busy)
     rows: list[Row] = []
     for truth in dict.fromkeys(
-        lie.limiter for lie, _ in sorted(runs, key=lambda run: _place(run[0].limiter))
+        lie.bottleneck for lie, _ in sorted(runs, key=lambda run: _place(run[0].bottleneck))
     ):
-        own = [each for lie, each in runs if lie.limiter == truth]
-        right = sum(each.is_limited(lie) for lie, each in runs if lie.limiter == truth)
-        said = Counter(each.limiter or "none" for each in own)
-        columns = {name: said.get(name, 0) or "" for name in (*LIMITERS, "none")}
+        own = [each for lie, each in runs if lie.bottleneck == truth]
+        right = sum(each.is_limited(lie) for lie, each in runs if lie.bottleneck == truth)
+        said = Counter(each.bottleneck or "none" for each in own)
+        columns = {name: said.get(name, 0) or "" for name in (*BOTTLENECKS, "none")}
         where = "busy" if busy else "idle"
         rows.append(
             {
@@ -283,8 +283,8 @@ def confusion(outcome: Outcome, busy: bool) -> list[Row]:
     return rows
 
 
-def _place(limiter: str) -> int:
-    return LIMITERS.index(limiter.split(" or ", maxsplit=1)[0])
+def _place(bottleneck: str) -> int:
+    return BOTTLENECKS.index(bottleneck.split(" or ", maxsplit=1)[0])
 
 
 def unseen(doctored: Sequence[JudgedCase]) -> list[Row]:

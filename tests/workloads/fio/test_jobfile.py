@@ -13,7 +13,13 @@ from tests.workloads.fio.real import needs_fio, run
 from tui.metrics.histogram import PERCENTILES, label
 from tui.model.event import Sample
 from tui.model.problem import UsageError
-from tui.workloads.fio.jobfile import OWN_SEED, REMARK, added_options, explicit_seed, render_options
+from tui.workloads.fio.jobfile import (
+    ADDED_COMMENT,
+    OWN_SEED,
+    added_options,
+    explicit_seed,
+    render_options,
+)
 from tui.workloads.fio.reader import FioReader
 from tui.workloads.fio.snapshot import decode
 
@@ -43,11 +49,11 @@ def test_options_keep_the_order_of_the_profile_and_additions_follow() -> None:
     "shared", [{"rw": "read"}, {"rw": "read", "randseed": "5", "group_reporting": "1"}]
 )
 @pytest.mark.parametrize("jobs", [{"a": {}}, {"a": {}, "b": {"new_group": "1"}, "c": {}}])
-def test_what_is_declared_as_added_is_what_is_behind_the_remarks(
+def test_what_is_declared_as_added_is_what_is_after_the_comments(
     shared: dict[str, str], jobs: dict[str, dict[str, str]]
 ) -> None:
     behind = [
-        part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(REMARK + "\n")[1:]
+        part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(ADDED_COMMENT + "\n")[1:]
     ]
     written = dict(line.split("=", 1) for part in behind for line in part.split())
     told = added_options(shared, jobs)

@@ -154,7 +154,7 @@ def test_several_jobs_share_a_rate_as_they_are_told_over_all_hosts(hosts: int, r
     assert sums["a"] == pytest.approx(0.7 * rate, abs=1 if rate < 4000 else rate * 0.01)
     assert sums["a"] + sums["w"] == pytest.approx(rate, abs=0 if rate < 4000 else rate * 0.01)
     assert [load.name for load in found.step.jobs] == ["a", "w"]
-    assert not found.remarks
+    assert not found.caveats
 
 
 def test_sections_for_workers_of_a_job_never_take_the_name_of_another_job() -> None:
@@ -167,7 +167,7 @@ def test_the_smallest_job_keeps_one_a_second_on_each_host_and_this_is_reported()
     found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
     assert by_job(found.step)["w"] == 4
     assert sum(by_job(found.step).values()) == 100
-    assert "job w: 3 IOPS above the job's share" in " ".join(found.remarks)
+    assert "job w: 3 IOPS above the job's share" in " ".join(found.caveats)
 
 
 def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
@@ -181,7 +181,7 @@ def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_this_is_reported
     found = paced({"rw": "randread"}, 45)
     assert rates(found.step)["read"] == 45
     assert [load.workers for load in found.step.jobs] == [2]
-    assert "4 of 8 workers" in " ".join(found.remarks)
+    assert "4 of 8 workers" in " ".join(found.caveats)
     with pytest.raises(UsageError, match="less than one per second"):
         paced({"rw": "randread"}, 1)
 

@@ -33,8 +33,8 @@ class Selection(Struct):
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     search: SearchChoice | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)
-    # remarks on a selection taken from an earlier run
-    remarks: list[str] = field(default_factory=list)
+    # caveats on a selection taken from an earlier run
+    caveats: list[str] = field(default_factory=list)
     changes: int = 0  # how often the selection was replaced: forms must be filled again
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Selection(Struct):
             self.profile = tag
             self.change_nothing()
             self.attest = {}
-            self.remarks = []
+            self.caveats = []
             self.changes += 1
 
     def change_nothing(self) -> None:

@@ -410,7 +410,7 @@ class PlanScreen(StepScreen):
         self.show_warnings(
             [
                 *([refused] if refused else []),
-                *selection.remarks,
+                *selection.caveats,
                 *review_plan.warnings(plan),
                 *missing_tools(plan, selection.checks),
                 *self.at_logout.lines,

@@ -22,10 +22,10 @@ from tui.view.matrix import (
     SAID,
     MatrixStyle,
     knee_texts,
-    remarks,
     scale_of,
     series_role,
     table_lines,
+    table_notes,
     title_of,
 )
 from tui.view.matrix_chart import table_chart
@@ -160,7 +160,7 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_and_chart(matrix, table, width, chart_height)
         else:
             lines += table_part(matrix, table, width)
-    notes = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
+    notes = [Line.of(*clip([(text, LABEL)], width)) for text in table_notes(matrix.tables)]
     lines += [Line(), *notes] if notes else []
     chart = (
         [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
@@ -445,14 +445,14 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
         text = f"no published figures for {tag}; add some as files in your baselines folder"
         return [rule("Published", "v goes back", width), *labelled([], [(text, TEXT)], width)]
     lines = [rule(f"Published: {view.title}", "v goes back", width)]
-    column = max((len(note.label) for note in (*view.badges, *view.remarks)), default=0)
+    column = max((len(note.label) for note in (*view.badges, *view.other_notes)), default=0)
     column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
     lines += [line for note in view.badges for line in note_lines(note, width, column)]
     lines += view.table(width)
     return [
         *lines,
         Line(),
-        *(line for note in view.remarks for line in note_lines(note, width, column)),
+        *(line for note in view.other_notes for line in note_lines(note, width, column)),
     ]
 
 

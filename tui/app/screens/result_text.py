@@ -211,7 +211,7 @@ def figures(page: Page, width: int) -> list[Line]:
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
-    return [*lines, *remarks(page, step, kind)]
+    return [*lines, *step_notes(page, step, kind)]
 
 
 def job_lines(page: Page, width: int) -> list[Line]:
@@ -231,7 +231,7 @@ def job_lines(page: Page, width: int) -> list[Line]:
     ]
 
 
-def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
+def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """Return notes on the figures of a step.
 
     They mention short measurements, hosts that measured only part of the time, and figures rebuilt

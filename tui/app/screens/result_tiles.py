@@ -260,10 +260,10 @@ def bottleneck_text(page: Page) -> str:
     """
     search, step = page.record.search, page.shown_step
     if search is not None:
-        return search.answer.limiter if search.answer is not None else ""
+        return search.answer.bottleneck if search.answer is not None else ""
     return (
-        step.limiter.text
-        if step is not None and step.limiter is not None and page.shown_matrix is None
+        step.bottleneck.text
+        if step is not None and step.bottleneck is not None and page.shown_matrix is None
         else ""
     )
 
@@ -271,7 +271,7 @@ def bottleneck_text(page: Page) -> str:
 def proof_of(page: Page) -> ProofRecord | None:
     """Return the counter-experiment on the current step's bottleneck; None without one."""
     bottleneck = (
-        page.shown_step.limiter
+        page.shown_step.bottleneck
         if page.shown_step is not None and page.shown_matrix is None
         else None
     )

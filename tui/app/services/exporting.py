@@ -40,14 +40,14 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
     if answer is None:
         return
     try:
-        written, remark = await asyncio.to_thread(_write, run_dir, answer)
+        written, caveat = await asyncio.to_thread(_write, run_dir, answer)
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return
     more = f" and {len(written) - 1} more files" if len(written) > 1 else ""
     screen.notify(f"written: {written[0]}{more}", markup=False)
-    if remark:
-        screen.notify(remark, severity="warning", markup=False)
+    if caveat:
+        screen.notify(caveat, severity="warning", markup=False)
 
 
 def _formats() -> list[tuple[str, str]]:
@@ -63,12 +63,12 @@ def _title(name: str) -> str:
 
 def _write(run_dir: Path, wanted: ExportRequest) -> tuple[list[Path], str]:
     """Write an export; return its files, and a note if the run has not ended."""
-    from tui.export.save import export, remark_of, source_of, without_names
+    from tui.export.save import caveat_of, export, source_of, without_names
 
     source = source_of(run_dir)
     if wanted.redact:
         source = without_names(source, wanted.format, wanted.words)
-    return export(source, wanted.format, wanted.where), remark_of(source)
+    return export(source, wanted.format, wanted.where), caveat_of(source)
 
 
 FORMATS = [

@@ -60,7 +60,7 @@ class Chosen:
     servers: list[str]
     profile: str
     again: Again
-    remarks: list[str]
+    caveats: list[str]
 
 
 def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
@@ -84,8 +84,8 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     servers, gone_servers = known_hosts([server.name for server in plan.servers], fleet)
     if not hosts:
         raise UsageError(f"none of the run's hosts exist any more: {', '.join(gone)}")
-    remarks = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
-    return Chosen(hosts, servers, profile, again, [*remarks, *again.remarks])
+    caveats = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
+    return Chosen(hosts, servers, profile, again, [*caveats, *again.caveats])
 
 
 def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
@@ -116,7 +116,7 @@ def choose(selection: Selection, chosen: Chosen) -> None:
         "",
     )
     selection.search, selection.roles = again.search, dict(again.roles)
-    selection.remarks = list(chosen.remarks)
+    selection.caveats = list(chosen.caveats)
 
 
 RECOVERY_CHOICES = (
@@ -388,11 +388,11 @@ def proof_question(plan: Plan) -> Confirm:
         raise ValueError("this plan is not a counter-experiment")
     experiment = plan.proves.experiment
     body = (
-        f"limited by {plan.proves.limiter}\n\nThe same load on the same hosts and files, unchanged"
-        f" and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
+        f"limited by {plan.proves.bottleneck}\n\nThe same load on the same hosts and files,"
+        f" unchanged and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
         f" load.\nPredicted: {experiment.prediction.text}."
     )
-    body += "".join(f"\n\n{remark}" for remark in plan.remarks)
+    body += "".join(f"\n\n{caveat}" for caveat in plan.caveats)
     return Confirm("Confirm this run's bottleneck?", body, PROOF_CHOICES)
 
 

@@ -175,8 +175,8 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
             f"if the bottleneck is {plan.proves.kind}, {SAID[experiment.change]} should give"
             f" {experiment.prediction.text}"
         )
-    for remark in plan.remarks:
-        say(f"benchtui: {remark}")
+    for caveat in plan.caveats:
+        say(f"benchtui: {caveat}")
     run_dir = start(agreed(plan, destroy, sure=sure))
     say(f"run {run_dir.name}")
     return run_dir, followed(run_dir)

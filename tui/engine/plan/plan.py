@@ -112,7 +112,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
             prepare=choices.precondition,
             words=choices.words,
         )
-        search, steps, said = slotted.search, slotted.steps, slotted.remarks
+        search, steps, said = slotted.search, slotted.steps, slotted.caveats
     params = resolve_params(
         profile, {k: v for k, v in choices.overrides.items() if k in profile.params}
     )
@@ -126,7 +126,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
         params=dict(params),
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
-        remarks=[remark for name, text in reached.items() if (remark := uneven(loaded, name, text))]
+        caveats=[caveat for name, text in reached.items() if (caveat := uneven(loaded, name, text))]
         + loads_on_servers(hosts)
         + said
         + [str(hint) for each in (loaded, *members) for hint in each.unreached]
@@ -322,7 +322,7 @@ class Slotted(Struct, frozen=True):
 
     search: Search
     steps: list[Step]
-    remarks: list[str]
+    caveats: list[str]
 
 
 def build_slots(

@@ -28,7 +28,7 @@ STARS = "***"  # a secret as displayed
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Choices that repeat a run; `remarks` list the differences that cannot be avoided."""
+    """Choices that repeat a run; `caveats` list the differences that cannot be avoided."""
 
     overrides: dict[str, str]
     repeat: int | None = None
@@ -37,7 +37,7 @@ class Again:
     precondition: bool = True
     roles: dict[str, str] = field(default_factory=dict)
     search: SearchChoice | None = None  # None: the profile's value
-    remarks: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
 
 def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
@@ -60,7 +60,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
         cleanup=None if plan.cleanup == profile.prepare.cleanup else plan.cleanup,
         precondition=not plan.no_precondition,
         search=_search(plan, profile),
-        remarks=tuple(_remarks(plan, loaded, overrides)),
+        caveats=tuple(_caveats(plan, loaded, overrides)),
     )
 
 
@@ -169,7 +169,7 @@ def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
     return found
 
 
-def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> Iterator[str]:
+def _caveats(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> Iterator[str]:
     if plan.profile.sha256 != loaded.sha256:
         yield f"{plan.profile.tag} has changed since that run"
     for name in sorted(set(plan.profile.changed) - set(overrides) - set(plan.axes)):

@@ -102,14 +102,14 @@ def _planned(
         axes=[AXIS],
         until=None,
         members=[],
-        remarks=refused_today(ref),
+        caveats=refused_today(ref),
         left_out=[],
         note=f"counter-experiment: {question.run_id}",
         proves=Proof(
             question.run_id,
             question.step,
             question.kind,
-            question.limiter,
+            question.bottleneck,
             experiment,
             question.before.get(experiment.prediction.figure),
         ),
@@ -434,7 +434,7 @@ def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
     params = with_knobs(profile, plan.params, offer.knobs)
     made = paced_step(profile, params, plan.hosts[: offer.knobs.get(HOSTS)], offer, number)
     step = replace(made.step, index=slot.index, attempt=slot.attempt, pause_s=offer.settle_s)
-    return Paced(step, made.remarks)
+    return Paced(step, made.caveats)
 
 
 def paced_step(

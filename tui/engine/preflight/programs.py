@@ -57,11 +57,11 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     found = programs_in(folder, names, required=required)
     if not found:
         return plan
-    return replace(plan, carried=found, remarks=[*plan.remarks, *remarks_on(found)])
+    return replace(plan, carried=found, caveats=[*plan.caveats, *caveats_of(found)])
 
 
-def remarks_on(programs: Sequence[CarriedProgram]) -> list[str]:
-    """Return a remark on each program that is dynamically linked."""
+def caveats_of(programs: Sequence[CarriedProgram]) -> list[str]:
+    """Return a caveat on each program that is dynamically linked."""
     dynamic = dict.fromkeys(each.name for each in programs if each.dynamic)
     return [f"{name} is dynamically linked: the hosts need the same libraries" for name in dynamic]
 

@@ -82,8 +82,8 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
         raise RunRefused(
             "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {told}"
         ) from None
-    for remark in paced.remarks:
-        ctx.say("info", remark)
+    for caveat in paced.caveats:
+        ctx.say("info", caveat)
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
 
 

@@ -20,7 +20,7 @@ from tui.metrics.units import plural
 from tui.model.host_record import HostRecord
 from tui.model.record import Finding, JobFile, RunRecord
 from tui.model.step_record import StepRecord
-from tui.record.headline import metadata_remarks
+from tui.record.headline import metadata_notes
 from tui.record.host_facts import facts_together
 from tui.text.facts import common_lines, differing_lines
 from tui.text.line import BAD, LABEL, WARN
@@ -39,7 +39,7 @@ from tui.view.document import (
     RunPart,
 )
 from tui.view.document import Cell as TableCell
-from tui.view.matrix import knee_texts, remarks
+from tui.view.matrix import knee_texts, table_notes
 from tui.view.published import PublishedView
 from tui.view.report.heat import Heat, heat_of
 from tui.view.report.overview import card_of, detailed_steps, measured_steps, name_of
@@ -63,8 +63,8 @@ from tui.view.step_notes import (
     checks_text,
     length_texts,
     load_sums,
+    note_texts,
     precondition_texts,
-    remark_texts,
 )
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ class ReportedRun:
 def report_of(
     sources: Sequence[ReportedRun],
     made: str = "",
-    remarks: Sequence[str] = (),
+    caveats: Sequence[str] = (),
     *,
     drawn: bool = True,
     versus: Versus = ALONE,
@@ -347,12 +347,12 @@ def report_of(
         for number, (source, name) in enumerate(zip(sources, names, strict=True), 1)
     ]
     if len(parts) == 1:
-        return Report(parts[0].card.title, parts, remarks=list(remarks), made=made)
+        return Report(parts[0].card.title, parts, caveats=list(caveats), made=made)
     found = compared(sides, versus)
     where = "side by side" if len(sides) == len(parts) else f"on {len(sides)} sides"
     title = f"{len(parts)} runs {where}"
     return Report(
-        title, parts, list(answers(found)), list(side_by_side(sides, found)), list(remarks), made
+        title, parts, list(answers(found)), list(side_by_side(sides, found)), list(caveats), made
     )
 
 
@@ -363,7 +363,7 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
     found = (
         ("disclosure", "What was run", disclosure(record)),
         ("findings", "Findings", _findings(record)),
-        ("limiter", "Bottleneck", _bottleneck(record, steps)),
+        ("bottleneck", "Bottleneck", _bottleneck(record, steps)),
         ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
         (
             "capacity",
@@ -465,12 +465,12 @@ def _problems(record: RunRecord) -> Iterator[list[str]]:
 
 def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     for step in steps:
-        if step.limiter is None:
+        if step.bottleneck is None:
             continue
         name = name_of(record, step)
-        yield Paragraph(f"{f'{name}: ' if name else ''}{step.limiter.text}")
-        if step.limiter.proof is not None:
-            yield Paragraph(f"Counter-experiment: {step.limiter.proof.text}")
+        yield Paragraph(f"{f'{name}: ' if name else ''}{step.bottleneck.text}")
+        if step.bottleneck.proof is not None:
+            yield Paragraph(f"Counter-experiment: {step.bottleneck.proof.text}")
     if record.proves is not None:
         yield Paragraph(record.proves.text)
 
@@ -483,7 +483,7 @@ def _results(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     for table in tables:
         yield matrix_table(table, named=len(tables) > 1)
         yield from (Paragraph(f"◆ {text}", LABEL) for text in knee_texts(table))
-    yield from (Paragraph(text, LABEL) for text in (remarks(tables) if tables else ()))
+    yield from (Paragraph(text, LABEL) for text in (table_notes(tables) if tables else ()))
     for step in steps:
         yield from _step_tables(record, step)
     left_out = len(measured_steps(record)) - len(steps)
@@ -500,12 +500,12 @@ def _step_tables(record: RunRecord, step: StepRecord) -> Iterator[Block]:
     name = name_of(record, step)
     if step.metadata is not None:
         yield operations_table(step.metadata)
-        yield from (Paragraph(text, LABEL) for text in metadata_remarks(step.metadata))
+        yield from (Paragraph(text, LABEL) for text in metadata_notes(step.metadata))
         return
     found = figures_table(record, step, f"All hosts together{f': {name}' if name else ''}")
     if found is not None:
         yield found
-    said = [*length_texts(step), *remark_texts(step, record.latency_kind_of(step))]
+    said = [*length_texts(step), *note_texts(step, record.latency_kind_of(step))]
     if said:
         yield Paragraph("; ".join(said), LABEL)
     yield from filter(None, (percentiles_table(step), hosts_table(record, step)))
@@ -555,4 +555,4 @@ def _published(view: PublishedView | None) -> Iterator[Block]:
             for row in view.rows
         ]
         yield DocumentTable(f"Published results: {view.title}", heads, rows)
-    yield from (Paragraph(f"{note.label}: {note.text}", LABEL) for note in view.remarks)
+    yield from (Paragraph(f"{note.label}: {note.text}", LABEL) for note in view.other_notes)

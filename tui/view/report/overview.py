@@ -179,7 +179,9 @@ def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str,
     yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
     yield (
         "limited by",
-        [step.limiter.text for step in detailed_steps(record) if step.limiter is not None][:2],
+        [step.bottleneck.text for step in detailed_steps(record) if step.bottleneck is not None][
+            :2
+        ],
     )
     yield "repeated", list(filter(None, (repeated_text(record),)))
     yield "published", list(_published(view))

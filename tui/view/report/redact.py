@@ -25,7 +25,7 @@ from tui.view.report.content import ReportedRun
 if TYPE_CHECKING:
     from tui.analysis.trend import Trend
 
-REMARK = "Names, addresses, paths and notes were replaced consistently or removed."
+CAVEAT = "Names, addresses, paths and notes were replaced consistently or removed."
 OWN_FACTS = frozenset(
     {"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"}
 )

@@ -138,17 +138,17 @@ def written(
     `redact` removes names, addresses, notes and `words`. Raises UsageError for unreadable
     thresholds of a profile.
     """
-    remarks = []
+    caveats = []
     if redact:
-        from tui.view.report.redact import REMARK, redacted
+        from tui.view.report.redact import CAVEAT, redacted
 
         named, sources = sources, redacted(sources, words)
         versus = versus.renamed(
             [(old.record, new.record) for old, new in zip(named, sources, strict=True)]
         )
-        remarks.append(REMARK)
+        caveats.append(CAVEAT)
     made = f"Created by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
-    report = report_of(sources, made, remarks, drawn=shape == "html", versus=versus)
+    report = report_of(sources, made, caveats, drawn=shape == "html", versus=versus)
     if shape == "md":
         from tui.view.document import markdown_of
 

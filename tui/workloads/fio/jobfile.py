@@ -18,7 +18,7 @@ ADDED = {
     "percentile_list": ":".join(map(label, PERCENTILES)),
     "exitall_on_error": "1",
 }
-REMARK = "; added by benchtui"
+ADDED_COMMENT = "; added by benchtui"
 OWN_SEED = "different on each host"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
@@ -93,7 +93,7 @@ def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> 
 
 def _section(name: str, options: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
     """Return the lines of a section; options that are not from the profile follow a comment."""
-    ours = [REMARK, *_lines(name, added)] if added else []
+    ours = [ADDED_COMMENT, *_lines(name, added)] if added else []
     return [f"[{name}]", *_lines(name, options), *ours]
 
 

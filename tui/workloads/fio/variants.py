@@ -279,7 +279,7 @@ def pace(
     in_flight = sum(sum(len(own) for own in part.workers) * _depth(part.job) for part in parts)
     loads = [part.load(load) for part, load in zip(parts, loads, strict=True)]
     paced_step = replace(step, jobs=loads, in_flight=in_flight)
-    return Paced(paced_step, remarks=tuple(_remarks(parts)), own_ramp=own_ramp is not None)
+    return Paced(paced_step, caveats=tuple(_caveats(parts)), own_ramp=own_ramp is not None)
 
 
 def ramp_of(profile: Profile) -> Scalar | None:
@@ -419,7 +419,7 @@ def _percent(job: JobOptions, direction: str) -> int:
     return read if direction == "read" else 100 - read
 
 
-def _remarks(parts: Sequence[SharedRate]) -> Iterator[str]:
+def _caveats(parts: Sequence[SharedRate]) -> Iterator[str]:
     for part in parts:
         if part.left_out:
             have = sum(map(len, part.workers))

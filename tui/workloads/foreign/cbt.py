@@ -67,7 +67,7 @@ FORMAT = Cbt()
 
 
 def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
-    measured, kept, remarks = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, kept, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
     for point, files in sorted(points.items()):
         if PREFILL in point.split("/"):
             continue
@@ -76,7 +76,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
             try:
                 outputs = _read(file)
             except UsageError as error:
-                remarks.append(f"skipped: {error}")
+                caveats.append(f"skipped: {error}")
                 continue
             kept += [file] if outputs else []
             for each in outputs[-1:]:
@@ -86,7 +86,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
             measured.append(
                 {host: replace(_summed(each), name=called) for host, each in hosts.items()}
             )
-    return KeptRun(name, measured, kept, remarks)
+    return KeptRun(name, measured, kept, caveats)
 
 
 def _outputs(files: Sequence[KeptFile]) -> Iterator[tuple[str, KeptFile]]:

@@ -84,19 +84,19 @@ def _result(file: KeptFile) -> _Result | None:
 
 
 def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
-    measured, files, remarks = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, files, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
     for result, file in points:
         try:
             outputs = _outputs(file)
         except UsageError as error:
-            remarks.append(f"skipped: {error}")
+            caveats.append(f"skipped: {error}")
             continue
         if outputs:
             files.append(file)
             name = result.workload.name or PurePosixPath(file.name).parts[-3]
             measured.append({each.host or "host": replace(each, name=name) for each in outputs})
-            remarks += _doubts(name, result, outputs)
-    return KeptRun(folder, measured, files, remarks)
+            caveats += _doubts(name, result, outputs)
+    return KeptRun(folder, measured, files, caveats)
 
 
 def _outputs(file: KeptFile) -> list[ImportedOutput]:

@@ -144,19 +144,19 @@ def _printed(text: str, unit: str, what: str) -> _Summed | None:
 
 
 def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]) -> KeptRun:
-    measured, files, remarks = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
+    measured, files, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
     for job, file in jobs:
         if job in layouts:
             continue
         try:
             outputs = _last(file)
         except UsageError as error:
-            remarks.append(f"skipped: {error}")
+            caveats.append(f"skipped: {error}")
             continue
         if outputs:
             files.append(file)
             measured.append({each.host or "host": replace(each, name=job) for each in outputs})
-    return KeptRun(folder, measured, files, remarks)
+    return KeptRun(folder, measured, files, caveats)
 
 
 def _last(file: KeptFile) -> list[ImportedOutput]:
