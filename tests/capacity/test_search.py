@@ -413,7 +413,7 @@ def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blame
     assert answer(search, [*points, fast, over]).binding == LIMIT.text
 
 
-def test_points_that_contradict_each_other_are_reported_is_a_contradiction() -> None:
+def test_points_that_contradict_each_other_are_reported_as_a_contradiction() -> None:
     search = capacity_search()
     rates = (None, 5_000.0, 8_000.0, 6_000.0)
     points = [point(search, Offer(rate, 10.0), at, queue(7_000)) for at, rate in enumerate(rates)]

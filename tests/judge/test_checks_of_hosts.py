@@ -459,6 +459,19 @@ def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str 
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
+def test_a_host_with_another_command_in_several_steps_is_named_once() -> None:
+    wrapped = [{"step": step, "words": "fio /tmp/other.fio"} for step in (0, 1)]
+    added = [{"step": 0, "words": f"fio --cpus_allowed=0 {ARGUMENTS}"}]
+    at = machines(load_commands=(wrapped, added))
+    tasks = [HostTask(host.name, 1, "", PLANNED) for host in at.hosts]
+    steps = [replace(at.plan.steps[0], index=index, tasks=tasks) for index in (0, 1)]
+    result = found("planned-command", replace(at, plan=replace(at.plan, steps=steps)))
+    assert [(each.severity, each.scope["hosts"]) for each in result] == [
+        ("error", "h1"),
+        ("warning", "h2"),
+    ]
+
+
 def test_a_load_that_trims_may_open_its_files_without_o_direct() -> None:
     opened = [{"step": 0, "path": "/mnt/f", "flags": 0o100002}]
     at = machines(target_fstype="ext4", open_files=(opened, []), arch="x86_64")

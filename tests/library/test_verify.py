@@ -138,6 +138,18 @@ def test_texts_of_this_version_have_to_match(run_dir: Path) -> None:
     assert any(text.startswith("headline.text: ") for text in verify_run(run_dir).differs)
 
 
+def test_keys_of_older_records_are_compared_under_their_present_names() -> None:
+    older = {"knee": {"remark": "in other words"}, "steps": [{"limiter": {"kind": "rate"}}]}
+    now = {"knee": {"caveat": "in words"}, "steps": [{"bottleneck": {"kind": "network"}}]}
+    reworded: list[str] = []
+    (found,) = differences(older, now, reworded=reworded)
+    assert found.startswith("steps[0].bottleneck.kind: ") and reworded == ["knee.caveat"]
+
+
+def test_a_note_that_only_reads_differently_is_a_difference() -> None:
+    assert list(differences({"notes": ["a"]}, {"notes": ["b"]}, reworded=[])) != []
+
+
 @pytest.mark.parametrize("other", [3, 0.5, "x", None, True, -(10**400)])
 def test_a_whole_number_that_no_float_holds_differs_from_any_other(other: object) -> None:
     huge = 10**400

@@ -33,7 +33,7 @@ class CapacityAnswer(Struct, frozen=True):
     """The capacity that a search found, in `unit`; `step` is the index of the step that proves it.
 
     `binding`: the limit exceeded first, or OFFERED. `headroom`: the unused share of each limit in
-    that step, by the limit's text. `contradictions`: contradictions between points.
+    that step, by the limit's text. `contradictions`: points that contradict each other.
     """
 
     state: State

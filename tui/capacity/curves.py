@@ -34,7 +34,7 @@ FULL = 0.999  # of m: the curve has no end within the data
 class CurveKnee(Struct, frozen=True):
     """The point above which latency grows faster than load.
 
-    `caveat`: why no knee was found, or a caveat.
+    `caveat`: why no knee was found, or how it is limited.
     """
 
     rate: Estimate

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
-from tui.judge.check import CheckResult, RunEvidence, UnknownError, run_check
+from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
 from tui.model.host_tables import LoadCommand, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from tui.model.plan import Plan
 
 MOST_SHOWN = 120  # characters of a command line
 
@@ -32,44 +34,47 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A wrapper with other options, or another job file, measures another load than the record
     says, and can print the planned options all the same.
     """
-    told = False
-    for step in evidence.plan.steps:
-        planned = {task.host: task.argv for task in step.tasks}
-        seen = {
-            host.name: [row for row in rows(host.facts, LoadCommand) if row.step == step.index]
-            for host in evidence.hosts
-        }
-        told = told or any(seen.values())
-        yield from _other_job(seen)
-        yield from _other_words(seen, planned)
-        yield from _preloaded(seen)
-    if not told:
+    ran = {host.name: rows(host.facts, LoadCommand) for host in evidence.hosts}
+    if not any(ran.values()):
         raise UnknownError("the command lines of the load are unknown")
+    yield from _other_job(ran)
+    yield from _other_words(ran, evidence.plan)
+    yield from _preloaded(ran)
 
 
-def _other_job(seen: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
-    hosts = [host for host, found in seen.items() if any(row.other_job for row in found)]
+def _other_job(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+    hosts = [host for host, found in ran.items() if any(row.other_job for row in found)]
     if hosts:
         message = f"the job file of the load is not the planned one on {names_of(hosts)}"
         yield CheckResult("error", message, "other", "as planned", {"hosts": " ".join(hosts)})
 
 
-def _other_words(
-    seen: dict[str, list[LoadCommand]], planned: dict[str, list[str]]
-) -> Iterator[CheckResult]:
-    for host, found in seen.items():
-        words = planned.get(host, [])[1:]
-        other = [row.words for row in found if row.words and not ends_as(row.words, words)]
-        if words and other:
-            told, meant = other[0][:MOST_SHOWN], " ".join(words)
-            added = all(_has_all(each, words) for each in other)
+def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[CheckResult]:
+    """Yield the hosts on which arguments differ from the plan in any step, then those on which
+    arguments were only added.
+    """
+    planned = {
+        (step.index, task.host): task.argv[1:] for step in plan.steps for task in step.tasks
+    }
+    other, more = dict[str, tuple[str, list[str]]](), dict[str, tuple[str, list[str]]]()
+    for host, found in ran.items():
+        pairs = [(row.words, planned.get((row.step, host), [])) for row in found if row.words]
+        wrong = [(told, words) for told, words in pairs if words and not ends_as(told, words)]
+        if wrong:
+            added = all(_has_all(told, words) for told, words in wrong)
+            (more if added else other)[host] = wrong[0]
+    kinds: list[tuple[Severity, str, dict[str, tuple[str, list[str]]]]] = [
+        ("error", "other", other),
+        ("warning", "more", more),
+    ]
+    for severity, what, hosts in kinds:
+        for told, words in list(hosts.values())[:1]:
+            shown, meant = told[:MOST_SHOWN], " ".join(words)
             message = (
-                f"{host}: the load ran with {'more' if added else 'other'} arguments than planned:"
-                f" {told} (planned: {meant})"
+                f"the load ran with {what} arguments than planned on {names_of(list(hosts))}:"
+                f" {shown} (planned: {meant})"
             )
-            yield CheckResult(
-                "warning" if added else "error", message, told, meant, {"hosts": host}
-            )
+            yield CheckResult(severity, message, shown, meant, {"hosts": " ".join(hosts)})
 
 
 def ends_as(command: str, words: Sequence[str]) -> bool:
@@ -87,14 +92,13 @@ def _has_all(command: str, words: Sequence[str]) -> bool:
     return all(word in left for each in words for word in each.split(" "))
 
 
-def _preloaded(seen: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+def _preloaded(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
     known = {
         host: ", ".join(dict.fromkeys(row.preload for row in found if row.preload))
-        for host, found in seen.items()
+        for host, found in ran.items()
     }
     with_some = {host: libraries for host, libraries in known.items() if libraries}
     if with_some:
         named = names_of([f"{libraries} on {host}" for host, libraries in with_some.items()])
         message = f"the load runs with preloaded libraries, which can change what it does: {named}"
-        scope = {"hosts": " ".join(with_some)}
-        yield CheckResult("info", message, len(with_some), 0, dict(scope))
+        yield CheckResult("info", message, len(with_some), 0, {"hosts": " ".join(with_some)})

@@ -140,6 +140,7 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Yield a step whose load opened its files without O_DIRECT although its jobs ask for it, or
     with it although none does: it is not the load that was planned.
     """
+    opened = {host.name: rows(host.facts, OpenFile) for host in evidence.hosts}
     for step in evidence.plan.steps:
         asked = {job.direct for job in step.jobs if job.stores}
         # fio opens what it trims without O_DIRECT (filesetup.c, generic_open_file)
@@ -149,7 +150,7 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
         wanted = asked.pop()
         wrong: dict[str, str] = {}
         for host in evidence.hosts:
-            found = [row for row in rows(host.facts, OpenFile) if row.step == step.index]
+            found = [row for row in opened[host.name] if row.step == step.index]
             # a file may also be open for something else, such as its layout
             if {row.is_direct(host.facts.get("arch")) for row in found} == {not wanted}:
                 wrong[host.name] = found[0].path

@@ -56,8 +56,8 @@ FORMER_KEYS = {"limiter": "bottleneck", "remark": "caveat", "doubts": "contradic
 # sentences that benchtui words itself, by the end of their path
 WORDED = re.compile(
     r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|bottleneck|hold|why"
-    r"|intended_reason|notes?(\[\d+\])?|predicted|coverage_text|(bottleneck|answer|headline|proof|limits\[\d+\]"
-    r"|rounds\[\d+\])\.(text|short)|findings\[\d+\]\.message|checks_not_made\.[\w-]+)\Z"
+    r"|intended_reason|caveat|predicted|coverage_text|(bottleneck|answer|headline|proof"
+    r"|limits\[\d+\]|rounds\[\d+\])\.(text|short)|findings\[\d+\]\.message|checks_not_made\.[\w-]+)\Z"
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

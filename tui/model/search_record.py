@@ -139,7 +139,7 @@ class KneeRecord(RecordPart):
     )
     percentile: str = Field("", description="curve figure: p99, write p99.9")
     caveat: str = Field(
-        "", validation_alias="remark", description="why no knee was found, or a caveat"
+        "", validation_alias="remark", description="why no knee was found, or how it is limited"
     )
 
 

@@ -36,7 +36,7 @@ class TaskRecord(RecordPart):
     """Part of a step on one host, without the figures."""
 
     randseed: int | None = Field(None, description="random seed")
-    exit_code: int | None = Field(None, description="tool end time; null if unknown")
+    exit_code: int | None = Field(None, description="tool exit code; null if unknown")
     ended: str | None = Field(
         None, description="how the command ended: exit, stop, abort, lease, lost; null if unknown"
     )

@@ -61,7 +61,7 @@ def table_chart(
     size = (max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT))
     return [
         *_draw(table, axis, found[:MOST_CURVES], title, size, coloured),
-        *_remarks(found, width),
+        *_notes(found, width),
     ]
 
 
@@ -75,7 +75,7 @@ def series_of(table: MatrixTable, axis: str) -> list[Series]:
     return [Series(name, cells) for name, cells in named.items() if len(cells) > 1]
 
 
-def _remarks(series: Sequence[Series], width: int) -> list[Line]:
+def _notes(series: Sequence[Series], width: int) -> list[Line]:
     """Return the meaning of the marks, and the number of curves left out."""
     lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves not shown", LABEL))]
     lines = lines if len(series) > MOST_CURVES else []

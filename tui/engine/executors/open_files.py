@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
+import zlib
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 AFTER_S = 3.0  # of the load: files are open by then
 PATIENCE_S = 20.0
+REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))  # bits of each byte
 MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
 
 
@@ -47,11 +49,11 @@ async def _look(run: TaskRun) -> None:
     if not names or not any(job.stores for job in step.jobs):
         return
     await asyncio.sleep(AFTER_S)
-    sent = run.files()
+    ((job_file, job),) = run.files().items()
     found: list[LoadProcess] = []
     with suppress(HostError, TimeoutError, OSError, ValueError):
         async with asyncio.timeout(PATIENCE_S):
-            found = await session.agent.open_files(next(iter(sent)))
+            found = await session.agent.open_files(job_file)
     known = {
         process: [each for each in process.files if posixpath.basename(each[1]) in names]
         for process in found
@@ -60,7 +62,8 @@ async def _look(run: TaskRun) -> None:
     opened = dict.fromkeys(
         OpenFile(step.index, path, flags) for files in own.values() for flags, path in files
     )
-    commands = dict.fromkeys(_command(run, process, *sent.values()) for process in own)
+    planned = cksum(job.encode())
+    commands = dict.fromkeys(_command(run, process, planned) for process in own)
     if own:
         facts: dict[str, Fact] = {
             "open_files": _with(session.facts, opened),
@@ -77,25 +80,21 @@ def _with(facts: Mapping[str, Fact], found: Collection[OpenFile | LoadCommand]) 
     return [msgspec.to_builtins(row) for row in (*before, *told)]
 
 
-def _command(run: TaskRun, process: LoadProcess, job: str) -> LoadCommand:
-    total = process.job_file_sum
+def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
     return LoadCommand(
         run.step.index,
         process.words if workloads.of(run.step).keeps_command else "",
-        bool(total) and total != cksum(job.encode()),
+        process.job_file_sum not in ("", planned),
         process.preload,
     )
 
 
 def cksum(content: bytes) -> str:
-    """Return checksum and size as ``CRC:SIZE``, as POSIX cksum(1) computes them."""
-    length, size = len(content), []
-    while length:
-        size.append(length & 0xFF)
-        length >>= 8
-    crc = 0
-    for byte in (*content, *size):
-        crc ^= byte << 24
-        for _ in range(8):
-            crc = (crc << 1) ^ (0x104C11DB7 if crc & 0x80000000 else 0)
-    return f"{crc ^ 0xFFFFFFFF}:{len(content)}"
+    """Return checksum and size as ``CRC:SIZE``, as POSIX cksum(1) computes them.
+
+    It is zlib's CRC of the content and its length with the bits of all bytes reversed.
+    """
+    size = len(content)
+    length = size.to_bytes((size.bit_length() + 7) // 8, "little")
+    crc = zlib.crc32((content + length).translate(REVERSED), 0xFFFFFFFF)
+    return f"{int(f'{crc:032b}'[::-1], 2)}:{size}"

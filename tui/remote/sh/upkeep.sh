@@ -108,14 +108,18 @@ bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have o
       grep -H '^flags:' /proc/"$pid"/fdinfo/[0-9]* | sed -n 's|^.*/\([0-9]*\):flags:[[:space:]]*\([0-7]*\)$|f \1 \2|p'
     } 2>/dev/null | ${BENCHTUI_AWK:-awk} -v pid="$pid" '
       $1 == "p" { fd = $2; sub(/^p [0-9]+ /, ""); path[fd] = $0 }
-      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// { print "open=" pid " " $3 " " path[$2] }' |
-      sort -u | head -n 32)
+      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// && !told[$3 " " path[$2]]++ && count++ < 32 {
+        print "open=" pid " " $3 " " path[$2] }')
     [ -n "$opened" ] || continue
     bt_say "$opened"
-    sum=$({ cksum <"/proc/$pid/cwd/$3"; } 2>/dev/null | tr ' ' :)
-    preload=$({ bt_environ "$pid" | sed -n 's/^LD_PRELOAD=//p' && cat "/proc/$pid/root/etc/ld.so.preload"; } 2>/dev/null |
-      tr -s ' \n' ::)
-    bt_say "ran=$pid ${sum:--} ${preload:--} $({ tr '\0\n' '  ' | head -c 4096; } 2>/dev/null <"/proc/$pid/cmdline")"
+    sum=$({ cksum <"/proc/$pid/cwd/$3"; } 2>/dev/null) sum=${sum%% *}${sum:+:}${sum##* } preload=''
+    # few processes are started here: it is during a measurement
+    if grep -q LD_PRELOAD= "/proc/$pid/environ" 2>/dev/null || [ -s "/proc/$pid/root/etc/ld.so.preload" ]; then
+      preload=$({ bt_environ "$pid" | sed -n 's/^LD_PRELOAD=//p' && cat "/proc/$pid/root/etc/ld.so.preload"; } 2>/dev/null |
+        tr -s ' \n' ::)
+    fi
+    # the end of a long line: the program's own arguments are there, whatever started it
+    bt_say "ran=$pid ${sum:--} ${preload:--} $({ tr '\0\n' '  ' | tail -c 4096; } 2>/dev/null <"/proc/$pid/cmdline")"
   done
 }
 

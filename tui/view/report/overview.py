@@ -177,12 +177,8 @@ def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str,
         f"{'so far' if record.state == 'running' else 'took'} {units.duration(record.duration_s)}"
     )
     yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
-    yield (
-        "limited by",
-        [step.bottleneck.text for step in detailed_steps(record) if step.bottleneck is not None][
-            :2
-        ],
-    )
+    bottlenecks = (step.bottleneck for step in detailed_steps(record))
+    yield "limited by", [each.text for each in bottlenecks if each is not None][:2]
     yield "repeated", list(filter(None, (repeated_text(record),)))
     yield "published", list(_published(view))
 
