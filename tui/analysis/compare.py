@@ -119,7 +119,7 @@ class PointChange:
 
     @property
     def headline(self) -> Change | None:
-        """The headline's change; the headline was declared before the run."""
+        """The headline's change; None if the point has no headline."""
         return next((each for each in self.changes if each.headline), None)
 
 

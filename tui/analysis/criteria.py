@@ -71,8 +71,8 @@ def criteria_of(
 ) -> list[Criterion | JudgedCriterion]:
     """Return the thresholds of the runs' profiles and the typed ones, each once.
 
-    Thresholds in a record that this version cannot read are returned as judged; the rest of the
-    record does not depend on them. Raises UsageError.
+    Thresholds in a record that this version cannot read become outcomes "cannot be judged"; they do
+    not invalidate the rest of the record. Raises UsageError.
     """
     found: dict[str, Criterion | JudgedCriterion] = {}
     for text in dict.fromkeys(text for record in records for text in record.criteria):

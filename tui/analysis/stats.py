@@ -74,7 +74,8 @@ class LogSpread:
 
 
 def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
-    """Return the effect between positive repetitions: Hodges-Lehmann shift of logarithms.
+    """Return the effect between two sets of repetitions with positive figures: Hodges-Lehmann shift
+    of logarithms.
 
     p is from the Mann-Whitney test; the interval contains the ratios that the test does not reject.
     With fewer than LEAST_REPETITIONS on a side there is neither p nor interval.

@@ -243,9 +243,9 @@ def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
 
 
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return the search with its points as long as failed holds require.
+    """Return the search with longer points, if failed holds require them.
 
-    They are long enough for several stalls, or for the next change of state.
+    A point then covers several stalls, or the next change of state.
     """
     failed = [points[at] for at in failed_holds(search, points)]
     found = [

@@ -172,7 +172,7 @@ def explored(search: Search, points: Sequence[SearchPoint]) -> Iterator[KnobStat
 
 
 def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the settings one step away, the fastest knob first, less before more."""
+    """Yield the settings one step away: the fastest-changing knob first, the lower value first."""
     for knob in reversed([each for each in search.over if each.name != RATE and each.values]):
         place = knob.values.index(at[knob.name])
         for other in (place - 1, place + 1):
@@ -227,9 +227,10 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
 
 
 def _recover(search: Search, known: KnobState) -> Offer | None:
-    """Return a repeat of a point, after a pause, that may have failed only due to an overload.
+    """Return a repeat, after a pause, of a point that an overload may have spoiled.
 
-    None unless the last rate exceeded the limits although a higher one had met them.
+    None unless the last rate, measured right after an overload, exceeded the limits although a
+    higher one had met them.
     """
     paced = known.paced
     if len(paced) < 2 or paced[-1].verdict != "breaks":

@@ -119,7 +119,7 @@ class HostClock(Event, tag="host_clock"):
 class RunResumed(Event, tag="run_resumed"):
     """Another engine took over, `gap_s` seconds after the first one had died.
 
-    `going_on`: to measure missing steps.
+    `going_on`: it measures missing steps, instead of only collecting what is left.
     """
 
     utc: str

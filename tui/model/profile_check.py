@@ -210,7 +210,7 @@ def _suite_problems(
 
 
 def _need_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of profiles that need one which does not run before them."""
+    """Yield problems of suite members that need a profile which does not run before them."""
     stages, earlier = iter(profile.stages), list[str]()
     stage: list[SuiteMember] = []
     for place, member in placed_members(profile):

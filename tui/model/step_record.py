@@ -123,8 +123,10 @@ class StepError(RecordPart):
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether figures of imported output contradict each other, as earlier versions kept it,
-        not the load that failed.
+        """Whether figures of imported output contradict each other, rather than the load having
+        failed.
+
+        Only earlier versions recorded contradictions as errors.
         """
         return self.code.endswith("-contradiction")
 

@@ -72,7 +72,8 @@ def host_mark(name: str) -> str:
 
 
 class Holder(Struct, frozen=True):
-    """Holder of a host: run, owner, and seconds until the lock expires."""
+    """The run that has locked a host: its name, its owner, and the seconds until the lock expires.
+    """
 
     run: str
     owner: str

@@ -52,12 +52,14 @@ def node_name() -> str:
 
 
 def place_of(token: str) -> str:
-    """Return the name of the starter's socket: of no file system, and gone with its process."""
+    """Return the starter's socket name: an abstract one, which disappears with the process."""
     return f"\0{token}-{node_name()}"  # several nodes may be one machine
 
 
 def of_one_node() -> None:
-    """Describe the step as one of this node alone: MPI libraries read it."""
+    """Change Slurm's variables to those of a step on this node alone, because MPI libraries read
+    them.
+    """
     os.environ.update(("SLURM_" + name, "1") for name in ONE)
     os.environ.update(("SLURM_" + name, "0") for name in FIRST)
     os.environ.update(SLURM_STEP_NODELIST=node_name(), SLURM_JOB_NODELIST=node_name())
@@ -140,7 +142,7 @@ class Shell:
 
 
 class Link:
-    """A relay that is connected, and the shells opened through it."""
+    """A connected relay, and the shells opened through it."""
 
     def __init__(self, peer: socket.socket) -> None:
         self.peer = peer
@@ -173,8 +175,9 @@ class Starter:
         self.watched.register(listening.fileno(), selectors.EVENT_READ, self.accept)
 
     def serve(self) -> None:
-        """Serve until asked to leave, or without relay for too long; not before the last process
-        started here has ended.
+        """Serve until asked to leave, or until no relay has been connected for LINGER_S.
+
+        Continues while a process started here is running.
         """
         while self.held or not (self.leaving or self.is_forgotten()):
             for key, _ in self.watched.select(1.0):
@@ -189,7 +192,7 @@ class Starter:
         return self.link is None and time.monotonic() - self.alone_since > LINGER_S
 
     def accept(self) -> None:
-        """Take the newest relay; it replaces the former one."""
+        """Accept a relay, which replaces the previous one."""
         peer, _ = self.listening.accept()
         if not is_ours(peer):
             peer.close()
@@ -326,7 +329,9 @@ class Starter:
             self.feed(channel, shell)
 
     def feed(self, channel: int, shell: Shell) -> None:
-        """Write to a shell's stdin what it takes."""
+        """Write waiting bytes to a shell's stdin, as many as it accepts; close it after the last
+        ones.
+        """
         pipe = shell.pipes.get(b"0")
         taken = len(shell.waiting)
         if pipe is not None and shell.waiting:
@@ -349,7 +354,7 @@ class Starter:
             self.rest(shell, b"0")
 
     def pass_on(self, channel: int, shell: Shell, kind: bytes) -> None:
-        """Send output of a shell, as much as the jump host has room for."""
+        """Send a shell's output, at most as many bytes as the jump host has granted."""
         pipe, link = shell.pipes.get(kind), self.link
         if pipe is None or link is None:
             return
@@ -377,14 +382,14 @@ class Starter:
                 self.drop(shell)
 
     def tell_alive(self) -> None:
-        """Send a sign of life now and then."""
+        """Send a sign of life if the last one is ALIVE_S old."""
         now = time.monotonic()
         if self.link is not None and self.link.name and now - self.alive_at >= ALIVE_S:
             self.alive_at = now
             self.link.put(0, b"a")
 
     def flush(self) -> None:
-        """Send what the relay takes."""
+        """Send waiting bytes to the relay, as many as it accepts."""
         link = self.link
         if link is None:
             return
@@ -402,7 +407,7 @@ class Starter:
 
 
 def start(token: str) -> None:
-    """Serve shells until none is left; say so once that is possible."""
+    """Run the starter: announce that it is ready, detach from srun, then serve relays."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(place_of(token))
     listening.listen(4)

@@ -52,7 +52,7 @@ TOGETHER = ("--ntasks-per-node=1", "--no-kill", "--kill-on-bad-exit=0", "--wait=
 
 @cache
 def node_program() -> str:
-    """Return the node's side as a short Python program."""
+    """Return the Python program that runs on nodes, compressed."""
     source = files("tui.remote").joinpath("frames.py").read_text("utf-8")
     relay = files("tui.remote").joinpath("node_relay.py").read_text("utf-8")
     source += "".join(line for line in relay.splitlines(True) if not line.startswith("from tui."))
@@ -83,7 +83,9 @@ class SlurmJob:
         self._work: set[asyncio.Task[None]] = set()
 
     async def end_of(self, node: str) -> NodeEnd | str:
-        """Return the node's end of a trunk; or why it has to be reached by steps."""
+        """Return the node's end of a trunk, or the reason why each shell on it needs a step of its
+        own.
+        """
         if node not in self._by_steps:
             end = self._ends.get(node)
             if end is not None and not end.lost:
@@ -114,7 +116,9 @@ class SlurmJob:
         task.add_done_callback(self._work.discard)
 
     async def _gather(self) -> None:
-        """Connect the nodes that are wanted at the same time; suspects each alone."""
+        """Connect nodes requested at the same time through shared trunks; give suspects one of
+        their own.
+        """
         clock, size = asyncio.get_running_loop().time, 0
         began = clock()
         while len(self._wanted) > size and clock() - began < MOST_GATHERING_S:
@@ -140,7 +144,7 @@ class SlurmJob:
                 wanted[node].set_result(None)
 
     async def _connect(self, nodes: list[str], tries: int = TRIES) -> None:
-        """Reach nodes through one trunk. Those that do not answer are left to steps."""
+        """Reach nodes through one trunk; a node that does not answer gets a step for each shell."""
         await self._prepare([node for node in nodes if node not in self._ready], tries)
         nodes = [node for node in nodes if node in self._ready]
         if not nodes:
@@ -180,7 +184,7 @@ class SlurmJob:
             await self._prepare(ready, tries - 1)
 
     async def _tidy(self) -> None:
-        """Close trunks that reach no node any more."""
+        """Close trunks that no longer reach any node."""
         for trunk in list(self._trunks):
             if trunk.over or all(end.lost for end in trunk.ends.values()):
                 self._trunks.discard(trunk)

@@ -216,7 +216,8 @@ class NodeEnd:
 class Trunk:
     """An srun over many nodes, and the nodes that have answered.
 
-    `notices`: words of nodes that have not; `suspects`: nodes that srun blames for its end.
+    `notices`: what a node reported instead of, or after, its answer; `suspects`: nodes to which
+    srun attributes its failure, and nodes that stopped answering.
     """
 
     def __init__(self, process: Process, nodes: Sequence[str]) -> None:
@@ -240,7 +241,7 @@ class Trunk:
         ]
 
     async def settled(self) -> None:
-        """Wait until every node has answered, srun has ended, or there is no news for long."""
+        """Wait until every node has answered, srun has ended, or nothing has arrived for IDLE_S."""
         with contextlib.suppress(TimeoutError):
             while not self.over and len(self.ends.keys() | self.notices.keys()) < len(self.nodes):
                 self._news.clear()
@@ -254,7 +255,7 @@ class Trunk:
         self._wake.set()
 
     def grant_later(self, channel: TrunkChannel) -> None:
-        """Grant together with other channels."""
+        """Grant a channel more bytes shortly, together with other channels."""
         if not self._grants:
             asyncio.get_running_loop().call_later(GRANTS_S, self._grant)
         self._grants[channel] = None
@@ -400,7 +401,7 @@ class Trunk:
 
 
 class KnownBlocks:
-    """Blocks of bytes that were sent. What comes a second time is worth a number."""
+    """Blocks that were sent to nodes. A block gets a number when it is sent for the second time."""
 
     def __init__(self) -> None:
         self._seen: set[bytes] = set()
@@ -423,8 +424,9 @@ class KnownBlocks:
 
 
 def blocks_of(data: bytes) -> Iterator[bytes]:
-    """Cut data after lines chosen by their content, so that equal parts of scripts become equal
-    blocks wherever they stand.
+    """Cut data into blocks that end at lines chosen by their content.
+
+    Equal parts of two scripts thus become equal blocks, whatever their offsets.
     """
     start = at = 0
     while at < len(data):

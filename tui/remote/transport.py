@@ -23,11 +23,12 @@ READ_BYTES = 65536
 
 
 class HostError(BenchtuiError):
-    """Raised for a problem of one host. `code` is a stable name.
+    """Raised for a problem of one host.
 
-    unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable,
-    key-encrypted, host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed,
-    lost, agent-failed, processes-stuck, forced-command, slow-shell, flooded, allocation-ended.
+    `code` is one of these stable names: unreachable, refused, timeout, auth-failed,
+    password-needed, one-time-code, key-unreadable, key-encrypted, host-key-unknown,
+    host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
+    forced-command, slow-shell, flooded, allocation-ended.
     """
 
     exit_code = 3

@@ -57,7 +57,7 @@ class HostTransport:
         return HostLimits()
 
     def notes(self, address: HostAddress) -> tuple[str, ...]:
-        """Return what a user should know of how a connected host is reached."""
+        """Return notes for the user on how a connected host is reached."""
         return ()
 
     async def why_ended(self, address: HostAddress) -> str:

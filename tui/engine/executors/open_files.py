@@ -29,9 +29,9 @@ MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
 
 @asynccontextmanager
 async def looking_at_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
-    """Look once at the open files of loads, while the context lasts.
+    """Record once which files loads have open, in the background of the with block.
 
-    Neither waits for the answers nor fails: what is not known by the end stays unknown.
+    Never fails and waits for no answer: hosts that have not answered at its end stay unknown.
     """
     looks = [asyncio.create_task(_look(run)) for run in runs if run.step.index < MOST_STEPS]
     try:

@@ -183,7 +183,7 @@ class Fleet:
         return fleet
 
     def _names(self) -> list[str]:
-        """Return the names among which a mistyped name is corrected."""
+        """Return the known names, from which suggestions for a mistyped one are taken."""
         return [*self.hosts, *self.config_names, hostspec.LOCAL]
 
     @property

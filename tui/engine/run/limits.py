@@ -19,7 +19,7 @@ PATIENCE_S = 20.0
 
 
 async def look_at_limits(ctx: RunContext, step: Step) -> None:
-    """Record the I/O limits of hosts whose limits are no longer those of before."""
+    """Record the I/O limits of hosts on which they have changed since they were last read."""
     sessions = [each for each in ctx.taking_part(step) if "cgroup_version" in each.facts]
     await on_hosts(ctx, WRITTEN, sessions, _look, _not_known)
 
