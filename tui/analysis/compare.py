@@ -209,7 +209,9 @@ def _shared(a: ComparedPoint, b: ComparedPoint) -> list[Headline]:
 def _floor(
     floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline
 ) -> Floor | None:
-    """Return the noise floor of a figure; the larger one if both sides have one."""
+    """Return the noise floor of a figure, the larger one if both sides have one; None if neither
+    has.
+    """
     records = [point.attempts[0].record for point in (a, b)]
     known = (
         [floors.floor(record, name_of(a, figure)) for record in records]
@@ -348,7 +350,7 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
     """Return the uncertainty of a percentile for a short run, estimated from ranks.
 
-    The error is doubled, because seconds are correlated.
+    The error is doubled, because seconds are correlated. None for a mean, or without a histogram.
     """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:
@@ -360,7 +362,7 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
     """Return the uncertainty of the share of I/Os beyond a percentile, from its variation over
-    time.
+    time; None if it is unknown.
     """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)

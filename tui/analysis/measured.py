@@ -53,7 +53,7 @@ class PointRepetition(Struct, frozen=True):
         )
 
     def latency(self, figure: Headline) -> figures.Latency | None:
-        """Return the latency statistics that contain a figure."""
+        """Return the latency statistics that contain a figure; None if not measured."""
         result = self.step.results.aggregate.get(self.found_in(figure))
         return (
             None
@@ -69,7 +69,9 @@ class PointRepetition(Struct, frozen=True):
         return figures.found_in(figure, self.step.results.aggregate)
 
     def series(self, figure: Headline) -> SeriesColumns | None:
-        """Return the per-second values of all hosts together, in the figure's direction."""
+        """Return the per-second values of all hosts together, in the figure's direction; None if
+        unknown.
+        """
         found = self.step.series.columns if self.step.series is not None else []
         wanted = self.found_in(figure)
         return next(
@@ -143,7 +145,7 @@ def _name(cell: str, step: StepRecord) -> str:
 
 
 def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
-    """Return a step's headline; in a suite, the headline of the step's profile."""
+    """Return a step's headline; in a suite, that of the step's profile. None if there is none."""
     cells = record.matrix.cells if record.matrix is not None else []
     own = next((cell.headline for cell in cells if step.index in cell.steps), None)
     found = own or record.headline

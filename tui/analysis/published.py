@@ -76,7 +76,7 @@ class PublishedComparison(Struct, frozen=True):
 
     @property
     def badge(self) -> str:
-        """Return in a few words whether the ratio may be quoted."""
+        """Whether the ratio may be quoted, in a few words."""
         return badge_of(self)
 
 
@@ -170,7 +170,8 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
     """Return a statistic of an MPI program's operation, per second or as a bandwidth.
 
-    `figure` names max, min, mean or deviation.
+    `figure` names max, min, mean or deviation. None if unknown, or for a bandwidth of an operation
+    that moves no bytes.
     """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
@@ -187,7 +188,9 @@ def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
 
 
 def statistic_of(latency: Latency, name: str) -> float | None:
-    """Return a statistic of a latency in ns: min, max, mean, stddev or a percentile."""
+    """Return a statistic of a latency in ns (min, max, mean, stddev or a percentile); None if
+    unknown.
+    """
     known: dict[str, float | None] = {
         "min": latency.min_ns,
         "max": latency.max_ns,

@@ -152,7 +152,7 @@ def _of_rate(
 
 
 def _best(search: Search, whole: Sequence[SearchPoint]) -> KnobState | None:
-    """Return the best setting searched: the one with the highest known capacity."""
+    """Return the setting with the highest known capacity; if none met the limits, the first one."""
     found = list(explored(search, whole))
     met = [each for each in found if each.highest_met is not None]
     return max(met, key=_middle) if met else found[0]

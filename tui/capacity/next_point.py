@@ -86,7 +86,9 @@ class KnobState(Struct, frozen=True):
 
     @property
     def highest_met(self) -> SearchPoint | None:
-        """The point with the highest achieved rate among those that met all limits."""
+        """The point with the highest achieved rate among those that met all limits; None if none
+        did.
+        """
         return max(
             (each for each in self.points if each.verdict == "meets"),
             key=lambda each: each.iops,

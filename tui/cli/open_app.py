@@ -181,7 +181,7 @@ def chosen_hosts(fleet: Fleet | None, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:
-    """Return the chosen profile, by tag or path.
+    """Return the chosen profile, by tag or path; None without --profile.
 
     Raises UsageError, also for invalid parameters.
     """

@@ -267,7 +267,7 @@ def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
 
 
 def state_of(run_dir: Path) -> str | None:
-    """Return the current state of a run."""
+    """Return the current state of a run; None if the directory contains no run."""
     from tui.library.summary import summarize
 
     summary = summarize(run_dir, keep=False)

@@ -45,7 +45,10 @@ class Launched(Struct, frozen=True):
 
 
 def create_run(plan: Plan, runs: Path) -> Path:
-    """Create the private directory of a new run, write its plan, and return the directory."""
+    """Create the private directory of a new run, write its plan, and return the directory.
+
+    Raises BenchtuiError.
+    """
     try:
         data = plan_bytes(
             replace(signed(plan, owner(), _utc_now()), launched_in=working_directory())

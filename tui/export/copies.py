@@ -78,7 +78,9 @@ def markdown(record: RunRecord) -> str:
 
 
 def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
-    """Return a step's results: its operations if it has any, else its directions."""
+    """Return a step's results: its operations if it has any, else its directions; None without
+    either.
+    """
     return (
         operations_table(step.metadata)
         if step.metadata is not None

@@ -99,7 +99,9 @@ def point_of(at: ExportSecond) -> SeriesPoint:
 
 
 def seconds(value_ns: float | None) -> float | None:
-    """Return ns converted to seconds, rounded so that the conversion adds no digits."""
+    """Return ns converted to seconds, rounded so that the conversion adds no digits; None stays
+    None.
+    """
     return None if value_ns is None else float(f"{value_ns * NS:.12g}")
 
 

@@ -12,7 +12,7 @@ LATE_S = 1.4  # samples are due every second
 
 
 class Ticks(Struct):
-    """Sums for the line of arrivals over durations counted by a sender's clock."""
+    """Sums for the regression line of arrival times over durations counted by a sender's clock."""
 
     first_t: float | None = None
     count: int = 0

@@ -214,7 +214,7 @@ class DirectionView(ABC):
     @property
     @abstractmethod
     def span(self) -> tuple[int, int] | None:
-        """Return first and end second with complete data; None if there is none yet."""
+        """First and end second with complete data; None if there is none yet."""
 
     def now(self, metric: MetricName) -> float | None:
         """Return a metric over the last interval, for latency the mean; None if no host reports."""
@@ -236,14 +236,14 @@ class DirectionView(ABC):
 
     @property
     def lat_mean_ns(self) -> float | None:
-        """Mean latency in the last interval, in ns."""
+        """Mean latency in the last interval, in ns; None without I/O."""
         return self._cached("mean", self._current_version(), lambda: _mean_of(self.waits()))
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
         """Percentiles 50, 95, 99, 99.5, 99.9 and maximum of the last interval, in ns.
 
-        Max is the middle of the highest bucket.
+        Max is the middle of the highest bucket. None without I/O.
         """
         return self._cached(
             "interval",
@@ -253,7 +253,9 @@ class DirectionView(ABC):
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
-        """Percentiles 50, 95, 99, 99.5, 99.9 and exact maximum of all I/Os so far, in ns."""
+        """Percentiles 50, 95, 99, 99.5, 99.9 and exact maximum of all I/Os so far, in ns; None
+        without I/O.
+        """
         return self._cached(
             "so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max)
         )
@@ -265,7 +267,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_mean_ns(self) -> float | None:
-        """Mean latency over all I/Os so far, in ns."""
+        """Mean latency over all I/Os so far, in ns; None without I/O."""
         return self._cached("so_far_mean", self.version, self._so_far_mean)
 
     @abstractmethod
@@ -284,7 +286,7 @@ class DirectionView(ABC):
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
         """Return percentiles 50, 95, 99, 99.5, 99.9 and the maximum of these buckets, in ns.
 
-        Max is the middle of the highest bucket.
+        Max is the middle of the highest bucket. None without I/O.
         """
         if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)
@@ -437,7 +439,7 @@ class Leaf(DirectionView):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Return first and end second with complete data; None if there is none yet."""
+        """First and end second with complete data; None if there is none yet."""
         series = self.over_time
         return (
             None
@@ -515,7 +517,7 @@ class Group(DirectionView):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Return first and end second with complete data; None if there is none yet."""
+        """First and end second with complete data; None if there is none yet."""
         return self._cached("span", self.version, self._span)
 
     def _span(self) -> tuple[int, int] | None:

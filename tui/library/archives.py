@@ -80,7 +80,7 @@ class TarStream:
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, of a header."""
+        """Return the next bytes, of a header. Raises tarfile.ReadError."""
         self._headers += size
         if size < 0 or self._headers > MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"a header larger than {MOST_HEADER_BYTES >> 20} MiB")
@@ -92,7 +92,7 @@ class TarStream:
         return bytes(found)
 
     def seek(self, offset: int) -> None:
-        """Skip forward to an offset in the stream."""
+        """Skip forward to an offset in the stream. Raises tarfile.ReadError."""
         if offset < self._at:
             raise tarfile.ReadError("a file that overlaps the previous one")
         while self._at < offset and self._some(min(offset - self._at, TAR_BLOCK)):
@@ -255,7 +255,7 @@ class Deflated(io.RawIOBase):
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Compress and write all of the data."""
+        """Compress and write all of the data; return its length."""
         self._length, self._crc = self._length + len(data), zlib.crc32(data, self._crc)
         self._put(self._deflate.compress(data))
         return len(data)

@@ -382,9 +382,10 @@ def _compare_logs(
     logs: Sequence[KeptFile],
     known: Sequence[Format],
 ) -> bool:
-    """Add to the output of a run what its logs contradict; return whether they add up to it.
+    """Add the contradictions between a run's output and its logs to the output.
 
-    Only if it is the directory's one output: logs of an earlier run are overwritten.
+    Does nothing unless the directory has a single output, because logs of an earlier run are
+    overwritten. Returns whether the logs add up to the output; true if they were not compared.
     """
     if len(found) != 1 or len(found[0][1]) != 1:
         return True

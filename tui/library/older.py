@@ -1,4 +1,4 @@
-"""Results as older versions of benchtui took them from the same output."""
+"""Results in the form that older versions of benchtui derived from the same output."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def as_before(result: HostResult, told: HostResult) -> HostResult:
 def _reads_between(
     again: dict[str, DirectionResult], told: dict[str, DirectionResult]
 ) -> dict[str, DirectionResult]:
-    """Return results with the time of reads that verify between writes as versions before
-    2026-11-28 took it: without that of the writes.
+    """Return results in which reads that verify between writes have the time of older versions.
+
+    Versions before 2026-11-28 excluded the time of the writes.
     """
     if not {"read", "write"} <= again.keys() & told.keys():
         return again

@@ -70,7 +70,7 @@ class FactDifference(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the difference as text: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
+        """The difference as text: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
         said = (
             f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}"
             for group in self.groups

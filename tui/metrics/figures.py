@@ -80,7 +80,9 @@ def enough_behind(count: int, percentile: float) -> bool:
 
 
 def marked(value: int | None, count: int, percentile: float) -> int | None:
-    """Return a percentile of `count` samples, marked as `Few` if too few samples are beyond it."""
+    """Return a percentile of `count` samples, as `Few` if too few of them are beyond it; None stays
+    None.
+    """
     return (
         value
         if value is None or percentile >= 100 or enough_behind(count, percentile)

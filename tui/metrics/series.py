@@ -230,7 +230,7 @@ class HeatBins:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Return the lowest and highest non-empty bucket; None if all are empty."""
+        """Lowest and highest non-empty bucket; None if all are empty."""
         edges = [
             (items[0][0], items[-1][0])
             for place in list(self.columns)

@@ -52,7 +52,7 @@ def split(spec: str) -> list[str]:
     """Split a comma-separated list; commas in brackets and braces do not separate.
 
     ``name=value`` after a source belongs to the source, and ``command:`` includes the rest of the
-    line.
+    line. Raises UsageError.
     """
     if len(spec) > MOST_SPEC:
         raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")

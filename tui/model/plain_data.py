@@ -121,7 +121,7 @@ _WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
 def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
     """Return a cleaner for a union, which uses the member that matches the value's type.
 
-    msgspec allows only distinct types in a union.
+    msgspec allows only distinct types in a union. None if no member contains text.
     """
     known = {_class_of(each): own for each in members if (own := _cleaner(each)) is not None}
     if not known:

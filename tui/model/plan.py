@@ -553,7 +553,7 @@ class Plan(Struct, omit_defaults=True):
         return [each for step in self.steps for task in step.tasks for each in task.objects]
 
     def headline_of(self, step: Step) -> Headline | None:
-        """Return a step's headline, or the plan's if the step has none of its own."""
+        """Return a step's headline, or the plan's if the step has none; None if neither has one."""
         return step.headline or self.headline
 
     def latency_kind_of(self, step: Step) -> Literal["clat", "lat"]:

@@ -73,7 +73,8 @@ def extended(
 ) -> YamlDocument:
     """Merge a document with the profile it extends; positions are those of the file.
 
-    Defaults of parameters that the base does not have are dropped and reported in `unknown`.
+    Defaults of parameters that the base does not have are dropped and reported in `unknown`. Raises
+    UsageError.
     """
     tag = document.data.get("extends")
     if not isinstance(tag, str):

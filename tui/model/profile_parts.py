@@ -28,7 +28,7 @@ MAX_STEPS = 10_000
 
 
 def as_share(value: object) -> object:
-    """Convert a relative width, 5% or 0.05, to a fraction."""
+    """Convert a relative width, 5% or 0.05, to a fraction. Raises ValueError."""
     if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
         if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
             raise ValueError("allowed: a percentage such as 5%, or a number below 1")
@@ -166,7 +166,7 @@ def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) ->
 
 
 def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec | None:
-    """Return a sweep without the parameters that were fixed at launch."""
+    """Return a sweep without the parameters that were fixed at launch; None stays None."""
     if sweep is None or not any(name in fixed for name in axes(sweep)):
         return sweep
     grid = {name: values for name, values in sweep.grid.items() if name not in fixed}

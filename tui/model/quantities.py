@@ -99,6 +99,8 @@ def _checked_seconds(seconds: Decimal, value: object) -> float:
 def plain_size(size: int) -> str:
     """Return the shortest text that fio reads as exactly `size` bytes: ``4G``, ``64M``, ``4k``,
     ``1000``.
+
+    Raises ValueError.
     """
     if size < 0:
         raise ValueError(f"{size} is not a size: it is negative")
@@ -111,6 +113,8 @@ def plain_size(size: int) -> str:
 def plain_duration(seconds: float) -> str:
     """Return a time in a form that every fio reads, with a resolution of 1 us: ``300s``, ``250ms``,
     ``1500us``.
+
+    Raises ValueError.
     """
     if not 0 <= seconds < 2**31:
         raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")

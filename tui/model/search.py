@@ -203,7 +203,7 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """Return the prediction as text: ``1.3x the IOPS or more``."""
+        """The prediction as text: ``1.3x the IOPS or more``."""
         name = FIGURES[self.figure]
         if self.most is None:
             return f"{self.least:g}x the {name} or more"

@@ -60,7 +60,7 @@ class Key(NamedTuple):
 
 
 def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Return a converter that accepts only these values."""
+    """Return a converter that accepts only these values, and raises ValueError for others."""
 
     def take(value: Any) -> Any:
         if isinstance(value, bool) or value not in words:
@@ -71,14 +71,14 @@ def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 def take_flag(value: Any) -> bool:
-    """Convert true or false."""
+    """Return true or false unchanged. Raises ValueError for any other value."""
     if not isinstance(value, bool):
         raise ValueError
     return value
 
 
 def take_hosts(value: Any) -> tuple[str, ...]:
-    """Convert one SPEC or a list of them."""
+    """Convert one SPEC or a list of them. Raises ValueError for a SPEC that cannot name a host."""
     specs = [value] if isinstance(value, str) else value
     if not isinstance(specs, list) or not all(
         isinstance(spec, str) and spec.strip() for spec in specs
@@ -105,7 +105,7 @@ def take_tags(value: Any) -> dict[str, str]:
 
 
 def take_lease(value: Any) -> str:
-    """Convert a duration, which must be above 0."""
+    """Return a duration as text. Raises ValueError unless it is above 0."""
     from tui.model.quantities import parse_duration
 
     text = str(value)
@@ -120,7 +120,8 @@ def take_paths(value: Any) -> tuple[Path, ...]:
 
 
 def take_path(value: Any) -> Path:
-    """Convert an absolute path, or one that begins with ~."""
+    """Convert an absolute path, or one that begins with ~. Raises ValueError for any other value.
+    """
     path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
         raise ValueError

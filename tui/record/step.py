@@ -112,7 +112,10 @@ def _is_constant(values: Sequence[float | None]) -> bool:
 
 
 def _short(value: float | None) -> float | None:
-    """Round to six significant digits, the precision of the columns, which halves the file size."""
+    """Round to six significant digits, the precision of the columns, which halves the file size.
+
+    None stays None.
+    """
     return None if value is None else float(f"{value:.6g}") if abs(value) < 1e6 else round(value)
 
 
@@ -224,7 +227,7 @@ def task_record(
 
 
 def rounded(value: float | None) -> float | None:
-    """Round seconds to milliseconds."""
+    """Round seconds to milliseconds; None stays None."""
     return None if value is None else round(value, 3)
 
 

@@ -106,7 +106,8 @@ class Agent:
     ) -> HostProbe:
         """Return the basic facts of the host.
 
-        `commands`: by name, the arguments with which a command prints its version.
+        `commands`: by name, the arguments with which a command prints its version. Raises
+        HostError.
         """
         words = [" ".join([name, *args]) for name, args in commands.items()]
         try:
@@ -242,7 +243,7 @@ class Agent:
         await self.call("clean", self.run_id, self.mark)
 
     async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
-        """Lock the host for this run; return the holder if another run has it.
+        """Lock the host for this run; return the holder if another run has it, else None.
 
         The lock lasts `lease_s` and is renewed by streams. With `force`, the run takes a lock in
         addition to the other one.
@@ -261,6 +262,8 @@ class Agent:
     async def clock(self) -> ClockOffset | None:
         """Return the host's clock relative to this machine's; None if its `date` has no fractions
         of a second.
+
+        Raises HostError.
         """
         script = self._script("clock")
         try:

@@ -52,7 +52,9 @@ class DirFacts(Struct, frozen=True):
 
     @property
     def full(self) -> float | None:
-        """Fill level from 0 to 1, as in df: reserved space counts as neither used nor free."""
+        """Fill level from 0 to 1, as in df: reserved space is neither used nor free; None if
+        unknown.
+        """
         if (
             self.used_bytes is None
             or self.free_bytes is None
@@ -372,7 +374,7 @@ def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
 
 
 def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[str, FileInfo | None]:
-    """Parse the answer of `bt_files`: one file per path, in order."""
+    """Parse the answer of `bt_files`: one file per path, in order. Raises HostError."""
     lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
     present = answer.values.get("map", "")
     if len(present) != len(paths):

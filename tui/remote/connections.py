@@ -229,6 +229,8 @@ class Connections:
     ) -> asyncssh.SSHClientConnection | None:
         """Return the connection to a target's last bastion, shared by all hosts behind it; None
         without a bastion.
+
+        Raises HostError.
         """
         connection = None
         path = ""

@@ -145,7 +145,7 @@ class DeviceUse(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the use as text."""
+        """The use as text: ``nvme0n1p1 is mounted at /data``."""
         match self.kind:
             case "mount":
                 where = self.detail if self.detail.startswith("in ") else f"at {self.detail}"

@@ -282,7 +282,7 @@ def text(name: str) -> Callable[[FactLines], str]:
 
 
 def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
-    """Return a parser of the integer of this name, multiplied by `unit`."""
+    """Return a parser of the integer of this name, times `unit`; its result is None if unknown."""
 
     def read(lines: FactLines) -> int | None:
         number = as_int(lines.one(name))
@@ -292,7 +292,7 @@ def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
 
 
 def known_count(name: str) -> Callable[[FactLines], int | None]:
-    """Return a parser of the integer of this name; 0 counts as unknown."""
+    """Return a parser of the integer of this name; its result is None if unknown or 0."""
     return lambda lines: count(name)(lines) or None
 
 

@@ -96,8 +96,9 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
 
 
 async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:
-    """Copy a program (base64-encoded gzip) to the host unless it is already there; return its
-    path.
+    """Copy a program (base64-encoded gzip) to the host unless it is already there; return its path.
+
+    Raises HostError.
     """
     where = (agent.run_id, agent.mark, name)
     if path := await _copied(agent, name, sha256):

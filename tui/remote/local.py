@@ -48,7 +48,7 @@ class LocalChannel:
         return await self._process.stderr.read(size)
 
     async def write(self, data: bytes) -> None:
-        """Write to stdin."""
+        """Write to stdin. Raises HostError."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(data)
@@ -106,7 +106,7 @@ class LocalTransport:
         self.environ = {name: value for name, value in given.items() if name not in MARKS}
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end."""
+        """Run a script to its end. Raises HostError."""
         process = await self._start()
         try:
             async with asyncio.timeout(timeout_s):

@@ -65,7 +65,10 @@ class LoginAttempt(Listener):
         self._note = ""
 
     def password_auth_requested(self) -> str | None:
-        """Send the password once; a second request means that it was refused."""
+        """Return the password, once; None if it is unknown, or after it was refused.
+
+        A second request means that it was refused.
+        """
         if self.offered:
             self.refused = not self.wants_answers
             return None
@@ -178,7 +181,7 @@ class LogIn:
 
     @property
     def usable_password(self) -> str | None:
-        """The password, if a host has already accepted it or this host is the one to try it."""
+        """The password, if a host has already accepted it or this host is to try it; else None."""
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:

@@ -185,7 +185,7 @@ def launcher(text: str) -> Launcher | None:
 def library_family(library: str) -> Family | None:
     """Return the MPI family of a library in ldd's output: libmpich is MPICH, libmpi.so.40 Open MPI.
 
-    For other names, the path decides.
+    For other names, the path decides. None if unknown.
     """
     if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
         return "openmpi"

@@ -252,7 +252,7 @@ class Starter:
             self.act(link, *frame)
 
     def act(self, link: Link, channel: int, kind: bytes, data: bytes) -> None:
-        """Act on one frame."""
+        """Act on one frame. Raises GarbledError."""
         if kind == b"b":
             link.block_bytes += len(data)
             if link.block_bytes > MOST_BLOCKS_BYTES:

@@ -41,7 +41,7 @@ exec "$2" -c "$3"
 class ProxyCommand(asyncio.SubprocessProtocol):
     """A process that carries one connection.
 
-    It serves as tunnel for asyncssh and as transport of the connection.
+    To asyncssh it is the tunnel, and the transport of the connection.
     """
 
     def __init__(self, command: str, directory: Path | None = None) -> None:

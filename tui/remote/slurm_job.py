@@ -200,7 +200,7 @@ class TrunkTransport:
         self._shells = Shells(self, address.name, proven=True)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end."""
+        """Run a script to its end. Raises HostError."""
         host = self.address.name
         channel = self._end.open(host)
         try:

@@ -284,7 +284,7 @@ class SshTransport:
         return self._shells.talk(script)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end."""
+        """Run a script to its end. Raises HostError."""
         host, seen, begun = self.address.name, bytearray(), False
         until = asyncio.get_running_loop().time() + timeout_s
 
@@ -306,7 +306,7 @@ class SshTransport:
             raise HostError("timeout", host, f"no answer in {timeout_s:g}s") from None
 
     async def open(self, script: bytes) -> SshChannel:
-        """Start a script whose stdin stays open."""
+        """Start a script whose stdin stays open. Raises HostError."""
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
                 channel = SshChannel(await self._start_patiently(), self.address.name)

@@ -100,14 +100,14 @@ class Listener(asyncssh.SSHClient):
 
     @property
     def heard(self) -> bool:
-        """Return whether the server's version line has arrived."""
+        """Whether the server's version line has arrived."""
         return self._connection is not None and bool(
             self._connection.get_extra_info("server_version")
         )
 
     @property
     def not_allowed(self) -> bool:
-        """Return whether the server refused this client before greeting it."""
+        """Whether the server refused this client before greeting it."""
         return REFUSAL in self._said and not self.heard
 
 

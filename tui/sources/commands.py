@@ -32,7 +32,7 @@ class CommandSource(HostSource):
     )
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the hosts that the command prints."""
+        """Return the hosts that the command prints. Raises UsageError."""
         if not text.strip():
             raise wrong(self.form, "no command given")
         if "\0" in text:

@@ -25,7 +25,7 @@ class FileSource(HostSource):
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the SPECs of the file."""
+        """Return the SPECs of the file. Raises UsageError."""
         if text == STDIN:
             return FoundHosts(specs=tuple(specs_of(_stdin())), how="standard input")
         path = existing_file(text, self.form, context)

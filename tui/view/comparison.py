@@ -522,7 +522,7 @@ def word_runs(change: Change) -> list[Run]:
 
 
 def brief_run(change: Change) -> Run:
-    """Return the result of a change in short, for narrow tables."""
+    """Return the result of a change in brief, for narrow tables."""
     return BRIEF.get(change.word) or change.word or "", ROLES.get(change.word, LABEL)
 
 

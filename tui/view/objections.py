@@ -40,7 +40,7 @@ class ObjectionEvidence(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the evidence as text.
+        """The evidence as text.
 
         The catalogue of checks, which has the rules, is loaded only here.
         """

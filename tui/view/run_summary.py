@@ -108,7 +108,7 @@ def _objections(record: RunRecord) -> list[str]:
 
 
 def _shown_step(record: RunRecord) -> StepRecord | None:
-    """Return the step of the headline, or the single step of the run."""
+    """Return the step of the headline, or the single step of the run; None if there is neither."""
     step = record.headline.step if record.headline is not None else None
     if step is None:
         return record.steps[0] if len(record.steps) == 1 else None

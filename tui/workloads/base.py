@@ -282,7 +282,7 @@ class Imported(Struct, frozen=True):
 class FormatMark(Struct, frozen=True):
     """What identifies a measurement that a tool writes in several formats at once.
 
-    `rank`: of its formats, the lowest has the most figures. `moment`: when it began, with its
+    `rank`: the format with the lowest rank has the most figures. `moment`: when it began, with its
     command; empty if the format has neither. `amounts` and `rates` are whole numbers by name.
     """
 
@@ -385,7 +385,7 @@ class Format(Protocol):
         return ()
 
     def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
-        """Return what comes of comparing an output with the logs of its run."""
+        """Compare an output with the logs of its run."""
         return BesideLogs()
 
 
@@ -425,7 +425,7 @@ class Importing(Protocol):
         return ()
 
     def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
-        """Return what comes of comparing an output with the logs of its run."""
+        """Compare an output with the logs of its run."""
         return BesideLogs()
 
 

@@ -181,7 +181,7 @@ LEAVE_CHOICES = (
 
 
 def leave_question(name: str) -> Confirm:
-    """Return the question whether to detach from the run, stop it, or cancel."""
+    """Return the dialog that asks whether to detach from the run, stop it, or cancel."""
     body = "Detach leaves it running; it needs neither benchtui nor this terminal."
     return Confirm(f"Run {name} is still running", body, LEAVE_CHOICES, warns=True)
 

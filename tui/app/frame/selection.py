@@ -95,7 +95,7 @@ class Selection(Struct):
         return bool(self.ticked) and self.profile is not None
 
     def text(self) -> str:
-        """Return the selection in short: ``4 hosts · weka/read-iops``."""
+        """Return the selection as a short text: ``4 hosts · weka/read-iops``."""
         return " · ".join(part for part in (self.hosts_text(), self.profile_text()) if part)
 
     def profile_text(self) -> str:

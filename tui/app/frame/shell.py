@@ -231,7 +231,10 @@ class AppShell(TypeAheadApp[None]):
             return []
 
     def target_directory(self) -> str | None:
-        """Return the target directory of the selected profile, for the checks of hosts."""
+        """Return the target directory of the selected profile, for the checks of hosts.
+
+        None without a profile, or if the profile or a parameter is invalid.
+        """
         from tui.engine.plan.steps import target_of
         from tui.model.profile import resolve_params
 

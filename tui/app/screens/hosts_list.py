@@ -151,7 +151,7 @@ class HostList:
         return next((host for host in self.shown if host.name == key), None)
 
     def group_at(self, key: str | None) -> str | None:
-        """Return the group that a row or heading belongs to."""
+        """Return the group that a row or heading belongs to; None without a row."""
         host = self.at(key)
         return host.group if host else key.removeprefix("@") if key else None
 

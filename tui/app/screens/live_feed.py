@@ -107,7 +107,10 @@ class LiveFeed(Feed):
             self.gone = False
 
     def advance(self) -> bool:
-        """Read for a limited time, so that keys work with any number of hosts and events."""
+        """Read new events for a limited time; return whether there are more.
+
+        Keys then work with any number of hosts and events.
+        """
         until = time.perf_counter() + SLICE_S
         while True:
             for event in self.tail.poll(CHUNK_BYTES):
@@ -163,7 +166,7 @@ class ReplayFeed(Feed):
         return self._at >= self.length
 
     def advance(self) -> bool:
-        """Advance the clock and apply the events up to it."""
+        """Advance the clock and apply the events up to it; return whether there may be more."""
         wall = self.wall()
         passed, self._since = wall - self._since, wall
         if self.playing:

@@ -85,7 +85,7 @@ def mode(feed: Feed, every_s: float, *, paused: bool) -> str:
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
     """Return the jobs that Live can show alone, as (step, job).
 
-    They are the roles of parallel steps, and the jobs of a step.
+    The choices are the roles of parallel steps, with None for all of their jobs, and single jobs.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}

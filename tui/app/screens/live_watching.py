@@ -331,7 +331,7 @@ class Pace:
         self._last_s = float("-inf")  # of time.monotonic()
 
     def skip(self) -> None:
-        """Make hosts due at once."""
+        """Make the next `is_due` return true."""
         self._last_s = float("-inf")
 
     @property

@@ -103,7 +103,7 @@ def _word_score(entry: CatalogueEntry, word: str) -> int:
 
 
 def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | None:
-    """Return the best match of a search, the first one if several are equal."""
+    """Return the best match of a search, the first of equal ones; None without entries."""
     return max(entries, key=lambda entry: score(entry, search), default=None)
 
 

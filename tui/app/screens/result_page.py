@@ -295,7 +295,9 @@ class Page:
 
     @property
     def shown_headline(self) -> HeadlineRecord | None:
-        """The run's headline; for a step of a matrix, the headline of its cell."""
+        """The run's headline, or for a step of a matrix the headline of its cell; None if there is
+        none.
+        """
         matrix, step = self.record.matrix, self.shown_step
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline

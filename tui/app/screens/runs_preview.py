@@ -168,7 +168,10 @@ class RunPreview(TextPane):
 
 
 def page_of(run_dir: Path, *, colors: bool) -> Page | None:
-    """Return the page of a run, read in a thread together with the chart library."""
+    """Import the chart library, and return the page of a run. Slow, so call it in a thread.
+
+    None if there is no record, or a very large one.
+    """
     importlib.import_module("plotext")  # its first import takes a while
     from tui.app.screens.runs_result import read_page
 

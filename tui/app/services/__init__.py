@@ -1,1 +1,1 @@
-"""What screens do outside of themselves: work with hosts, engines, files and editors."""
+"""Work that several screens share: with hosts, engines, files and editors."""

@@ -167,14 +167,14 @@ class AtLogout:
 
 
 async def systemd() -> str | None:
-    """Return a warning if systemd would end the run at logout."""
+    """Return a warning if systemd would end the run at logout; else None."""
     from tui.engine.preflight.logout import logout_warning
 
     return await asyncio.to_thread(logout_warning, os.environ)
 
 
 async def agent(hosts: Sequence[HostAddress], paths: Paths) -> str | None:
-    """Return a warning if the run's SSH keys would be gone at logout.
+    """Return a warning if the run's SSH keys would be gone at logout; else None.
 
     Contacts hosts only if the SSH agent is forwarded.
     """

@@ -48,7 +48,8 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the question whether to wait for the run that uses the hosts, or run anyway."""
+    """Return the dialog that asks whether to wait for the run that uses the hosts, or run anyway.
+    """
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
@@ -121,7 +122,7 @@ TRUSTED = "the fingerprint on the host's console, or ask its administrator"
 
 
 def trust_question(keys: Sequence[Presented]) -> Confirm:
-    """Return the question whether to pin keys, with the fingerprint of each."""
+    """Return the dialog that asks whether to pin keys, with the fingerprint of each."""
     if len(keys) == 1:
         body = f"{keys[0].fingerprint}\n\nCompare it with {TRUSTED}."
         return Confirm(f"Trust the key of {keys[0].name}?", body)

@@ -130,9 +130,7 @@ POLL_S = 0.2
 
 
 def recovery_question(runs: Sequence[Path]) -> Confirm:
-    """Return the question whether to recover runs.
-
-    The answer is ``recover`` or ``later``.
+    """Return the dialog that asks whether to recover runs. The answer is ``recover`` or ``later``.
     """
     names = [run_dir.name for run_dir in runs[:SHOWN]]
     names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
@@ -380,7 +378,8 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the question whether to run it: the change, the prediction, the duration."""
+    """Return the dialog that asks whether to run it, with the change, the prediction, the duration.
+    """
     from tui.metrics import units
     from tui.model.search import SAID
 

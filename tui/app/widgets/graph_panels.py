@@ -243,7 +243,7 @@ def figures_of(
 def average_of(
     subject: Subject, metric: Metric, name: str, values: Sequence[Value]
 ) -> float | None:
-    """Return an ended load's figure, as in the record.
+    """Return an ended load's figure, as in the record; None if unknown.
 
     It is the rate that the tool reported, or the overall mean latency.
     """

@@ -75,7 +75,7 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
     """Return the rate to compare a host by: the recent mean, or the rate in `second`.
 
     Until there are enough seconds, it is the last interval's rate; once the load has ended, that of
-    the whole load.
+    the whole load. None if unknown.
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
@@ -319,11 +319,11 @@ class HostCells:
         return host.figures(self.shown.job)
 
     def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
-        """Return a host's rate, now or at the cursor."""
+        """Return a host's rate, now or at the cursor; None if unknown."""
         return None if self.blank else rate_of(self.figures(host), metric, self.second)
 
     def tail(self, host: HostView) -> float | None:
-        """Return a host's p99 in ns, computed in a fast way during the load."""
+        """Return a host's p99 in ns; None if unknown. During the load, computed in a fast way."""
         figures = self.figures(host)
         if figures.total.intervals():
             return quick_p99(figures, self.shown.direction)

@@ -141,7 +141,7 @@ def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Return the length of a measurement in seconds. Raises UsageError."""
+    """Return the length of a measurement in seconds; None if not given. Raises UsageError."""
     try:
         seconds = parse_duration(text) if text is not None else None
     except ValueError as error:

@@ -195,7 +195,7 @@ class Chooser:
         )
 
     def group(self, group: str, above: tuple[str, ...]) -> Iterable[Chosen]:
-        """Return the members of a group of the inventory."""
+        """Return the members of a group of the inventory. Raises UsageError."""
         if group in self.sources:
             inner = self.nested(f"@{group}", above)
             found = [
@@ -249,7 +249,10 @@ class Chooser:
         return chosen
 
     def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:
-        """Return the source's answer; the source is queried on the first call only."""
+        """Return the source's answer; the source is queried on the first call only.
+
+        Raises UsageError.
+        """
         if part not in self.asked:
             found = load_source(source[0]).find(source[1], self.context)
             if len(found.hosts) + len(found.specs) > hostspec.MOST_KNOWN:
@@ -288,7 +291,10 @@ def _as_source(word: str) -> list[str]:
 
 
 def typed_address(place: Destination) -> HostAddress:
-    """Return the address of a name typed by the user; `local` is this machine."""
+    """Return the address of a name typed by the user; `local` is this machine.
+
+    Raises UsageError.
+    """
     if place.name == hostspec.LOCAL:
         if place.user is not None:
             raise UsageError(f"{place.user}@{hostspec.LOCAL}: {LOCAL_ALONE}")

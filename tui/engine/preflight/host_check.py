@@ -125,7 +125,7 @@ def problem_of(
     probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
     """Return the first problem that prevents runs of the expected load generators, and notes on
-    other ones.
+    other ones. The problem is None if there is none.
 
     Copied programs count as expected.
     """

@@ -414,7 +414,10 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
-    """Drop the page caches of all hosts before a measurement, and report how or why not."""
+    """Drop the page caches of all hosts before a measurement, and report how or why not.
+
+    Raises RunRefused.
+    """
     wanted = ctx.plan.drop_caches_before(step)
     if wanted == "no":
         return

@@ -95,7 +95,7 @@ class AnsibleGroups:
 
     @cached_property
     def groups_of(self) -> dict[str, set[str]]:
-        """Return the groups of each host, including parent groups, without `all`."""
+        """The groups of each host, including parent groups, without `all`. Raises UsageError."""
         found: dict[str, set[str]] = {name: set() for name in self.hosts}
         count = 0
         for group in self.groups:
@@ -110,7 +110,7 @@ class AnsibleGroups:
 
     @cached_property
     def _depths(self) -> dict[str, int]:
-        """Return each group's depth below `all`, by its longest path.
+        """Each group's depth below `all`, by its longest path.
 
         Raises UsageError for a group that contains itself.
         """
@@ -212,7 +212,7 @@ def _expanded(pattern: str) -> Iterator[str]:
 def _counted(match: re.Match[str]) -> list[str]:
     """Return the values of one range such as ``[01:10]``, both ends included.
 
-    Leading zeros are kept, as in Ansible.
+    Leading zeros are kept, as in Ansible. Raises UsageError.
     """
     step = int(match[5] or 1)
     if step == 0:

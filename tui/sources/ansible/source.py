@@ -76,7 +76,7 @@ class AnsibleSource(HostSource):
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return a group's hosts, or all hosts if no group is named."""
+        """Return a group's hosts, or all hosts if no group is named. Raises UsageError."""
         path, wanted = self._parted(text, context)
         tool = program(TOOL, context)
         inventory = through_tool(tool, path, context) if tool else read_here(path, context)
@@ -335,7 +335,7 @@ class _IniReading:
             self.variable(text)
 
     def section(self, number: int, group: str, kind: str) -> None:
-        """Begin a section: hosts, children or variables of a group."""
+        """Begin a section: hosts, children or variables of a group. Raises UsageError."""
         if kind not in KINDS:
             allowed = ", ".join(f":{each}" for each in KINDS)
             raise UsageError(
@@ -348,7 +348,7 @@ class _IniReading:
             self.into.group(group)
 
     def host(self, text: str) -> None:
-        """Add a host, or a range of hosts, with the variables after it."""
+        """Add a host, or a range of hosts, with the variables after it. Raises UsageError."""
         pattern, *rest = shlex.split(text, comments=True) or [""]
         if not pattern:
             return
@@ -361,7 +361,7 @@ class _IniReading:
         self.into.add_hosts(self.group, pattern, variables)
 
     def child(self, number: int, text: str) -> None:
-        """Add a child group to the current group."""
+        """Add a child group to the current group. Raises UsageError."""
         name = text.split("#", maxsplit=1)[0].strip()
         if not name or any(map(str.isspace, name)):
             raise UsageError(f"'{text[:60]}': expected a single group name")
@@ -370,7 +370,7 @@ class _IniReading:
             self.children.setdefault(name, number)
 
     def variable(self, text: str) -> None:
-        """Set a variable of the current group."""
+        """Set a variable of the current group. Raises UsageError."""
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"'{text[:60]}': expected NAME=VALUE")
@@ -424,7 +424,7 @@ class _YamlReading:
         self.into = into
 
     def group(self, name: str, data: Any, path: KeyPath) -> None:
-        """Add a group with its hosts, variables and child groups."""
+        """Add a group with its hosts, variables and child groups. Raises UsageError."""
         group = self.into.group(name)
         for key, value in self.mapping(data, path).items():
             here = (*path, key)
@@ -444,7 +444,7 @@ class _YamlReading:
                     self.group(str(inner), of_it, (*here, inner))
 
     def hosts(self, group: str, pattern: str, data: Any, path: KeyPath) -> None:
-        """Add a host, or a range of hosts, with its variables."""
+        """Add a host, or a range of hosts, with its variables. Raises UsageError."""
         try:
             self.into.add_hosts(group, pattern, self.mapping(data, path))
         except UsageError as error:
@@ -455,7 +455,7 @@ class _YamlReading:
     def mapping(self, data: Any, path: KeyPath) -> Mapping[Any, Any]:
         """Return the mapping below a key.
 
-        A single word is a key without a value, as in Ansible.
+        A single word is a key without a value, as in Ansible. Raises UsageError.
         """
         if data is None:
             return {}

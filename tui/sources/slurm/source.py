@@ -179,7 +179,7 @@ class Wanted(NamedTuple):
 
     @property
     def minutes(self) -> int | None:
-        """Requested time in the unit of Slurm, rounded up."""
+        """Requested time in the unit of Slurm, rounded up; None if not requested."""
         return None if self.time_s is None else ceil(self.time_s / 60)
 
     def pretended(self) -> FoundHosts:
@@ -370,7 +370,7 @@ def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
 
 
 def job_in(printed: str) -> SlurmJob | None:
-    """Return the first job that squeue printed."""
+    """Return the first job that squeue printed; None if it printed none."""
     lines = [line.split("|") for line in printed.splitlines()]
     found = next((line for line in lines if len(line) == FIELDS.count("|") + 1), None)
     if found is None:

@@ -38,7 +38,7 @@ def _right(*titles: str) -> list[DocumentColumn]:
 
 
 def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTable | None:
-    """Return the figures of a step over all hosts, one row per direction.
+    """Return the figures of a step over all hosts, one row per direction; None without figures.
 
     If there are several jobs, each job has a row as well.
     """
@@ -86,7 +86,9 @@ def _latencies(
 
 
 def percentiles_table(step: StepRecord) -> DocumentTable | None:
-    """Return all percentiles of a step, one column per direction and latency kind."""
+    """Return all percentiles of a step, a column per direction and latency kind; None without
+    latencies.
+    """
     found: list[tuple[str, LatencyRecord]] = []
     for name, result in step.results.aggregate.items():
         kinds = (("slat", result.slat), ("clat", result.clat), ("lat", result.lat))
@@ -131,7 +133,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
 
 
 def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
-    """Return the figures of each host, with stragglers marked."""
+    """Return the figures of each host, with stragglers marked; None for a single host."""
     rows = [row for name in step.results.aggregate for row in _host_rows(record, step, name)]
     if len(step.results.per_host) < 2 or not rows:
         return None

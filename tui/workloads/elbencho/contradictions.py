@@ -57,7 +57,7 @@ class PhaseFacts(Struct, frozen=True):
 
     @property
     def given(self) -> Words:
-        """Return the options of the command line."""
+        """The options of the command line, by long name."""
         return options(self.command)
 
     @property
@@ -86,7 +86,7 @@ def options(command: str) -> Words:
 
 
 def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
-    """Take the options of a word such as ``-wr`` or ``-t4``."""
+    """Parse the options in a word such as ``-wr`` or ``-t4``."""
     for at, letter in enumerate(cluster):
         name = SHORT.get(letter, letter)
         if name in FLAGS:
@@ -109,7 +109,7 @@ def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
 
 
 def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
-    """When the last thread is done, at least as much is done as before."""
+    """Yield amounts that are larger when the first thread is done than when the last one is."""
     if phase.first is None:
         return
     for name in ("ms", "entries", "bytes"):
@@ -119,7 +119,7 @@ def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
 
 
 def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Settings printed beside the results are those of the command line."""
+    """Yield settings printed beside the results that differ from those of the command line."""
     for name, key in CONFIG.items():
         told, due = phase.config.get(key), _size(given.get(name))
         only_dirs = name in ("dirs", "files") and phase.path_type not in (DIRECTORY, BUCKET)
@@ -136,7 +136,7 @@ def _time(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _limits(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Each thread starts every second with the bytes of its limit."""
+    """Yield more bytes than the limit allows. Each thread starts every second with its limit."""
     if not phase.workers:
         return
     writes = phase.last.bytes if phase.name == "WRITE" or phase.name.startswith(MIXED) else 0
@@ -150,7 +150,9 @@ def _limits(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Without a limit, every thread does all of its files, and all of their bytes."""
+    """Yield amounts that differ from the files: without a limit, every thread does all of its files
+    and all of their bytes.
+    """
     if phase.path_type not in (DIRECTORY, BUCKET) or given.keys() & {*UNTOLD, *UNBOUNDED}:
         return
     dirs, files = phase.config.get("dirs"), phase.config.get("files")
@@ -224,7 +226,7 @@ def of_table(lines: Mapping[str, str]) -> Iterator[Contradiction]:
 
 
 def _at(counts: Sequence[tuple[str, str]], reached: float) -> float:
-    """Return the upper edge of the bucket in which a number of latencies is reached."""
+    """Return the upper edge of the bucket in which the cumulative count reaches a number."""
     for (upper, _), summed in zip(counts, accumulate(int(each) for _, each in counts), strict=True):
         if summed >= reached:
             return float(upper)

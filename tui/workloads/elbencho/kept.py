@@ -81,7 +81,7 @@ def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
 def _against_command(
     found: Sequence[tuple[PhaseFacts, ImportedOutput | None]],
 ) -> list[ImportedOutput]:
-    """Return the outputs with what contradicts other figures or the command line.
+    """Return the outputs, with contradictions among their figures and to the command line.
 
     A phase that did no work has no output.
     """

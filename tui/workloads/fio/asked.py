@@ -60,9 +60,10 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
     """Return the least and the largest number of syncs that fit a job's writes; None if other
     options also affect them.
 
-    fio syncs when the number of writes is a multiple of an option's (get_rw_ddir), once if it is
-    one of several, and counts writes anew in each of its `loops`. With reads between writes, or
-    syncs that are queued, it may sync several times for one write; at the end of files once more.
+    fio syncs when the number of writes is a multiple of an option's value (get_rw_ddir), only once
+    if it is a multiple of several, and counts writes anew in each of its `loops`. With reads
+    between writes, or syncs that are queued, it may sync several times for one write; at the end of
+    files once more.
     """
     options, job = entry.options, entry.job
     writes = job.write.total_ios if job.write is not None else 0

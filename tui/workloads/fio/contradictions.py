@@ -416,8 +416,8 @@ UNSEEN = 0.3  # of a job's calls: interrupts, and a hypervisor that runs others
 def cpu_of(entry: Entry) -> Iterator[Found]:
     """Yield a CPU time too short for a job's I/Os.
 
-    Buffered I/O copies every byte on a CPU. And a worker in a call is either on a CPU or was taken
-    off it, which is a context switch each time, and lasts no longer than its longest call.
+    Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or was
+    switched out. Each time it was costs a context switch and lasts no longer than its longest call.
     """
     job, options = entry.job, entry.options
     parts = [part for name, part in job.dirs.items() if name != "trim"]

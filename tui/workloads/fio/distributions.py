@@ -139,7 +139,7 @@ def of_syncs(levels: Sequence[float], ios: int, syncs: int, digit: float, flying
 def one_at_a_time(levels: Sequence[float]) -> bool:
     """Return whether a worker never had two I/Os in flight.
 
-    Else it may sync while others are, and sent syncs wait as well.
+    Otherwise it may sync while I/Os are in flight, and the syncs it has sent are in flight, too.
     """
     return not any(levels[1:])
 

@@ -1,4 +1,4 @@
-"""Rates of the jobs of a group against what fio prints of the whole group."""
+"""Compare the rates of a group's jobs with the figures that fio prints for the group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ LEAST_RATE = 64 * KIB  # below, whole KiB/s are too few digits
 def of_share(told: float, mean_kib: Span, rate: Span, digit: float) -> Iterator[Found]:
     """Yield a share of the group's rate that is not the mean of the samples divided by that rate.
 
-    fio cuts both to whole KiB/s, and the share to 100 %. `digit`: possible error of the share.
+    fio truncates both to whole KiB/s, and limits the share to 100 %. `digit`: possible error of the
+    share.
     """
     if rate.low < LEAST_RATE:
         return

@@ -1,7 +1,7 @@
-"""Compare fio's logs with the JSON of the same run: rows of a rate are the samples that it counts.
+"""Compare fio's logs with the JSON of the same run.
 
-A log of rates has one row for each sample (add_bw_sample, __add_samples); one of latencies a row
-for each I/O, or the mean of an interval.
+A log of rates has one row for each sample that the JSON counts (add_bw_sample, __add_samples); a
+log of latencies has a row for each I/O, or the mean of an interval.
 """
 
 from __future__ import annotations
@@ -251,9 +251,10 @@ def _of_rates(
 
 
 def _is_merged(series: Sequence[Series], count: int, mean: float) -> bool:
-    """Return whether the samples without a row are in the row of another one.
+    """Return whether samples without a row of their own were merged into other rows.
 
-    Such a row ends a longer interval, and as the mean of two stands for one more of its value.
+    Such a row ends an interval of about twice the length, and is the mean of two samples: the
+    missing one has the same value.
     """
     missing = count - sum(len(each.values) for each in series)
     steps = [
@@ -337,7 +338,7 @@ def _weighted(
 
 
 def _between(times: Sequence[float], values: Sequence[float], at: float) -> float:
-    """Return a value between two known ones."""
+    """Return the value at a time, interpolated between its neighbours."""
     place = min(max(bisect_left(times, at), 1), len(times) - 1)
     before, after = times[place - 1], times[place]
     share = min(max((at - before) / (after - before), 0.0), 1.0) if after > before else 1.0

@@ -91,7 +91,7 @@ class JobOptions(Struct, frozen=True):
     def size(self, option: str) -> int | None:
         """Return a size in bytes, the larger end of a range.
 
-        None if unset, or if only the host knows it (%, zones).
+        None if unset, or if only the host knows it (%, zones). Raises UsageError.
         """
         value = self.get(option)
         if value is None or value.endswith(OF_THE_TARGET):
@@ -102,7 +102,7 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a size such as 4G, or a range 4k-1M") from None
 
     def seconds(self, option: str) -> float:
-        """Return a time in seconds, the longer end of a range; 0 if unset."""
+        """Return a time in seconds, the longer end of a range; 0 if unset. Raises UsageError."""
         value = self.get(option)
         if not value:
             return 0.0

@@ -221,8 +221,10 @@ Phase = tuple[Sequence[StatusJob], Sequence[Contradiction] | None]
 def _phases(
     groups: Sequence[Sequence[StatusJob]], wrong: Sequence[Contradiction] | None
 ) -> list[Phase]:
-    """Return groups of entries that ran one after the other with their contradictions; those of no
-    job, or of several groups' jobs, with the first.
+    """Return groups of entries that ran one after the other, each with its contradictions.
+
+    Contradictions of no job go to the first group; those of a job in several groups, to the first
+    of these.
     """
     if wrong is None or len(groups) < 2:
         return [(jobs, wrong) for jobs in groups]
@@ -289,7 +291,7 @@ def _imported_result(snapshot: Snapshot, place: int) -> HostResult:
 def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
     """Return the comparison of the JSON of one run with its logs.
 
-    Nothing for any other file, and for output of several runs or hosts.
+    Empty for any other file, and for output of several runs or hosts.
     """
     whole = [
         (document, data)
@@ -305,7 +307,7 @@ def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
 
 
 def _sections(jobs: Sequence[StatusJob], shared: Mapping[str, str]) -> list[JobOptions]:
-    """Return the job sections: workers of one have the same name and options."""
+    """Return the job sections; workers with the same name and options belong to one section."""
     if any(job.options.get("name", job.jobname) != job.jobname for job in jobs):
         return []  # a group of several jobs has the options of the last one
     found = {(job.jobname, *sorted(job.options.items())): job for job in jobs}
@@ -382,10 +384,11 @@ def _terse(
 
 
 def _by_group(jobs: Sequence[StatusJob], elapsed_s: float | None = None) -> list[list[StatusJob]]:
-    """Return the jobs by fio's reporting group: stonewall, which fio does not print, begins one.
+    """Return the jobs by fio's reporting group.
 
-    fio does not add groups up either. Those that new_group began ran with the one before if all of
-    them together take longer than fio ran, `elapsed_s`.
+    A stonewall, which fio does not print, begins a group; so does new_group. A group that new_group
+    began ran together with the one before if all groups one after the other would have taken longer
+    than fio ran (`elapsed_s`).
     """
     groups: dict[int, list[StatusJob]] = {}
     for job in jobs:

@@ -47,7 +47,9 @@ class PrintedDirection(StatusDirection):
 
     @property
     def whole(self) -> StatusLatency | None:
-        """Latency from submission to completion (lat); clat if fio did not count it."""
+        """Latency from submission to completion (lat); clat if fio did not count it, None without
+        either.
+        """
         return self.lat if self.lat is not None and self.lat.n else self.clat
 
 
@@ -112,7 +114,7 @@ class PrintedJob(Struct):
 
     @property
     def dirs(self) -> dict[str, PrintedDirection]:
-        """Return the directions that did I/O, each once."""
+        """The directions that did I/O, each once."""
         split = {"read": self.read, "write": self.write, "trim": self.trim}
         found = {name: part for name, part in split.items() if part is not None and part.total_ios}
         if not found and self.mixed is not None and self.mixed.total_ios:

@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Return the value in the middle."""
+        """The value in the middle."""
         return (self.low + self.high) / 2
 
     def meets(self, other: Span, share: float = 0.0) -> bool:

@@ -83,7 +83,8 @@ class Framer:
         return True
 
     def _cut_line(self, pieces: list[Piece]) -> bool:
-        """Emit the start of an endless line, to limit memory."""
+        """Emit the start of an endless line, to limit memory; return False: more bytes are needed.
+        """
         pieces.append(clean(bytes(self._buffer)).strip())
         self._buffer.clear()
         self._scanned = 0

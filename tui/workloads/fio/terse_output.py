@@ -64,7 +64,7 @@ def terse_blocks(text: str, file: str) -> list[list[TerseJob]]:
 
 
 def runs_of(block: Sequence[TerseJob]) -> list[list[TerseJob]]:
-    """Return the jobs of each fio in a block: a name that comes again begins another one."""
+    """Return a block's jobs by fio process: a repeated job name begins another process."""
     found: list[list[TerseJob]] = []
     for each in block:
         if not found or any(each.job.jobname == other.job.jobname for other in found[-1]):
@@ -192,7 +192,8 @@ MOST_LINES = 64
 
 
 def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[Contradiction]:
-    """Return the contradictions in the lines of one fio; `block` has the lines next to them too."""
+    """Return the contradictions in the lines of one fio; `block` includes the neighbouring lines.
+    """
     found: list[Contradiction] = []
     for each in jobs:
         for name, part in each.job.directions().items():
@@ -208,7 +209,10 @@ def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[
 def _printed_with(
     job: TerseJob, jobs: Sequence[TerseJob], block: Sequence[TerseJob]
 ) -> Iterator[Sequence[TerseJob]]:
-    """Yield the lines that may have been printed together with a job's: as many at each time."""
+    """Yield the sets of lines that may have been printed together with a job's line.
+
+    fio prints the same number of lines each time.
+    """
     yield from (jobs, block)
     if len(block) <= MOST_LINES:
         at = next(place for place, each in enumerate(block) if each is job)

@@ -188,7 +188,7 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 
 
 def half_workers(job: JobOptions, own: Own) -> Jobs:
-    """Halve the workers; the remaining ones keep their files."""
+    """Halve the workers; the remaining ones keep their files. Raises UsageError."""
     if "{" in (job.get("numjobs") or ""):
         raise cannot(job, "hosts have different numbers of workers")
     if job.numjobs < 2:
@@ -197,7 +197,7 @@ def half_workers(job: JobOptions, own: Own) -> Jobs:
 
 
 def half_block(job: JobOptions, own: Own) -> Jobs:
-    """Halve the block size."""
+    """Halve the block size. Raises UsageError."""
     if any(job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")):
         raise cannot(job, "the job has several block sizes")
     block = job.size("bs") or LEAST_BLOCK

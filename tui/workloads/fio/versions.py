@@ -29,7 +29,7 @@ def number_of(version: str) -> tuple[int, int]:
 
 
 def of_version(document: PrintedDocument) -> Iterator[Contradiction]:
-    """Yield a version that is older than a field of the output, or younger than its date."""
+    """Yield a version that is too old for a field of the output, or too new for its date."""
     version = number_of(document.version)
     if version == (0, 0):
         return

@@ -101,7 +101,7 @@ class _Job(Struct):
                 self.sums[name, what] = value
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Yield sums that contradict the directions or hosts that they are of."""
+        """Yield sums and averages that contradict the directions or hosts they cover."""
         for what in ("bandwidth", "iops"):
             sums = {name: each for (name, kind), each in self.sums.items() if kind == what}
             parts = [value for (_, kind), value in self.figures.items() if kind == what]

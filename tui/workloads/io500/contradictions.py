@@ -43,7 +43,7 @@ def contradictions(output: Io500Output, result: Sections) -> Iterator[Contradict
 
 
 def _total(output: Io500Output) -> Iterator[Contradiction]:
-    """The score is the root of bandwidth x IOPS."""
+    """Yield a score that is not the square root of bandwidth x IOPS."""
     names = ("total", "bandwidth", "metadata")
     total, bandwidth, metadata = (output.scores.get(name, 0.0) for name in names)
     if len(output.scores) < len(names):
@@ -55,7 +55,7 @@ def _total(output: Io500Output) -> Iterator[Contradiction]:
 
 
 def _missing(output: Io500Output) -> Iterator[Contradiction]:
-    """Every run prints all phases, with 0 if one was left out."""
+    """Yield missing phases. Every run prints all phases, with 0 for those left out."""
     missing = [name for name in SCORED if name not in output.phases]
     if output.said and missing and len(missing) < len(SCORED):
         scored = len(SCORED) - len(missing)
@@ -63,7 +63,9 @@ def _missing(output: Io500Output) -> Iterator[Contradiction]:
 
 
 def _short(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """A write phase below the limit is marked as invalid, and so is the score."""
+    """Yield write phases below the time limit that are not marked as invalid, and a score that is
+    valid although a phase is not.
+    """
     limit_s = _limit_s(output, result)
     for name in WRITES:
         each = output.phases.get(name)
@@ -99,7 +101,7 @@ STONEWALLS = {
 
 
 def _same(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """Both files have the same scores and times."""
+    """Yield scores and times that differ between result_summary.txt and result.txt."""
     for name, each in output.phases.items():
         own = result.get(name, {})
         score, delta = own.get("score"), _float(own.get("t_delta"))
@@ -115,7 +117,7 @@ def _same(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
 
 
 def _hash(result: Sections) -> Iterator[Contradiction]:
-    """IO500 writes a hash of version, scores and validity."""
+    """Yield a hash that does not match version, scores and validity."""
     score, version = result.get("SCORE", {}), result.get("run", {}).get("version", "")
     told = score.get("hash", "").upper()
     phases = {name: own["score"] for name in SCORED if "score" in (own := result.get(name, {}))}
@@ -141,7 +143,8 @@ def _rotated(text: str) -> int:
 
 
 def _times(result: Sections) -> Iterator[Contradiction]:
-    """Phases follow each other in the order of the benchmark."""
+    """Yield phases that are not in the benchmark's order, or overlap, or whose stamps do not fit.
+    """
     names = [name for name in result if name in PHASES]
     if names != sorted(names, key=PHASES.index):
         yield Contradiction("order", 0.0, 0.0, names=(", ".join(names),))
@@ -166,8 +169,10 @@ def _times(result: Sections) -> Iterator[Contradiction]:
 
 
 def _work(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """A phase completes its work, or runs until the stonewall: score x time is at least the
-    lesser of the two.
+    """Yield phases that did too little work.
+
+    A phase completes its work or runs until the stonewall: score x time is at least the lesser of
+    the two.
     """
     procs = _number(result.get("run", {}).get("procs"))
     if not procs:
@@ -195,7 +200,7 @@ def _ior_bytes(given: Mapping[str, str]) -> int:
 
 
 def _found(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """The find rate is the number of all files over the search time, which is most of the phase."""
+    """Yield a find rate that is not the number of files over the search time, most of the phase."""
     own, each = result.get("find", {}), output.phases.get("find")
     total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))
     if (nproc := _number(own.get("nproc"))) and procs and nproc > procs:

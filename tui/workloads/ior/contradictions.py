@@ -29,7 +29,9 @@ class Told:
 
     @property
     def ends_by_time(self) -> bool:
-        """Whether a phase may move less than its size, as may a read of what such a write left."""
+        """Whether a time limit may end a phase before all bytes are moved, and so shorten later
+        reads.
+        """
         command = self.output.command
         return bool(self.output.stonewall_s or not command or "stonewall" in command.lower())
 
@@ -48,7 +50,7 @@ def contradictions(told: Told) -> Iterator[Contradiction]:
 
 
 def _header(told: Told) -> Iterator[Contradiction]:
-    """Tasks are printed several times; bytes follow from them."""
+    """Yield numbers of tasks that differ, and numbers of bytes that do not follow from them."""
     output = told.output
     if len(output.told_tasks) > 1:
         yield Contradiction("tasks", min(output.told_tasks), max(output.told_tasks))
@@ -62,9 +64,7 @@ def _header(told: Told) -> Iterator[Contradiction]:
 
 
 def _settings(told: Told) -> Iterator[Contradiction]:
-    """Settings are printed as options, as parameters, and in the summary; all follow from the
-    command line.
-    """
+    """Yield settings that differ between options, parameters, summary and command line."""
     first: dict[str, tuple[str, int]] = {}
     for source, settings in told.details.settings.items():
         for name, value in settings.items():
@@ -75,7 +75,7 @@ def _settings(told: Told) -> Iterator[Contradiction]:
 
 
 def _iterations(told: Told) -> Iterator[Contradiction]:
-    """Each access has a row for each iteration, unless a time limit is given."""
+    """Yield accesses without a row for each iteration, unless there is a time limit."""
     details, count = told.details, told.output.iterations
     for name in details.summary:
         rows = details.rows.get(name, [])
@@ -84,7 +84,7 @@ def _iterations(told: Told) -> Iterator[Contradiction]:
 
 
 def _summary(told: Told) -> Iterator[Contradiction]:
-    """The summary has extremes, mean and deviation of the rows, and "Max" the largest."""
+    """Yield figures of the summary, and "Max", that do not follow from the rows."""
     details = told.details
     for name, rows in details.rows.items():
         if not rows or (len(rows) != told.output.iterations and "T" not in details.given):
@@ -119,7 +119,7 @@ def _is_near(summed: Rounded, value: float, slack: float) -> bool:
 
 
 def _bytes(told: Told) -> Iterator[Contradiction]:
-    """Rate x time is the number of bytes, in each iteration."""
+    """Yield an iteration in which rate x time is not the number of bytes."""
     for name, rows in told.details.rows.items():
         summed = told.details.summary.get(name, {}).get("moved")
         for at, row in enumerate(rows):
@@ -143,8 +143,10 @@ def _moved(told: Told, row: Row, summed: Rounded | None) -> Rounded | None:
 
 
 def _ranks(told: Told) -> Iterator[Contradiction]:
-    """Rows of ranks: every rank once, bytes over both times, all bytes in sum, no rank slower than
-    the whole.
+    """Yield rows of ranks that contradict the whole.
+
+    Every rank occurs once, its rates are its bytes over its times, all bytes add up to the total,
+    and no rank is slower than the whole.
     """
     tasks = told.output.tasks
     for name, rows in told.details.rows.items():
@@ -174,7 +176,7 @@ def _rank_figures(name: str, row: Row) -> Iterator[Contradiction]:
 
 
 def _clock(told: Told) -> Iterator[Contradiction]:
-    """All iterations fit between the start and end stamps."""
+    """Yield iterations that take longer than the time between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
     went_s = told.end_s - told.start_s

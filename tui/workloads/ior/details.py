@@ -57,12 +57,12 @@ class Rounded:
 
     @property
     def low(self) -> float:
-        """Return the smallest value that would be printed like this."""
+        """The smallest value that would be printed like this."""
         return self.value - self.slack
 
     @property
     def high(self) -> float:
-        """Return the largest value that would be printed like this."""
+        """The largest value that would be printed like this."""
         return self.value + self.slack
 
 
@@ -230,7 +230,7 @@ JSON_DIGITS = 0.5e-4
 
 
 def of_json(value: Any) -> Rounded | None:
-    """Return a figure of IOR's JSON, which has four decimals."""
+    """Return a figure of IOR's JSON, which has four decimals; None if it is not a number."""
     return Rounded(float(value), JSON_DIGITS) if isinstance(value, int | float) else None
 
 

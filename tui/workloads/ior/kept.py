@@ -43,9 +43,7 @@ class KeptIor:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Return (code, message) of reasons to reject the figures: IOR errors, a missing
-        summary.
-        """
+        """(code, message) of reasons to reject the figures: IOR errors, a missing summary."""
         found = list(self.explainer.codes.items())
         if not self.output.finished or any(
             each.summary is None for each in self.output.figures.values()

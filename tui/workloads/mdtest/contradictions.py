@@ -45,7 +45,7 @@ class Told:
 
     @property
     def rows(self) -> dict[str, OperationResult]:
-        """Return the operations in the summary that ran."""
+        """The operations in the summary that ran, by name."""
         return {name: each for name, each in self.output.operations.items() if each.mean}
 
     @property
@@ -69,7 +69,7 @@ def contradictions(told: Told) -> Iterator[Contradiction]:
 
 
 def _header(told: Told) -> Iterator[Contradiction]:
-    """Tasks and files are printed twice, and follow from -n."""
+    """Yield numbers of tasks or files that contradict each other or -n."""
     output, due = told.output, number(told.given, "n")
     if not output.items_tasks or not output.tasks:
         return
@@ -83,7 +83,7 @@ def _header(told: Told) -> Iterator[Contradiction]:
 
 
 def _counted(told: Told) -> Iterator[Contradiction]:
-    """The summary is of -i iterations, and -v prints each of them."""
+    """Yield numbers of iterations that differ between -i, the summary, and those that -v prints."""
     count, due = told.output.summary_iterations, number(told.given, "i")
     if count is None:
         return
@@ -100,9 +100,7 @@ def _counted(told: Told) -> Iterator[Contradiction]:
 
 
 def _summary(told: Told) -> Iterator[Contradiction]:
-    """Mean and deviation follow from the extremes of two or three rates, and are bounded by them
-    for more.
-    """
+    """Yield a mean or deviation that is impossible with the printed extremes."""
     output = told.output
     for name, each in told.rows.items():
         count = output.summary_iterations or 0
@@ -140,9 +138,10 @@ def _deviations(
 
 
 def _listed(told: Told) -> Iterator[Contradiction]:
-    """A summary covers the iterations that -v prints: exactly for the tree, measured by one rank.
+    """Yield figures of the summary that contradict the iterations that -v prints.
 
-    Others are printed by rank 0's clock, beside which the summary has the slowest or fastest rank.
+    For the tree, which one rank measures, both must agree. Other iterations are by rank 0's clock,
+    while the summary has the slowest or fastest rank.
     """
     for name, each in told.rows.items():
         rates = each.iterations
@@ -165,7 +164,7 @@ def _listed(told: Told) -> Iterator[Contradiction]:
 
 
 def _items(told: Told) -> Iterator[Contradiction]:
-    """Rate x time is the number of items, in each iteration."""
+    """Yield iterations in which rate x time is not the number of items."""
     output = told.output
     hit = max(told.details.hit_items, default=0)
     if not told.due and not hit:
@@ -189,7 +188,7 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
 
 
 def _tables(told: Told) -> Iterator[Contradiction]:
-    """With -P, the tables' rate x time is the number of items over all ranks."""
+    """Yield operations whose rate x time, in the tables of -P, is not the items of all ranks."""
     output = told.output
     if not told.slowest or version_number(output.version)[:2] > SECONDS_UP_TO:
         return
@@ -210,7 +209,8 @@ def _tables(told: Told) -> Iterator[Contradiction]:
 
 
 def _ranks(told: Told) -> Iterator[Contradiction]:
-    """Rows of ranks: all ranks in all iterations, rate x time is the number of items."""
+    """Yield rows of ranks that are incomplete, or in which rate x time is not the number of items.
+    """
     output, details = told.output, told.details
     count = output.summary_iterations or 0
     ranks = [rank for rank, _ in details.rows]
@@ -229,7 +229,9 @@ def _ranks(told: Told) -> Iterator[Contradiction]:
 
 
 def _all_ranks(told: Told) -> Iterator[Contradiction]:
-    """The row of all ranks is the first iteration: all items over the time of the slowest."""
+    """Yield a row of all ranks that is not the first iteration: all items over the slowest rank's
+    time.
+    """
     output, details = told.output, told.details
     for name, (rate, seconds) in details.all_ranks.items():
         items, due = rate * seconds, told.due * output.tasks
@@ -249,7 +251,7 @@ def _all_ranks(told: Told) -> Iterator[Contradiction]:
 
 
 def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
-    """No iteration is faster than its slowest rank was before the barrier."""
+    """Yield iterations that are faster than their slowest rank was before the barrier."""
     output = told.output
     for name, iterations in _rates_of_ranks(told).items():
         if any(len(rates) != output.tasks for rates in iterations):
@@ -293,7 +295,10 @@ def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
 
 
 def _nodes(told: Told) -> Iterator[Contradiction]:
-    """The map of nodes has a digit per task, all 1 on a single node; the shift follows from -N."""
+    """Yield a map of nodes without a digit per task, or a shift that does not follow from -N.
+
+    On a single node all digits are 1.
+    """
     output = told.output
     nodemap = output.nodemap
     if not nodemap.isdigit() or not output.tasks or "a" in told.given:
@@ -317,7 +322,7 @@ MOST_TASKS = 10_000  # a longer map is cut off
 
 
 def _phases(told: Told) -> Iterator[Contradiction]:
-    """-C, -T, -E and -r choose the phases that run; other phases have no rate."""
+    """Yield rates of phases that -C, -T, -E and -r exclude, and included phases without a rate."""
     if not told.given:
         return
     chosen = [CHOICE[name] for name in told.given if name in CHOICE] or list(CHOICE.values())
@@ -347,7 +352,7 @@ def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
 
 
 def _clock(told: Told) -> Iterator[Contradiction]:
-    """All phases of all iterations fit between the start and end stamps."""
+    """Yield phases that take longer than the time between the start and end stamps."""
     if told.start_s is None or told.end_s is None:
         return
     went_s, took_s = told.end_s - told.start_s, _took_s(told)
