@@ -18,6 +18,7 @@ import msgspec
 from tui.metrics.buckets import index_to_value
 from tui.metrics.histogram import Histogram
 from tui.model.address import HostAddress
+from tui.model.dense import as_kept, listed
 from tui.model.event import (
     AnyEvent,
     DirectionResult,
@@ -139,10 +140,10 @@ def fewer(part: DirectionSample, factor: float, later: int) -> DirectionSample:
 
     The latency that they add up to is theirs.
     """
-    reached = [round(count * factor) for count in accumulate(part.lat.n, initial=0)]
+    reached = [round(count * factor) for count in accumulate(listed(part.lat).n, initial=0)]
     counts = {
         at + later: end - begin
-        for at, (begin, end) in zip(part.lat.idx, pairwise(reached), strict=True)
+        for at, (begin, end) in zip(listed(part.lat).idx, pairwise(reached), strict=True)
     }
     found = Histogram(counts).buckets
     values = [index_to_value(at) for at in found.idx]
@@ -200,7 +201,7 @@ class RunMaker:
     def add(self, *events: AnyEvent) -> RunMaker:
         """Append events at their own times."""
         with self.journal.open("ab") as file:
-            file.write(b"".join(map(encode, events)))
+            file.write(b"".join(encode(as_kept(event)) for event in events))
         self.t = max([self.t, *(event.t for event in events)])
         return self
 
@@ -402,7 +403,7 @@ def measured_latency(parts: Sequence[DirectionSample], latency: LatencyResult) -
     """
     found = Histogram()
     for part in parts:
-        found.add(part.lat)
+        found.add(listed(part.lat))
     return distributed(
         found, sum(part.lat_sum_ns for part in parts) / found.total, latency.percentiles_ns
     )

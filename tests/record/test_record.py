@@ -20,6 +20,7 @@ from tui.journal.state import RunState
 from tui.library.build import build_record, write_record
 from tui.library.load import load_record
 from tui.metrics.histogram import Histogram
+from tui.model.dense import listed
 from tui.model.event import (
     AnyEvent,
     FileCreated,
@@ -206,7 +207,7 @@ def test_a_host_without_a_result_is_rebuilt_from_its_samples_and_says_so(tmp_pat
     assert lost.ios == sum(each.dirs["read"].ios for each in samples)
     assert lost.runtime_s == pytest.approx(sum(each.interval_s for each in samples), abs=1e-3)
     assert lost.clat is not None
-    assert lost.clat.n == sum(sum(each.dirs["read"].lat.n) for each in samples)
+    assert lost.clat.n == sum(sum(listed(each.dirs["read"].lat).n) for each in samples)
     assert lost.short_ios is None
     assert not record.steps[0].results.per_host["h1"]["read"].from_samples
     assert record.steps[0].results.aggregate["read"].from_samples

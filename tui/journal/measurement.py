@@ -24,6 +24,7 @@ from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import HeatBins, parts_of
+from tui.model.dense import listed
 from tui.model.event import Buckets, PhaseName, Sample
 
 HOST_OPEN_S = 3  # samples of one host are in order
@@ -268,7 +269,8 @@ class Measurement:
                 continue
             self._tail(None, direction, open_s).add(t0, t1, amounts.lat)
             if self.for_record:
-                lat = sample.dirs[direction].lat  # alone in its second: never packed out again
+                # alone in its second: never packed out again
+                lat = listed(sample.dirs[direction].lat)
                 self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, lat)
             else:
                 self._heat(direction).add(t0, t1, amounts.lat)

@@ -14,6 +14,7 @@ from typing import Any, Union, get_args
 import msgspec
 
 from tui.model.bounded import MOST_LINE_BYTES, NO_JSON, open_plain
+from tui.model.dense import is_sound
 from tui.model.event import (
     AnyEvent,
     Buckets,
@@ -98,16 +99,12 @@ def _is_sound(event: AnyEvent | SampleStamp) -> bool:
         return (
             0 <= event.interval_s < LONGEST_S
             and abs(event.host_time_ms) < BEYOND
-            and all(len(part.lat.idx) == len(part.lat.n) for part in parts)
+            and all(is_sound(part.lat) for part in parts)
         )
     if isinstance(event, TelemetrySample) and not 0 < event.interval_s < LONGEST_S:
         return False
     encode(event)  # refuses numbers that no journal can hold
-    return not isinstance(event, HostResult) or all(map(_fits, _buckets_of(event)))
-
-
-def _fits(buckets: Buckets) -> bool:
-    return len(buckets.idx) == len(buckets.n)
+    return not isinstance(event, HostResult) or all(map(is_sound, _buckets_of(event)))
 
 
 def _buckets_of(result: HostResult) -> Iterator[Buckets]:

@@ -16,7 +16,9 @@ from tui.journal.clock import ClockStep, HostTime
 from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail, SampleStamp, read_events
 from tui.journal.state import RunState
+from tui.metrics.histogram import PackedBuckets
 from tui.metrics.series import HeatBins
+from tui.model.dense import has_counts
 from tui.model.event import Sample
 
 
@@ -123,6 +125,6 @@ class HostHeat:
         t1 = event.t if offset_s is None else min(event.t, event.host_time_ms / 1000 + offset_s)
         dirs = event.dirs if self.job is None else event.of_jobs().get(self.job, {})
         for direction, part in dirs.items():
-            if part.lat.idx:
+            if has_counts(part.lat):
                 bins = self.heat.setdefault(direction, HeatBins(self.measurement.started_t))
-                bins.add(t1 - event.interval_s, t1, part.lat)
+                bins.add(t1 - event.interval_s, t1, PackedBuckets(part.lat))

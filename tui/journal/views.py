@@ -17,6 +17,7 @@ from tui.metrics.figures import marked
 from tui.metrics.histogram import Histogram, PackedBuckets, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
 from tui.metrics.series import Parts, RateSeries, parts_of
+from tui.model.dense import has_counts
 from tui.model.event import Buckets, DirectionSample
 
 FRESH_S = 3.0  # a running host that was silent for longer is stale
@@ -59,7 +60,7 @@ class Amounts(Struct):
     @classmethod
     def of(cls, sample: DirectionSample) -> Amounts:
         """Return the amounts in a sample."""
-        lat = PackedBuckets(sample.lat) if sample.lat.idx else NO_LATENCIES
+        lat = PackedBuckets(sample.lat) if has_counts(sample.lat) else NO_LATENCIES
         return cls(
             sample.ios,
             sample.bytes,

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from tui.journal.reader import complete_bytes, read_events
 from tui.model.bounded import check_plain
+from tui.model.dense import as_kept
 from tui.model.event import (
     Artefact,
     Event,
@@ -122,7 +123,7 @@ class Journal:
             return event
         if isinstance(event, Artefact):
             self._unsynced.append(self.run_dir / event.path)
-        self._unwritten += encode(event)
+        self._unwritten += encode(as_kept(event))
         self._write()
         if event.t - self._synced >= SYNC_EVERY_S:
             self.sync()

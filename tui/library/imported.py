@@ -29,6 +29,7 @@ from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
+from tui.model.dense import listed
 from tui.model.host_record import HostRecord
 from tui.model.plain import printable
 from tui.model.plain_data import format_utc, plain
@@ -368,7 +369,9 @@ def _measurement(step: Step, found: Measured, begun: float) -> Measurement | Non
     ]
     if not samples:
         return None
-    tails = any(len(part.lat.idx) > 1 for _, sample in samples for part in sample.dirs.values())
+    tails = any(
+        len(listed(part.lat).idx) > 1 for _, sample in samples for part in sample.dirs.values()
+    )
     measurement = Measurement(
         Clock(),
         "measure",

@@ -24,7 +24,8 @@ from tui.metrics.buckets import (
     rank,
     value_to_index,
 )
-from tui.model.event import Buckets, DirectionResult, LatencyResult
+from tui.model.dense import HEAD_BYTES, head_of
+from tui.model.event import Buckets, DirectionResult, Latencies, LatencyResult
 
 __all__ = [
     "PERCENTILES",
@@ -43,24 +44,41 @@ __all__ = [
 
 
 BITS = 32  # per bucket in a packed number
-MOST = (1 << BITS) - 1  # I/Os in a packed number, so that no digit overflows
+MOST = (1 << BITS) - 1  # I/Os in a bucket of a packed number
 GROUP = 256  # packed numbers start at a multiple of this: most start alike and need no shift
 
 
 class PackedBuckets:
-    """Journal buckets packed into one number, 32 bits per bucket, for adding to several histograms.
+    """A sample's latencies packed into one number, 32 bits per bucket, for adding to several
+    histograms.
 
-    C code then adds all buckets at once. `plain` has the unpacked buckets if they cannot be packed:
-    counts too large, upper edges of their own, or out of order (a damaged journal).
+    C code then adds all buckets at once. No bucket has more than `most` I/Os. `plain` has the
+    unpacked buckets if they cannot be packed: counts too large, upper edges of their own, or out of
+    order (a damaged journal).
     """
 
-    __slots__ = ("begin", "number", "plain", "total")
+    __slots__ = ("begin", "most", "number", "plain", "total")
 
-    def __init__(self, buckets: Buckets) -> None:
-        idx = buckets.idx
-        self.total = sum(buckets.n)
+    def __init__(self, lat: Latencies) -> None:
         self.begin = self.number = 0  # the bucket of the first digit
         self.plain: Buckets | None = None
+        if isinstance(lat, bytes):
+            self._pack_dense(lat)
+        else:
+            self._pack_lists(lat)
+
+    def _pack_dense(self, dense: bytes) -> None:
+        first, width, self.total = head_of(dense)
+        self.begin = first // GROUP * GROUP
+        self.most = (1 << 8 * width) - 1
+        digits = bytearray((len(dense) - HEAD_BYTES) // width * (BITS // 8))
+        for place in range(width):
+            digits[place :: BITS // 8] = dense[HEAD_BYTES + place :: width]
+        self.number = int.from_bytes(digits, "little") << (first - self.begin) * BITS
+
+    def _pack_lists(self, buckets: Buckets) -> None:
+        idx = buckets.idx
+        self.total = self.most = sum(buckets.n)
         if self.total > MOST or buckets.upper_ns or idx != sorted(idx):
             self.plain = buckets
         elif idx:
@@ -111,7 +129,7 @@ class Histogram:
     Packed additions are collected in one number and unpacked at first use.
     """
 
-    __slots__ = ("_begin", "_held", "_upper", "_waiting", "_waiting_total")
+    __slots__ = ("_begin", "_held", "_upper", "_waiting", "_waiting_most")
 
     def __init__(
         self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None
@@ -119,7 +137,7 @@ class Histogram:
         self._held: dict[int, int] = dict(counts) if counts else {}
         # edges in ns by index, for tools with their own buckets
         self._upper: dict[int, int] = dict(upper) if upper else {}
-        self._begin = self._waiting = self._waiting_total = 0
+        self._begin = self._waiting = self._waiting_most = 0
 
     @property
     def _counts(self) -> dict[int, int]:
@@ -131,7 +149,7 @@ class Histogram:
         counts = self._held
         for index, count in unpacked(self._begin, self._waiting):
             counts[index] = counts.get(index, 0) + count
-        self._waiting = self._waiting_total = 0
+        self._waiting = self._waiting_most = 0
 
     @classmethod
     def from_buckets(cls, buckets: Counted) -> Histogram:
@@ -158,11 +176,11 @@ class Histogram:
     def add(self, buckets: Buckets | PackedBuckets) -> None:
         """Add the counts of journal buckets, packed if they are added to several histograms."""
         if isinstance(buckets, PackedBuckets):
-            if (total := self._waiting_total + buckets.total) <= MOST and (
+            if (most := self._waiting_most + buckets.most) <= MOST and (
                 buckets.begin == self._begin and buckets.plain is None
             ):
                 # most additions end here
-                self._waiting_total = total
+                self._waiting_most = most
                 self._waiting += buckets.number
                 return
             if buckets.plain is None:
@@ -179,22 +197,22 @@ class Histogram:
         """Add several packed buckets at once, which is faster than adding them one by one."""
         if parts and not self._waiting:
             self._begin = parts[0].begin
-        waiting, total, begin = self._waiting, self._waiting_total, self._begin
+        waiting, most, begin = self._waiting, self._waiting_most, self._begin
         others = []
         for part in parts:
-            if part.begin == begin and part.plain is None and total + part.total <= MOST:
+            if part.begin == begin and part.plain is None and most + part.most <= MOST:
                 waiting += part.number
-                total += part.total
+                most += part.most
             else:
                 others.append(part)
-        self._waiting, self._waiting_total = waiting, total
+        self._waiting, self._waiting_most = waiting, most
         for part in others:
             self.add(part)
 
     def _add_packed(self, packed: PackedBuckets) -> None:
-        if self._waiting_total + packed.total > MOST:
+        if self._waiting_most + packed.most > MOST:
             self._unpack()
-        self._waiting_total += packed.total
+        self._waiting_most += packed.most
         if packed.begin == self._begin:
             self._waiting += packed.number
         elif packed.begin > self._begin and self._waiting:
@@ -232,12 +250,12 @@ class Histogram:
         """Clear all counts."""
         self._held.clear()
         self._upper.clear()
-        self._waiting = self._waiting_total = 0
+        self._waiting = self._waiting_most = 0
 
     @property
     def total(self) -> int:
         """Number of samples."""
-        return sum(self._held.values()) + self._waiting_total
+        return sum(self._counts.values())
 
     @property
     def buckets(self) -> Buckets:

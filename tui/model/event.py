@@ -29,7 +29,8 @@ HostStateName = Literal[
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
 ALLOCATION_ENDED = "allocation-ended"  # a problem, and the end of a task, on nodes of a scheduler
-BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
+ALL_BUCKETS = 29 * 64  # fio.h, FIO_IO_U_PLAT_NR
+BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=ALL_BUCKETS)]
 # a damaged line may still be JSON; ignore such counts
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
@@ -44,6 +45,10 @@ class Buckets(Struct, frozen=True, omit_defaults=True):
     idx: list[BucketIndex] = field(default_factory=list)
     n: list[Count] = field(default_factory=list)
     upper_ns: list[Count] = field(default_factory=list)
+
+
+Latencies = Buckets | bytes
+"""Latencies of a sample: lists, or dense as in journals (`tui/model/dense.py`)."""
 
 
 class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
@@ -224,14 +229,14 @@ class TaskEnded(Event, tag="task_ended"):
 class DirectionSample(Struct, omit_defaults=True):
     """One direction in one interval of one host.
 
-    `lat` is empty for a tool that prints only means.
+    `lat` is empty for a tool that prints only means. Load generators give `Buckets`.
     """
 
     ios: Count
     bytes: Count
     lat_sum_ns: Count = 0  # for a mean without a histogram: the mean times `ios`
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
-    lat: Buckets = field(default_factory=Buckets)
+    lat: Latencies = field(default_factory=Buckets)
     # as the tool printed them: never merged
     printed_ns: dict[PercentileName, Count] = field(default_factory=dict)
 

@@ -115,7 +115,7 @@ def _cleaner(kind: Any) -> Cleaner | None:
     raise TypeError(f"{kind}: no text form for this type")
 
 
-_WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
+_WITHOUT_TEXT = (int, float, bool, bytes, types.NoneType, None)
 
 
 def _of_union(members: tuple[Any, ...]) -> Cleaner | None:

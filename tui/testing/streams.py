@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tui.metrics import units
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.registry import BOTH, DIRECTIONS, direction
+from tui.model.dense import listed
 from tui.model.event import (
     Buckets,
     DirectionResult,
@@ -264,21 +265,22 @@ def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
 def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator[Mistake]:
     if name not in DIRECTIONS:
         yield Mistake("direction", f"{at}: expected {', '.join(DIRECTIONS)}")
-    counted = sum(part.lat.n)
+    lat = listed(part.lat)
+    counted = sum(lat.n)
     if counted > part.ios * (1 + TORN) + 1:
         yield Mistake("histogram-count", f"{at}: the histogram counts {counted}, ios is {part.ios}")
     if counted:
-        yield from _sum(part.lat, part.lat_sum_ns, at)
+        yield from _sum(lat, part.lat_sum_ns, at)
     if part.lat_max_ns and part.lat_max_ns < highest:
         yield Mistake(
             "maximum",
             f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it must not decrease: it "
             f"counts from the begin",
         )
-    elif counted and part.lat_max_ns < _low(part.lat.idx[-1]):
+    elif counted and part.lat_max_ns < _low(lat.idx[-1]):
         yield Mistake(
             "maximum",
-            f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(part.lat.idx[-1])}",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(lat.idx[-1])}",
         )
 
 

@@ -125,6 +125,7 @@ def types() -> Types:
 
     # that one is written as text
     names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}
+    names["Latencies"] = Buckets  # dense ones are for journals only
     return Types(names, FURTHER)
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from tests.workloads.fio.test_meter import moment, samples
+from tui.model.dense import listed
 from tui.model.event import PhaseName, encode
 from tui.workloads.fio.results import Meter
 from tui.workloads.fio.snapshot import Snapshot, StatusDirection
@@ -31,7 +32,9 @@ def test_jobs_that_do_the_same_have_parts_that_add_up_to_the_direction() -> None
     for sample in found:
         parts = [dirs["read"] for dirs in sample.of_jobs().values()]
         assert sum(part.ios for part in parts) == sample.dirs["read"].ios
-        assert sum(sum(part.lat.n) for part in parts) == sum(sample.dirs["read"].lat.n)
+        assert sum(sum(listed(part.lat).n) for part in parts) == sum(
+            listed(sample.dirs["read"].lat).n
+        )
     ios = Counter(
         {name: sum(sample.of_jobs()[name]["read"].ios for sample in found) for name in NAMES}
     )

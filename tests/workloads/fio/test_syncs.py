@@ -8,6 +8,7 @@ import pytest
 
 from tests.workloads.fio.fixtures import snapshots
 from tui.metrics.histogram import Histogram, label
+from tui.model.dense import listed
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import Snapshot
 
@@ -56,7 +57,7 @@ def test_samples_of_syncs_add_up_to_the_last_object(name: str) -> None:
     merged = Histogram()
     for sample in found:
         if "sync" in sample.dirs:
-            merged.add(sample.dirs["sync"].lat)
+            merged.add(listed(sample.dirs["sync"].lat))
     sync = final(name).jobs[0].sync
     assert sync is not None and sync.lat is not None
     assert merged == Histogram.from_bins(sync.lat.bins or {})

@@ -20,6 +20,7 @@ from tui.journal.progress import SearchState, plan_as_run
 from tui.journal.writer import Journal
 from tui.metrics.histogram import Histogram
 from tui.metrics.series import ClusterSecond
+from tui.model.dense import listed
 from tui.model.event import (
     Buckets,
     DirectionSample,
@@ -56,11 +57,12 @@ class _Sum(msgspec.Struct):
 
     def add(self, part: DirectionSample) -> None:
         self.ios += part.ios
-        self.lat.add(part.lat)
+        self.lat.add(listed(part.lat))
 
     def take_back(self, part: DirectionSample) -> None:
         self.ios -= part.ios
-        self.lat.add(Buckets(idx=part.lat.idx, n=[-count for count in part.lat.n]))
+        lat = listed(part.lat)
+        self.lat.add(Buckets(idx=lat.idx, n=[-count for count in lat.n]))
 
 
 class Seconds:

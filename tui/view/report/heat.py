@@ -11,6 +11,7 @@ from tui.journal.clock import HostTime
 from tui.journal.reader import read_events
 from tui.metrics.buckets import PLAT_BUCKETS
 from tui.metrics.series import bucket_edge, column_percentiles, dense_items, weights_of
+from tui.model.dense import listed
 from tui.model.event import HostClock, RunResumed, Sample
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.step_record import StepRecord
@@ -83,14 +84,15 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
     if not 0 <= place < columns:
         return
     for direction, part in sample.dirs.items():
-        if not part.lat.idx:
+        lat = listed(part.lat)
+        if not lat.idx:
             continue
         heat = found.get((sample.step, direction))
         if heat is None:
             heat = HeatMap(span.width_s, [[0] * PLAT_BUCKETS for _ in range(columns)])
             found[sample.step, direction] = heat
         counts = heat.columns[place]
-        for index, count in zip(part.lat.idx, part.lat.n, strict=True):
+        for index, count in zip(lat.idx, lat.n, strict=True):
             counts[index] += count
 
 

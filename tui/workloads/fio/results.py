@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tui.metrics.histogram import PERCENTILES, Bins, Histogram, combine_directions, label
 from tui.metrics.registry import direction
+from tui.model.dense import listed
 from tui.model.event import (
     Buckets,
     DirectionResult,
@@ -270,7 +271,7 @@ def _together(one: DirectionSample, other: DirectionSample) -> DirectionSample:
         bytes=one.bytes + other.bytes,
         lat_sum_ns=one.lat_sum_ns + other.lat_sum_ns,
         lat_max_ns=max(one.lat_max_ns, other.lat_max_ns),
-        lat=_merged_buckets(one.lat, other.lat),
+        lat=_merged_buckets(listed(one.lat), listed(other.lat)),
     )
 
 
