@@ -62,7 +62,8 @@ async def test_defaults_are_shown_before_there_is_a_target(home: Path) -> None:
     write_inventory(home, "hosts: {weka-01: {}}\n")
     async with opened(options(home, hosts=("weka-01",))) as user:
         await user.press("2", "n")
-        await user.sees("cannot start")
+        await user.sees("type a directory")
+        assert "cannot start" not in user.text
         await user.sees("4k")  # the block size, in an empty field
         await user.sees("libaio")
 
@@ -95,6 +96,19 @@ async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:
         await user.sees(lambda: "saved my/reads" in user.told)
         profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
         assert profile.params["bs"].default == "8k"
+
+
+async def test_repeat_measures_each_point_again_and_is_saved(home: Path) -> None:
+    async with opened(local(home)) as user:
+        screen = await form(user)
+        await change(user, "bs", "4k,64k")
+        await change(user, "@repeat", "3")
+        await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 6)
+        await user.press("ctrl+s", "ctrl+u")
+        await user.types("my/reads")
+        await user.press("enter")
+        await user.sees(lambda: "saved my/reads" in user.told)
+        assert Catalogue(user.app.paths.profiles).load("my/reads").profile.repeat == 3
 
 
 async def test_without_a_host_it_is_for_this_machine(home: Path) -> None:

@@ -438,7 +438,7 @@ async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(
     monkeypatch.setattr(plan_screen, "READ_S", 3600.0)
     async with opened(options(home)) as user:
         await user.press("enter")
-        await user.sees(lambda: user.cursor == "demo/quick")
+        await user.sees(lambda: user.cursor == "@demo/quick")
         await user.press("enter", "enter", "enter", "r")  # as somebody does who holds the key down
         await user.sees("Run plan")
         await user.press("enter", "r")

@@ -33,6 +33,7 @@ from tui.view.step_notes import VERDICTS
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
 
+ROOMY_FROM = 100  # columns for a comparison with everything about both sides above its figures
 NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
@@ -41,11 +42,13 @@ MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
 NOISE = "run-to-run noise is unknown"
 
 
-def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
+def sentence(
+    found: Comparison, *, advice: bool = True, name: str = "B", brief: bool = False
+) -> str:
     """Return the result of a comparison in one sentence.
 
     `advice`: also say what to do if it is inconclusive. `name`: the side compared with A, if there
-    are several.
+    are several. `brief`: without the interval, which the table has.
     """
     if found.word == "not comparable":
         told = as_figures(found, name)
@@ -56,7 +59,7 @@ def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
     heads = [each for each in found.changes if each.headline]
     if not heads:
         return "Inconclusive: A's headline was not measured in both runs"
-    said = [_of_one(heads[0], name) if len(heads) == 1 else _of_points(found, name)]
+    said = [_of_one(heads[0], name, brief) if len(heads) == 1 else _of_points(found, name)]
     if others := sum(
         each.word == "worse"
         for each in found.changes
@@ -117,13 +120,15 @@ def _reason(each: SetupDifference, name: str) -> str:
 # -- one figure
 
 
-def _of_one(change: Change, name: str) -> str:
+def _of_one(change: Change, name: str, brief: bool) -> str:
     """Return the result of a comparison with a single headline."""
     if change.effect is None:
         return _without_effect(change, name)
     apart, over = _difference(change, name), _over(change)
     single = (len(change.values_a), len(change.values_b)) == (1, 1)
-    interval = _interval(change.effect.low, change.effect.high)
+    if brief and single and change.within_runs and change.word == "inconclusive":
+        return f"Inconclusive: {apart}"  # the reason is below the table
+    interval = "" if brief else _interval(change.effect.low, change.effect.high)
     if change.word in ("better", "worse"):
         return f"{name} is {change.word}: {_amount(change)}{interval}, {over}"
     if change.within_runs and change.word == "inconclusive":
@@ -315,10 +320,11 @@ def comparison_lines(
     answer. `advice`: say what to do if the result is inconclusive.
     """
     room = width or 120
+    gap = [] if room < ROOMY_FROM else [Line()]
     lines = [
         *answer_lines(found, room, advice=advice),
         *drawn,
-        Line(),
+        *gap,
         *gate_lines(found, room),
         Line(),
     ]
@@ -340,25 +346,26 @@ def comparison_lines(
 
 def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
     """Return the result sentence, and the runs of both sides."""
-    said = [(sentence(found, advice=advice), ROLES.get(found.word, BRIGHT))]
+    text = sentence(found, advice=advice, brief=width < ROOMY_FROM)
+    said = [(text, ROLES.get(found.word, BRIGHT))]
     return [*indented(said, width, 0), *_sides(found, width)]
 
 
 def _sides(found: Comparison, width: int) -> Iterator[Line]:
     for name, role, records in zip("AB", CURVES, (found.a, found.b), strict=False):
         for record in records:
-            yield from labelled([(f"{name}  ", role)], side_runs(record), width)
+            runs = side_runs(record, brief=width < ROOMY_FROM)
+            yield from labelled([(f"{name}  ", role)], runs, width)
 
 
-def side_runs(record: RunRecord) -> list[Run]:
-    """Return the text of one run: id, profile, hosts, target, state, verdict."""
+def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
+    """Return the text of one run: id, profile, hosts, target, state, verdict.
+
+    `brief`: without profile and target; what differs between runs is listed below them.
+    """
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
-    said = [
-        record.profile.tag,
-        hosts,
-        *([f"on {record.target}"] if record.target else []),
-        record.state,
-    ]
+    place = [f"on {record.target}"] if record.target else []
+    said = [*([] if brief else [record.profile.tag]), hosts, *([] if brief else place), record.state]
     verdict = VERDICTS.get(record.verdict or "", "")
     role = (
         BAD

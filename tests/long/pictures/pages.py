@@ -9,6 +9,7 @@ from tests.app.driver import User, options, write_inventory
 from tests.app.scenes import Scene, begun
 from tests.app.stage import Stage
 from tests.app.test_facts_differ import ALIKE, facts_of
+from tests.app.test_review import change
 from tests.long.pictures.looks import Act, Look, Open, Picture, pressed, settled
 from tui.app.app import BenchtuiApp
 from tui.app.screens.editor import EditorScreen
@@ -138,6 +139,14 @@ def editing(*keys: str, broken: bool = False) -> Act:
     return act
 
 
+async def sweeping_job(user: User) -> None:
+    """Describe a job in the form: a directory, and commas that sweep."""
+    await pressed("2", "n")(user)
+    await change(user, "directory", "/mnt/weka")
+    await change(user, "bs", "4k,64k,1m")
+    await settled(user)
+
+
 async def latencies_compared(user: User) -> None:
     """Compare the two newest runs, and go to their latencies: the end of the page."""
     await pressed("space", "space", "c", sees="makes the next run A")(user)
@@ -159,6 +168,9 @@ PICTURES = (
     Picture(
         "review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)
     ),
+    Picture("job", chosen(*CLIENTS[:4]), pressed("2", "n")),
+    Picture("job-sweep", chosen(*CLIENTS[:4]), sweeping_job),
+    Picture("hosts-add", chosen(*CLIENTS), pressed("n", sees="Add hosts")),
     Picture("runs", kept),
     Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
     Picture("runs-export", kept, pressed("e", sees="Export")),

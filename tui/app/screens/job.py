@@ -9,14 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.content import Content
 from textual.widget import Widget
 
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.screens import review_form
 from tui.app.screens.plan_screen import PlanScreen
 from tui.app.widgets.form import FieldSpec, TextInput
+from tui.app.widgets.lines import show_text
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
+from tui.text.line import LABEL, indented
 
 if TYPE_CHECKING:
     from tui.model.plan import Plan
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are looked at without a target
+NO_TARGET = (
+    "type a directory on the storage under test, or a file or device; the plan appears here"
+)
+ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
 
@@ -40,6 +47,7 @@ class JobScreen(PlanScreen):
     def __init__(self) -> None:
         super().__init__()
         self.terms: dict[str, str] = {}  # as typed
+        self.repeat = ONCE  # as typed
 
     @property
     def workload(self) -> Workload:
@@ -63,13 +71,13 @@ class JobScreen(PlanScreen):
         self.show_keys()
 
     async def fill_form(self) -> None:
-        """Create a field for each common term."""
+        """Create a field for each common term, and one for the repetitions."""
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
         terms = self.workload.from_terms().job_terms()
         defaults = {term.name: place.get(term.name, term.default) for term in terms}
         self.terms = {**defaults, **self.terms}
-        await self.form.set_fields(
+        fields = [
             FieldSpec(
                 term.name,
                 self.terms[term.name],
@@ -78,7 +86,8 @@ class JobScreen(PlanScreen):
                 term.label,
             )
             for term in terms
-        )
+        ]
+        await self.form.set_fields([*fields, review_form.repeat_spec(self.repeat, ONCE)])
 
     @property
     def given(self) -> dict[str, tuple[str, ...]]:
@@ -88,9 +97,11 @@ class JobScreen(PlanScreen):
         return {name: split_values(text) for name, text in self.terms.items() if text}
 
     def check_field(self, name: str, text: str) -> str | None:
-        """Return what is wrong with one term by itself, None if valid."""
+        """Return what is wrong with one field by itself, None if valid."""
         from tui.engine.inputs.terms import split_values
 
+        if name == review_form.REPEAT:
+            return review_form.check_repeat(text)
         values = split_values(text)
         if not text:
             return None
@@ -104,8 +115,10 @@ class JobScreen(PlanScreen):
         return None
 
     async def keep_typed(self) -> None:
-        """Keep the terms as typed."""
-        self.terms = self.form.values
+        """Keep the fields as typed."""
+        values = self.form.values
+        self.repeat = values.pop(review_form.REPEAT)
+        self.terms = values
 
     def build_plan(self) -> Plan:
         """Return the plan of the terms, and select their profile, so that Review shows the same.
@@ -115,13 +128,24 @@ class JobScreen(PlanScreen):
         from tui.engine.inputs.terms import made_profile
 
         self.show_defaults()
+        if not self.given.keys() & TARGETS:
+            raise UsageError(NO_TARGET)
         catalogue, selection = self.shell.catalogue, self.shell.selection
         name = catalogue.keep_job(made_profile(self.workload, self.given))
         self.loaded = catalogue.load(name)
         selection.choose_profile(name)
         selection.change_nothing()
+        selection.repeat = "" if self.repeat == ONCE else self.repeat
         selection.changes += 1
         return review_form.plan_of(self.loaded, self.shell)
+
+    def show_problem(self, problem: str) -> None:
+        """Show why the plan cannot be started; a target not typed yet is no mistake."""
+        super().show_problem(problem)
+        if problem == NO_TARGET:
+            self.form.show_problem("")
+            self.plan_pane.show(lambda width: indented([(problem, LABEL)], width, 0))
+            show_text(self.launch_line, Content())
 
     def show_defaults(self) -> None:
         """Show the effective values in empty fields, even if no target is typed yet."""
@@ -134,7 +158,7 @@ class JobScreen(PlanScreen):
 
     async def action_defaults(self) -> None:
         """Reset every field to its default."""
-        self.terms = {}
+        self.terms, self.repeat = {}, ONCE
         await self.fill_form()
         self.replan()
 
@@ -145,10 +169,11 @@ class JobScreen(PlanScreen):
             return
         name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
         self.app.push_screen(
-            LineDialog("Save as a profile", NAME_HELP, name, "save"), partial(self.save, self.given)
+            LineDialog("Save as a profile", NAME_HELP, name, "save"),
+            partial(self.save, self.given, int(self.repeat)),
         )
 
-    def save(self, given: dict[str, tuple[str, ...]], tag: str | None) -> None:
+    def save(self, given: dict[str, tuple[str, ...]], repeat: int, tag: str | None) -> None:
         """Save the job as a profile, which the Profiles screen then lists."""
         from tui.engine.inputs.profile_files import create
         from tui.engine.inputs.terms import made_profile
@@ -156,7 +181,7 @@ class JobScreen(PlanScreen):
         if not tag:
             return
         try:
-            path = create(self.shell.catalogue, tag, made_profile(self.workload, given, tag))
+            path = create(self.shell.catalogue, tag, made_profile(self.workload, given, tag, repeat))
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return

@@ -32,8 +32,6 @@ LOOK_S = 1.0  # between looks at the files
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
-# initial cursor position: not on a profile that writes to devices
-HARMLESS = "demo/quick"
 
 
 class ProfilesScreen(FilteredScreen):
@@ -82,11 +80,11 @@ class ProfilesScreen(FilteredScreen):
     def load_profiles(self, focus: str | None = None, *, begins: bool = False) -> None:
         """Read all profiles.
 
-        `begins`: the cursor goes to the selected profile, or to the one used last.
+        `begins`: the cursor goes to the selected profile, the one used last, or one to start with.
         """
         entries, used = self.shell.catalogue.list(), self.shell.profiles_used()
         if begins:
-            focus = focus or profile_text.newest_key(entries, used) or HARMLESS
+            focus = focus or profile_text.first_key(entries, used)
         if focus and not begins:
             self.hand_over(self.let_through, entries, focus)
         self.hand_over(self.take_profiles, entries, used, focus)
@@ -129,8 +127,8 @@ class ProfilesScreen(FilteredScreen):
         """Show the rows and their number."""
         search = self.filter.value
         self.shown = profile_text.found(self.entries, search)
-        recent = profile_text.recent_rows(self.entries, self.used) if not search else []
-        self.picklist.set_rows([*recent, *profile_text.rows(self.shown)])
+        top = profile_text.top_rows(self.entries, self.used) if not search else []
+        self.picklist.set_rows([*top, *profile_text.rows(self.shown)])
         found = f"{len(self.shown)} of " if search else ""
         self.picklist.border_subtitle = f"{found}{len(self.entries)} profiles"
         self.show_details()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 INDENT = 10
 RECENT = 4  # profiles used last
+FIRST = "demo/quick"  # before one was used: harmless on any machine
 DOES = ("read", "write", "mixed", "trim")  # directions of a headline that the list names
 LONGEST_LABEL = 20
 LEAST_HELP = 24  # cells for help beside the default; with fewer it is below
@@ -157,18 +158,20 @@ def columns(
     )
 
 
-def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
+def top_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
     """Return the recently used profiles under a heading, newest first.
 
-    Empty if there are none.
+    Before one was used, a profile to start with.
     """
-    recent = _recent(entries, used)
-    return [Heading("#@", "recently used", (str(len(recent)), LABEL)), *recent] if recent else []
+    if recent := _recent(entries, used):
+        return [Heading("#@", "recently used", (str(len(recent)), LABEL)), *recent]
+    first = _recent(entries, [FIRST])
+    return [Heading("#@", "start here"), *first] if first else []
 
 
-def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
-    """Return the row key of the profile used last that still exists; None without one."""
-    return next((key_of(row) for row in _recent(entries, used)), None)
+def first_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
+    """Return the row key of the profile used last that still exists, or of the first to use."""
+    return next((key_of(row) for row in _recent(entries, [*used, FIRST])), None)
 
 
 def _recent(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent]:

@@ -308,7 +308,7 @@ def field_specs(
     )
     return [
         *specs,
-        FieldSpec(REPEAT, selection.repeat or often, often, "repetitions of each point", "repeat"),
+        repeat_spec(selection.repeat or often, often),
         *sweeps,
         FieldSpec(
             CLEANUP,
@@ -402,6 +402,17 @@ def swept_texts(profile: Profile) -> dict[str, str]:
     return {name: ",".join(texts) for name, texts in found.items()}
 
 
+def repeat_spec(value: str, default: str) -> FieldSpec:
+    """Return the field for the repetitions of each point."""
+    return FieldSpec(REPEAT, value, default, "repetitions of each point", "repeat")
+
+
+def check_repeat(text: str) -> str | None:
+    """Return what is wrong with a number of repetitions, None if valid."""
+    right = text.isdecimal() and 1 <= int(text) <= MAX_REPEAT
+    return None if right else f"a whole number from 1 to {MAX_REPEAT}"
+
+
 def repeat_text(profile: Profile) -> str:
     """Return the profile's number of repetitions per point, as the form shows it."""
     repeat = profile.repeat
@@ -472,11 +483,7 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
     if name == REPEAT and text == repeat_text(profile):
         return None
     if name == REPEAT:
-        return (
-            None
-            if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT
-            else f"a whole number from 1 to {MAX_REPEAT}"
-        )
+        return check_repeat(text)
     if name in SEARCH_FIELDS:
         return check_bound(profile, name, text)
     if name in (CLEANUP, PRECONDITION):

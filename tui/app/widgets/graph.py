@@ -307,7 +307,7 @@ class GraphPanel(Lines):
     def _ticks(self, inner: int, rows: int, top: float) -> list[Tick]:
         """Return the ticks of the scale; empty without values.
 
-        If space is short, their unit is only in the figures.
+        If space is short, their unit is only in the figures, or a letter: ``1.5G``.
         """
         graph = self.graph
         if not any(layer.values for layer in graph.layers) or graph.notes:
@@ -319,9 +319,10 @@ class GraphPanel(Lines):
         text = graph.labels(top)
         unit = text(top).partition(" ")[2]
         in_figures = unit in "".join(each for each, _ in graph.figures)
-        if inner >= ROOMY_COLUMNS or self.told or not in_figures:
-            return ticks(text)
-        return ticks(lambda value: text(value).partition(" ")[0])
+        if inner < ROOMY_COLUMNS and in_figures and not self.told:
+            return ticks(lambda value: text(value).partition(" ")[0])
+        whole = ticks(text)
+        return whole if room_of(whole, inner) else ticks(lambda value: brief_label(text(value)))
 
     def _top(self, columns: int) -> float:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
@@ -431,6 +432,12 @@ def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
     full, rest = ("#", ".") if symbols == "ascii" else ("━", "━")
     done = max(0, min(width, round(fraction * width)))
     return [(full * done, "accent"), (rest * (width - done), FAINT)]
+
+
+def brief_label(label: str) -> str:
+    """Return the label of a rate of bytes in fewer cells: ``1.5G`` for ``1.5 GiB/s``."""
+    number, _, unit = label.partition(" ")
+    return number + unit[0] if unit.endswith("iB/s") else label
 
 
 SHORT = {"Bandwidth": "BW", "Latency": "lat"}

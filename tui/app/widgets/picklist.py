@@ -166,9 +166,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.update_lines()
 
     def move_to(self, key: str) -> None:
-        """Move the cursor to the row with a key, if there is one."""
-        if key in self._index:
-            self.move(self._index[key] - self.cursor_row)
+        """Move the cursor to the row with a key, if there is one.
+
+        A row that was out of sight is shown in the middle.
+        """
+        if key not in self._index:
+            return
+        number = self._index[key]
+        if not self.top <= number < self.top + self.room:
+            self.top = number - self.room // 2
+        self.move(number - self.cursor_row)
 
     def move(self, distance: int) -> None:
         """Move the cursor by a number of rows."""

@@ -77,8 +77,12 @@ def command_of(tool: str, given: GivenTerms) -> str:
     return shlex.join(["benchtui", "run", tool, *terms])
 
 
-def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) -> str:
+def made_profile(
+    workload: Workload, given: GivenTerms, tag: str | None = None, repeat: int = 1
+) -> str:
     """Return the YAML profile of these terms; the default tag is derived from them.
+
+    `repeat`: repetitions of each point.
 
     Raises UsageError.
     """
@@ -90,6 +94,7 @@ def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) 
         "tool": workload.name,
         "params": {name: _param(param) for name, param in job.params.items()},
         **_sweep(job),
+        **({"repeat": repeat} if repeat > 1 else {}),
         workload.name: job.body,
         **job.more,
     }
