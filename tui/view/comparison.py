@@ -365,7 +365,8 @@ def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
     """
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     place = [f"on {record.target}"] if record.target else []
-    said = [*([] if brief else [record.profile.tag]), hosts, *([] if brief else place), record.state]
+    profile = [] if brief else [record.profile.tag]
+    said = [*profile, hosts, *([] if brief else place), record.state]
     verdict = VERDICTS.get(record.verdict or "", "")
     role = (
         BAD

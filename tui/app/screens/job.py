@@ -19,7 +19,7 @@ from tui.app.widgets.form import FieldSpec, TextInput
 from tui.app.widgets.lines import show_text
 from tui.model.hostspec import LOCAL
 from tui.model.problem import BenchtuiError, UsageError
-from tui.text.line import LABEL, indented
+from tui.text.line import LABEL, Line, wrap
 
 if TYPE_CHECKING:
     from tui.model.plan import Plan
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 TARGETS = {"directory", "filename"}
 ANYWHERE = {"directory": ("/",)}  # for terms that are looked at without a target
-NO_TARGET = (
-    "type a directory on the storage under test, or a file or device; the plan appears here"
-)
+NO_TARGET = "type a directory on the storage under test, or a file or device; the plan appears here"
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
 
@@ -144,7 +142,9 @@ class JobScreen(PlanScreen):
         super().show_problem(problem)
         if problem == NO_TARGET:
             self.form.show_problem("")
-            self.plan_pane.show(lambda width: indented([(problem, LABEL)], width, 0))
+            self.plan_pane.show(
+                lambda width: [Line.of(*part) for part in wrap([(problem, LABEL)], width)]
+            )
             show_text(self.launch_line, Content())
 
     def show_defaults(self) -> None:
@@ -181,7 +181,8 @@ class JobScreen(PlanScreen):
         if not tag:
             return
         try:
-            path = create(self.shell.catalogue, tag, made_profile(self.workload, given, tag, repeat))
+            profile = made_profile(self.workload, given, tag, repeat)
+            path = create(self.shell.catalogue, tag, profile)
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
