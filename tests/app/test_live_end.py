@@ -135,8 +135,8 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
     maker: RunMaker,
 ) -> None:
     held = (
-        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run"
-        " renews it)"
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (lock expires in 48 s unless"
+        " renewed)"
     )
     async with stage(maker, SMALL) as (app, pilot):
         for host in maker.hosts[:3]:
@@ -152,7 +152,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         shown = " ".join(app.screen_text().split())
         assert (
             shown.count("in use by run") == 1
-            and "unless that run renews it) (host-locked)" in shown
+            and "unless renewed) (host-locked)" in shown
         )
         assert "T: take over the hosts" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown

@@ -114,8 +114,8 @@ def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
     said = (
-        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run"
-        " renews it)"
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (lock expires in 48 s unless"
+        " renewed)"
     )
     for host in maker.hosts[:3]:
         maker.add(

@@ -418,7 +418,8 @@ def detail_lines(
             Line(),
             *the_way(width),
         ]
-    return [*host_lines(host, host_list, width), *(ticked_lines(host_list, width) if broad else [])]
+    ticked = ticked_lines(host_list, width) if broad else []
+    return [*host_lines(host, host_list, width), *ticked, *every_fact(host, host_list, width)]
 
 
 def what_now(width: int) -> list[Line]:
@@ -496,6 +497,15 @@ def ticked_lines(host_list: HostList, width: int) -> list[Line]:
 
     first = next(host for host in host_list.hosts if host.name in facts)
     return together_lines(host_list.facts_together(first), facts, len(ticked), width)
+
+
+def every_fact(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
+    """Return every known fact of a checked host."""
+    if not (facts := host_list.facts(host)):
+        return []
+    from tui.app.screens.hosts_facts import every_line
+
+    return every_line(host.name, facts, width)
 
 
 def group_lines(title: str, host_list: HostList, width: int) -> list[Line]:

@@ -14,6 +14,7 @@ from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled
 from tui.app.terminal.theme import Symbols
 from tui.metrics.facts import FactsTogether, compare, fact_text
 from tui.model.hostfacts import Fact
+from tui.text.fact_table import table_lines
 from tui.text.facts import common_lines, difference_rows, machine_lines
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Line, Run, labelled, rule
 from tui.text.table import Column
@@ -87,6 +88,12 @@ def together_lines(
             for line in labelled([(label, LABEL)], runs, width, INDENT)
         ),
     ]
+
+
+def every_line(host: str, facts: Facts, width: int) -> list[Line]:
+    """Return every known fact of a host."""
+    table = table_lines(compare({host: facts}), width)
+    return [Line(), rule("All facts", host, width), *table] if table else []
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:

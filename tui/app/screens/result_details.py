@@ -9,6 +9,7 @@ from tui.app.screens.result_page import Page, course
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, label
+from tui.metrics.facts import hosts_text
 from tui.metrics.figures import (
     LAG,
     HostSpread,
@@ -466,8 +467,12 @@ def _deviation(latency: Latency) -> str:
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return notes, tags, changed parameters, host facts, leftovers, path of the record."""
+    """Return notes, tags, changed parameters, host facts, leftovers, path of the record.
+
+    First what matters in a few lines, then every fact.
+    """
     from tui.record.host_facts import facts_together
+    from tui.text.fact_table import table_lines
     from tui.text.objects import left_texts
 
     record = page.record
@@ -493,6 +498,8 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     for text in left_texts(record.objects_left):
         lines += fact("Left", text, width)
     lines += fact("Record", str(page.path), width)
+    if table := table_lines(found, width):
+        lines += [Line(), rule("All facts", hosts_text(found.hosts), width), *table]
     return [rule("About this run", "y copies", width), *lines]
 
 

@@ -313,7 +313,7 @@ def host_states(page: Page, width: int) -> list[Line]:
         return []
     parts = (
         (("✗ ", BAD), "with a problem", [name for name in names if name in bad]),
-        (("· ", LABEL), "without", [name for name in names if name not in bad]),
+        (("· ", LABEL), "without one", [name for name in names if name not in bad]),
     )
     lines = [rule("Hosts", f"{len(names)} in the run", width)]
     for mark, said, hosts in parts:
