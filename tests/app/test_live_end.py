@@ -150,10 +150,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         await app.tick(pilot, maker)
         await app.settle(pilot)
         shown = " ".join(app.screen_text().split())
-        assert (
-            shown.count("in use by run") == 1
-            and "unless renewed) (host-locked)" in shown
-        )
+        assert shown.count("in use by run") == 1 and "unless renewed) (host-locked)" in shown
         assert "T: take over the hosts" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
         assert "see above" in shown and "IOPS" not in app.text_of("#live-hosts"), (

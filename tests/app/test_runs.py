@@ -381,10 +381,7 @@ async def test_a_list_of_shared_directories_that_cannot_be_read_is_reported(
 ) -> None:
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
     async with stage(newest, step="runs") as (app, pilot):
-        assert any(
-            "shared-runs: cannot be read: is not UTF-8 text" in each
-            for each in app.told
-        )
+        assert any("shared-runs: cannot be read: is not UTF-8 text" in each for each in app.told)
         assert recent_runs(app) == []
         await pilot.press("asterisk")
         assert isinstance(app.screen, RunsScreen)
@@ -535,10 +532,7 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("r")
         await app.settle(pilot)
-        assert any(
-            "none of the run's hosts exist any more: weka-01" in each
-            for each in app.told
-        )
+        assert any("none of the run's hosts exist any more: weka-01" in each for each in app.told)
         (newest.run_dir / "plan.json").unlink()
         await pilot.press("r")
         await app.settle(pilot)

@@ -268,7 +268,9 @@ def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> No
     assert found.not_tried == ["iodepth=1 numjobs=1, iodepth=8 numjobs=1", "more than 2 points"]
 
 
-def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_contradiction() -> None:
+def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_contradiction() -> (
+    None
+):
     search = capacity_search(over=(Knob("numjobs", (1, 2, 4)),))
     points = [
         replace(

@@ -176,7 +176,10 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     proved: tuple[Path, Path],
 ) -> None:
     home, first = proved
-    before, shown = list((home / "runs").iterdir()), record(first)["steps"][0]["bottleneck"]["proof"]
+    before, shown = (
+        list((home / "runs").iterdir()),
+        record(first)["steps"][0]["bottleneck"]["proof"],
+    )
     process = start(home, "runs", "prove", first.name, "--runtime", "6s", "--yes")
     wait_until(lambda: len(list((home / "runs").iterdir())) > len(before), "another run")
     run_dir = the_other(home, before)
@@ -186,7 +189,9 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     assert process.returncode == 130, err
     assert record(run_dir)["proves"]["outcome"] == "could-not-tell"
     assert "the counter-experiment is incomplete" in " ".join(out.split())
-    assert record(first)["steps"][0]["bottleneck"]["proof"] == shown, "what another one showed stays"
+    assert record(first)["steps"][0]["bottleneck"]["proof"] == shown, (
+        "what another one showed stays"
+    )
     resumed = benchtui(home, "runs", "resume", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
     assert "2 steps to go" in resumed.stderr and "0 of 2 steps already done" in resumed.stderr

@@ -53,9 +53,7 @@ def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[Chec
     """Yield the hosts on which arguments differ from the plan in any step, then those on which
     arguments were only added.
     """
-    planned = {
-        (step.index, task.host): task.argv[1:] for step in plan.steps for task in step.tasks
-    }
+    planned = {(step.index, task.host): task.argv[1:] for step in plan.steps for task in step.tasks}
     other, more = dict[str, tuple[str, list[str]]](), dict[str, tuple[str, list[str]]]()
     for host, found in ran.items():
         pairs = [(row.words, planned.get((row.step, host), [])) for row in found if row.words]

@@ -86,8 +86,10 @@ def one(name: str, seed: int, hold_s: float) -> dict[str, object]:
     found, points = searched(kind.make(), search, seed)
     true, figure = truth(name), found.capacity
     low, high, value = figure.low or 0.0, figure.high or float("inf"), figure.value or 0.0
-    caveat = found.state != "found" or bool(found.contradictions) or any(
-        "the answer was lowered" in each or "drift" in each for each in found.notes
+    caveat = (
+        found.state != "found"
+        or bool(found.contradictions)
+        or any("the answer was lowered" in each or "drift" in each for each in found.notes)
     )
     return {
         "system": name, "seed": seed, "state": found.state, "covered": low <= true <= high,

@@ -109,7 +109,9 @@ class Played:
         A server that computes shares the CPUs of its client here: where others keep them busy, both
         names are right.
         """
-        both = lie.bottleneck == "server-cpu" and self.is_busy(lie) and self.bottleneck == "client-cpu"
+        both = (
+            lie.bottleneck == "server-cpu" and self.is_busy(lie) and self.bottleneck == "client-cpu"
+        )
         return not self.failed and (self.bottleneck == lie.bottleneck or both)
 
     def is_right(self, lie: Lie) -> bool:

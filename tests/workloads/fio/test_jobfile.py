@@ -53,7 +53,8 @@ def test_what_is_declared_as_added_is_what_is_after_the_comments(
     shared: dict[str, str], jobs: dict[str, dict[str, str]]
 ) -> None:
     behind = [
-        part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(ADDED_COMMENT + "\n")[1:]
+        part.split("\n[")[0]
+        for part in render_options(shared, jobs, 7).split(ADDED_COMMENT + "\n")[1:]
     ]
     written = dict(line.split("=", 1) for part in behind for line in part.split())
     told = added_options(shared, jobs)
