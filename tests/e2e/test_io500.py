@@ -1,4 +1,4 @@
-"""A real IO500 over MPI on two hosts: figures as it printed them, its reports kept, files gone, a
+"""A real IO500 over MPI on four hosts: figures as it printed them, its reports kept, files gone, a
 killed rank named.
 
 It runs where `io500` is on PATH (or named by BENCHTUI_IO500) and built with an MPI that is there.
@@ -24,6 +24,8 @@ from tests.patience import PATIENCE_S, wait_until
 from tui.workloads.io500.output import PHASES
 from tui.workloads.mpi import REPORTS
 
+HOSTS = ["h1", "h2", "h3", "h4"]
+ADDRESSES = ",".join(f"{host}=127.0.0.{at}" for at, host in enumerate(HOSTS, 2))
 FOUND = real_program("io500")
 pytestmark = [
     pytest.mark.e2e,
@@ -32,15 +34,15 @@ pytestmark = [
 
 
 def arguments(lab: SshdLab, target: Path, **params: str) -> list[str | Path]:
-    """Return `benchtui run io500/trial` on the first two hosts of a lab."""
+    """Return `benchtui run io500/trial` on the four hosts of a lab."""
     given = {"directory": str(target), "program": FOUND[0] if FOUND else "io500", "ranks": "1"}
-    given |= {"addresses": "h1=127.0.0.2,h2=127.0.0.3"} | params
+    given |= {"addresses": ADDRESSES} | params
     settings = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
     return [
         "run",
         "io500/trial",
         "--hosts",
-        "h[1-2]",
+        "h[1-4]",
         "--ssh-config",
         lab.ssh_config,
         *settings,
@@ -75,7 +77,7 @@ def test_figures_are_those_that_io500_printed(whole: tuple[Path, Path, dict[str,
         if line.startswith(("[RESULT]", "[      ]"))
     }
     metadata = record["steps"][0]["metadata"]
-    assert list(metadata["operations"]) == list(PHASES) and metadata["tasks"] == 2
+    assert list(metadata["operations"]) == list(PHASES) and metadata["tasks"] == 4
     assert all(
         rows[name].endswith(each["printed"]) for name, each in metadata["operations"].items()
     )
@@ -83,6 +85,15 @@ def test_figures_are_those_that_io500_printed(whole: tuple[Path, Path, dict[str,
     assert metadata["printed"] == [f"score: {score.partition('] ')[2]}"]
     assert record["headline"]["value"] == float(score.split("TOTAL ")[1].split()[0])
     assert list(target.iterdir()) == [] and marked_processes(record["run_id"]) == []
+
+
+def test_phases_of_mdtest_have_the_time_of_each_host(
+    whole: tuple[Path, Path, dict[str, Any]],
+) -> None:
+    operations = whole[2]["steps"][0]["metadata"]["operations"]
+    for name in (each for each in PHASES if each.startswith("mdtest")):
+        assert list(operations[name]["host_seconds"]) == HOSTS
+        assert max(operations[name]["rank_seconds"]) <= operations[name]["seconds"][0] + 0.01
 
 
 def test_what_io500_calls_invalid_is_a_finding(whole: tuple[Path, Path, dict[str, Any]]) -> None:
@@ -110,6 +121,8 @@ def test_reports_are_kept_and_make_the_same_result(
     assert all(
         metadata[key] == own[key] for key in ("scores", "printed", "invalid", "tasks", "version")
     )
+    for each in own["operations"].values():
+        each["host_seconds"] = {}  # the reports do not say which host a rank was on
     assert metadata["operations"] == own["operations"]
     assert benchtui(home, "runs", "verify", record["run_id"]).returncode == 0
 

@@ -1,4 +1,4 @@
-"""A real IOR over MPI on two hosts: figures as it printed them, files gone, and a rank that is
+"""A real IOR over MPI on four hosts: figures as it printed them, files gone, and a rank that is
 killed is named.
 
 It runs where `ior` is on PATH (or named by BENCHTUI_IOR) and built with an MPI that is there.
@@ -23,9 +23,11 @@ from tests.patience import PATIENCE_S, wait_until
 from tui.workloads.ior.output import version_of
 
 MIB = 1 << 20
-SEGMENTS = "10000"  # of 8 KiB, in I/Os of 8 bytes: 320 MB that take long enough to be interrupted
+SEGMENTS = "5000"  # of 8 KiB, in I/Os of 8 bytes: 320 MB that take long enough to be interrupted
 
 
+HOSTS = ["h1", "h2", "h3", "h4"]
+ADDRESSES = ",".join(f"{host}=127.0.0.{at}" for at, host in enumerate(HOSTS, 2))
 FOUND = real_program("ior")
 pytestmark = [
     pytest.mark.e2e,
@@ -34,7 +36,7 @@ pytestmark = [
 
 
 def arguments(lab: SshdLab, target: Path, **params: str) -> list[str | Path]:
-    """Return `benchtui run ior/file-per-process` on the first two hosts of a lab."""
+    """Return `benchtui run ior/file-per-process` on the four hosts of a lab."""
     program = FOUND[0] if FOUND else "ior"
     given = {
         "directory": str(target),
@@ -43,13 +45,13 @@ def arguments(lab: SshdLab, target: Path, **params: str) -> list[str | Path]:
         "transfer": "64k",
         "block": "1m",
     }
-    given |= {"segments": "2", "iterations": "2", "addresses": "h1=127.0.0.2,h2=127.0.0.3"} | params
+    given |= {"segments": "2", "iterations": "2", "addresses": ADDRESSES} | params
     settings = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
     return [
         "run",
         "ior/file-per-process",
         "--hosts",
-        "h[1-2]",
+        "h[1-4]",
         "--ssh-config",
         lab.ssh_config,
         *settings,
@@ -91,8 +93,8 @@ def test_figures_are_those_that_ior_printed(whole: tuple[Path, Path, dict[str, A
         assert each["bytes_per_op"] == 64 << 10 and len(each["iterations"]) == 2
         if version_of(metadata["version"]) >= (4, 1):
             assert len(each["latency_s"]) == 2
-            assert len(each["rank_seconds"]) == 4 and set(each["host_seconds"]) == {"h1", "h2"}
-    assert (metadata["tasks"], metadata["items_per_rank"], metadata["final"]) == (4, 32, True)
+            assert len(each["rank_seconds"]) == 8 and list(each["host_seconds"]) == HOSTS
+    assert (metadata["tasks"], metadata["items_per_rank"], metadata["final"]) == (8, 32, True)
     assert (
         record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tui.model.event import (
 )
 from tui.model.plan import Plan, Step
 from tui.model.rundir import JOURNAL_FILE, RAW_DIR
+from tui.workloads.mpi import ReportsReader
 from tui.workloads.reading import OTHER_JOB
 
 SHOWN_SAMPLES = 3
@@ -171,10 +172,24 @@ def _of_operations(
     if path is None:
         yield f"step {step.name}: the raw output is missing, but the journal has its figures"
         return
-    reader = workloads.of(step).program(step).reader(len(step.hosts))
+    program = workloads.of(step).program(step)
+    reader = program.reader(len(step.hosts))
     for piece in readable(path):
         reader.feed(piece)
     reader.flush()
     again = reader.figures(0)
+    # a run that is older than the reading of reports has no times of ranks
+    if again is not None and any(each.rank_seconds for each in said.operations.values()):
+        program.reported(again, _reports(path, step))
     if again is None or again.operations != said.operations:
         yield f"step {step.name}: the operations differ from {path.relative_to(run_dir)}"
+
+
+def _reports(output: Path, step: Step) -> Mapping[str, str]:
+    """Return the texts of the report files kept beside an output; none if there are none."""
+    archive = output.with_name(output.name.replace(".measure.", ".reports.", 1))
+    reader = ReportsReader("", step)
+    if archive.is_file():
+        for piece in readable(archive):
+            reader.feed(piece)
+    return reader.texts()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from typing import ClassVar, Protocol
 
 from tui.model.event import HostResult, MetadataIteration, MetadataPhase, MetadataResult
@@ -21,6 +23,9 @@ LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a p
 LAUNCH_END = "HYDRA_LAUNCH_END"
 KEPT_PROBLEMS = 6
 REPORTS = "benchtui-reports"  # folder in a program's directory, of what it reads and reports
+MOST_REPORTS = 64 << 20  # bytes of an archive of reports that are read
+LARGEST_REPORT = 8 << 20  # a line of 100 bytes for each of 80,000 ranks
+DAMAGED = (OSError, EOFError, ValueError)  # what tarfile raises beside its own errors
 SIGNALS = 128  # the shell adds this to the number of a signal
 
 
@@ -103,6 +108,9 @@ class MpiProgram(Protocol):
         Returns (code, message) of anything unexpected.
         """
 
+    def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
+        """Add facts from the program's report files, which are given by name, to the result."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
@@ -115,6 +123,9 @@ class StepProgram:
     def files(self, directory: str) -> Mapping[str, str]:
         """Return no files: most programs read none and write no reports."""
         return {}
+
+    def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
+        """Add nothing: most programs write no reports."""
 
 
 class RanksOutput(Protocol):
@@ -311,15 +322,32 @@ class WithoutPhases(RanksReader):
 
 
 class ReportsReader:
-    """Reads the archive of report files, which is kept unparsed."""
+    """Reads the archive of report files, which is also kept with the run."""
 
     def __init__(self, host: str, step: Step) -> None:
         self.host, self._step = host, step
         self._err = LineSplitter()
+        self._archive = bytearray()
 
     def feed(self, data: bytes) -> list[LogLine]:
-        """Return nothing: the archive is not parsed."""
+        """Take a piece of the archive; return nothing."""
+        if len(self._archive) < MOST_REPORTS:
+            self._archive += data
         return []
+
+    def texts(self) -> dict[str, str]:
+        """Return the report files by name; those of an archive that was cut only up to the cut."""
+        import tarfile
+
+        found = {}
+        archive = BytesIO(self._archive)
+        with suppress(*DAMAGED, tarfile.TarError), tarfile.open(fileobj=archive) as tar:
+            for member in tar:
+                folder, _, name = member.name.rpartition("/")
+                if folder == REPORTS and member.size <= LARGEST_REPORT:
+                    file = tar.extractfile(member) if member.isreg() else None
+                    found[name] = file.read().decode(errors="replace") if file else ""
+        return found
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return tar's messages."""

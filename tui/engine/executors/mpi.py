@@ -276,8 +276,7 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
             )
             outcome = await job.run()
         with ctx.phase("collect", step.index):
-            take_result(job, outcome)
-            await keep_reports(job, outcome)
+            take_result(job, outcome, await keep_reports(job, outcome))
     finally:
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
 
@@ -308,8 +307,8 @@ async def arm(job: MpiJob, window: Window) -> None:
         session.enter("armed")
 
 
-def take_result(job: MpiJob, outcome: Outcome) -> None:
-    """Journal the program's result and its problems by host."""
+def take_result(job: MpiJob, outcome: Outcome, reports: Mapping[str, str]) -> None:
+    """Journal the program's result and its problems by host; `reports` are its report files."""
     ctx, cluster, reader = job.ctx, job.cluster, job.reader
     head = job.sessions[cluster.head]
     result = reader.figures(outcome.exit_code)
@@ -319,6 +318,7 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
         result.final, result.mpi = clean, cluster.mpi
         for code, message in job.program.complete(result, len(cluster.hosts), cluster.tried):
             head.problem("measure", code, message, fatal=False)
+        job.program.reported(result, reports)
         ctx.journal.append(result)
     for host, session in job.sessions.items():
         if result is not None:
@@ -333,8 +333,8 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
             session.enter("done", "" if clean else "ended early")
 
 
-async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
-    """Archive the program's report files in the run, then remove them from the host.
+async def keep_reports(job: MpiJob, outcome: Outcome) -> dict[str, str]:
+    """Archive the program's report files in the run, remove them from the host, return their texts.
 
     After a stop they stay on the host, with the files under test.
     """
@@ -343,11 +343,12 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         or not outcome.collected
         or job.ctx.stop_mode is not None
     ):
-        return
+        return {}
     head, reports = job.sessions[job.cluster.head], posixpath.join(job.directory, REPORTS)
     argv = ["tar", "-C", job.directory, "-cf", "-", REPORTS]
     task = HostTask(host=head.name, randseed=0, job_file="", argv=argv)
-    load = TaskLoad(job.step, "collect", task, ReportsReader(head.name, job.step), "reports")
+    reader = ReportsReader(head.name, job.step)
+    load = TaskLoad(job.step, "collect", task, reader, "reports")
     run = TaskRun(head, load, job.ctx.run_dir, job.ctx.plan.lease_s)
     try:
         await run.start(armed=False)
@@ -356,7 +357,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
             head.say(
                 "warning", f"reports not collected, still in {reports}: tar {how(ended.exit_code)}"
             )
-            return
+            return {}
         if reports not in head.known.files:
             await _identify_again(head, reports, own_directory(job.ctx, job.cluster.launch))
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
@@ -364,6 +365,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         head.say("warning", f"reports remain in {reports}: {error.message}")
     finally:
         run.output.close()
+    return reader.texts()
 
 
 async def _identify_again(head: HostSession, folder: str, own: str) -> None:
@@ -418,8 +420,7 @@ async def adopt_program(
         outcome = await job.run()
     with ctx.phase("collect", step.index):
         cluster.tried = job.reader.tried()
-        take_result(job, outcome)
-        await keep_reports(job, outcome)
+        take_result(job, outcome, await keep_reports(job, outcome))
     await tidy(ctx, sessions_of(ctx, step), program.launch)
     return alive, outcome
 

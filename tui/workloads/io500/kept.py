@@ -12,6 +12,8 @@ from tui.model.event import HostResult
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import FILES, against_phases, contradictions
 from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of
+from tui.workloads.io500.ranks import FILES as RANKS
+from tui.workloads.io500.ranks import take_ranks
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
@@ -40,7 +42,7 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         read = [
             each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
         ]
-        phases = [each for name in FILES if (each := beside.get(name)) is not None]
+        phases = [each for name in (*FILES, *RANKS) if (each := beside.get(name)) is not None]
         told = _told(read[1:])
         told.texts = {PurePosixPath(each.name).name: each.text for each in phases}
         read += phases
@@ -107,6 +109,8 @@ def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
     )
     output.step = place
     metadata = output.result(final=not problems)
+    if metadata is not None:
+        take_ranks(metadata.operations, told.texts, output.ranks)
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
     )

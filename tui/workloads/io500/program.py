@@ -14,6 +14,7 @@ from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine
 from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of
 from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
+from tui.workloads.io500.ranks import take_ranks
 from tui.workloads.io500.texts import TEXTS
 from tui.workloads.messages import (
     HARMLESS,
@@ -90,6 +91,10 @@ class Io500Program(StepProgram):
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Return no problems: IO500 does not print the placement of ranks."""
         return []
+
+    def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
+        """Add the times of ranks in mdtest's phases."""
+        take_ranks(result.operations, reports, result.tasks)
 
 
 class Io500Reader(RanksReader):
