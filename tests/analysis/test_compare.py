@@ -157,7 +157,7 @@ def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
     assert found.word == "too few repetitions to say"
     # one line gives the reason for all figures
-    assert text(found).count("one run each, with fewer than 10 known seconds") == 1
+    assert text(found).count("one run each, with fewer than 10 s of data") == 1
 
 
 @pytest.mark.parametrize(

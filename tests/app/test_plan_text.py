@@ -208,7 +208,7 @@ def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
 
 
 def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
-    caveat = "numjobs=4 in every profile of the suite, but the profiles differ in it: 1 in a/b"
+    caveat = "numjobs=4 applies to every profile of the suite; their own values differ: 1 in a/b"
     assert caveat in review_plan.warnings(replace(plan(), caveats=[caveat]))
 
 

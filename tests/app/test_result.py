@@ -337,7 +337,7 @@ async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
         )
         await pilot.press("d")
         await app.settle(pilot)
-        assert app.told == ["nothing was measured: no figures to defend"]
+        assert app.told == ["nothing was measured: no objections"]
 
 
 async def test_a_problem_that_several_hosts_have_is_reported_once_with_their_names(

@@ -89,7 +89,7 @@ def test_when_the_time_ends_on_an_odd_run_it_says_what_it_could_have_detected(
     found = experiment(6, *"ABBAA")
     assert concluded(found, looked(found)) == 3
     out = capsys.readouterr().out
-    assert "undecided: out of time; 4 runs detect a change of" in out
+    assert "undecided: out of time; 4 runs can detect a change of" in out
     assert "To continue: --name mine --within DURATION" in out
 
 
@@ -112,7 +112,9 @@ def changed(name: str) -> RunRecord:
 def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: str) -> None:
     found = experiment(12)
     check_belongs(found, "A", found.records["A"][0])
-    with pytest.raises(UsageError, match=f"measured differently: {said}; choose another --name"):
+    with pytest.raises(
+        UsageError, match=f"was measured differently: {said}; choose another --name"
+    ):
         check_belongs(found, "A", changed(name))
 
 

@@ -117,7 +117,7 @@ def test_a_limit_must_be_a_number_from_1(
     with pytest.raises(SystemExit) as ended:
         main(["runs", "list", f"--limit={limit}"])
     assert ended.value.code == 2
-    assert f"expected a whole number from 1, got '{limit}'" in capsys.readouterr().err
+    assert f"expected a whole number of 1 or more, got '{limit}'" in capsys.readouterr().err
 
 
 def test_listing_loads_no_heavy_library(runs: Path) -> None:

@@ -130,7 +130,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     assert f"{ids[-1]} is invalid and does not count" in err and "earlier runs counted: 4" in err
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert (
-        f"{ids[1]} is on side B of mine, but measured differently: rate 200, now 150"
+        f"{ids[1]} is on side B of mine, but was measured differently: rate 200, now 150"
         in capsys.readouterr().err
     )
 

@@ -92,7 +92,7 @@ def test_choices_that_make_no_run_are_refused(choice: dict[str, Any], message: s
 def test_a_suites_value_that_its_profiles_differ_by_is_a_caveat() -> None:
     (caveat,) = plan("wekatester/default", overrides={"numjobs": "4"}).caveats
     assert caveat.startswith(
-        "numjobs=4 in every profile of the suite, but the profiles differ in it: "
+        "numjobs=4 applies to every profile of the suite; their own values differ: "
     )
     assert "1 in " in caveat and "latency" in caveat
     assert plan("wekatester/default", overrides={}).caveats == []

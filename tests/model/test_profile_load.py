@@ -231,7 +231,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: 0, kind: count}",
-            "p.yaml:7:19: parameter 'size': 0 is not a count; expected a whole number from 1",
+            "p.yaml:7:19: parameter 'size': 0 is not a count; expected a whole number of 1 or more",
         ),
         ("{default: many, kind: number}", "p.yaml:7:19: parameter 'size': 'many' is not a number"),
         (

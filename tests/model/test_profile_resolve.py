@@ -101,9 +101,9 @@ def test_what_is_given_wins() -> None:
             "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
                             "or d, such as 300s, 15m, 1h30m"),
         ("numjobs", "0",
-            "parameter 'numjobs': '0' is not a count; expected a whole number from 1"),
+            "parameter 'numjobs': '0' is not a count; expected a whole number of 1 or more"),
         ("numjobs", "1.5",
-            "parameter 'numjobs': '1.5' is not a count; expected a whole number from 1"),
+            "parameter 'numjobs': '1.5' is not a count; expected a whole number of 1 or more"),
         ("numjobs", "257", "parameter 'numjobs': '257' is not allowed: at most 256"),
         ("theta", "nan", "parameter 'theta': 'nan' is not a number"),
         ("direct", "perhaps",

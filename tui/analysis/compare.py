@@ -441,7 +441,7 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
 def _why_too_few(change: Change) -> str:
     counts = len(change.values_a), len(change.values_b)
     if counts == (1, 1):
-        return f"one run each, with fewer than {stats.LEAST_SECONDS} known seconds"
+        return f"one run each, with fewer than {stats.LEAST_SECONDS} s of data"
     apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
         change.values_a
     )

@@ -338,9 +338,10 @@ def _figures(
 
 def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
     if a.kind != b.kind:
-        return f"a {a.kind} and a {b.kind}"
+        return f"different kinds of search: {a.kind} and {b.kind}"
     if limits_text(a.limits) != limits_text(b.limits):
-        return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
+        texts = (limits_text(each.limits) or "none" for each in (a, b))
+        return f"different limits: {'; '.join(texts)}"
     if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
         return (
             f"jobs have different shares of the load: {shares_text(a.job_shares)};"

@@ -264,8 +264,8 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
         f"{name} {then}, now {now}" for name, then, now in parts if str(then) != str(now)
     ]:
         raise UsageError(
-            f"{record.run_id} is on side {side} of {experiment.name}, but measured differently: "
-            f"{'; '.join(differs)}; choose another --name"
+            f"{record.run_id} is on side {side} of {experiment.name}, but was measured differently:"
+            f" {'; '.join(differs)}; choose another --name"
         )
 
 
@@ -301,7 +301,7 @@ def goes_on(found: InterimLook | None) -> bool:
 def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
     """Print how to continue an interrupted test; return the exit code."""
     whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
-    say(f"interrupted; {whole} kept. To continue: the same command with --name {experiment.name}")
+    say(f"interrupted; {whole} kept; to continue, repeat the command with --name {experiment.name}")
     if experiment.as_json:
         print(document(experiment, found, "interrupted"))
     return INTERRUPTED
@@ -357,8 +357,9 @@ def looked(experiment: AbTest) -> InterimLook | None:
         [each.headline.value for each in side if each.headline and each.headline.value]
         for side in (a, b)
     ]
-    if [len(values[0]), len(values[1])] != [len(a), len(b)]:
-        raise BenchtuiError("a run has no headline to compare")
+    for each in (*a, *b):
+        if not (each.headline and each.headline.value):
+            raise BenchtuiError(f"{each.run_id} has no headline to compare")
     room = max(experiment.room, experiment.runs)
     of_a, of_b = ([each.run_id for each in side] for side in (a, b))
     made, floor = made_at(experiment.kept, of_a, of_b), floor_of(a[0]) if a else None
@@ -483,7 +484,7 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
     if found is None:
         return f"undecided: out of time. To continue: --name {experiment.name} --within DURATION"
     if word == "not known":
-        least = f"{found.runs} runs detect a change of {found.detectable * 100:.1f} %"
+        least = f"{found.runs} runs can detect a change of {found.detectable * 100:.1f} %"
         if found.all_spent and experiment.runs < found.most:
             return (
                 f"undecided: the error budget for interim looks is used up; {least}; to start"

@@ -192,7 +192,7 @@ def terminal(surroundings: Surroundings) -> DoctorCheck:
     if term in ("", "dumb", "unknown"):
         advice = "export TERM=xterm-256color, or the type of your terminal"
         return DoctorCheck(
-            "terminal", "warn", f"TERM={term or '(not set)'} cannot place the cursor", advice
+            "terminal", "warn", f"TERM={term or '(not set)'} cannot position the cursor", advice
         )
     columns, lines = os.get_terminal_size(sys.stdout.fileno())
     message = f"{term}, {colours(surroundings)}, {columns}x{lines}"
@@ -242,7 +242,7 @@ def tmux(surroundings: Surroundings) -> DoctorCheck:
             return DoctorCheck(
                 "tmux",
                 "warn",
-                f"inside tmux; Escape takes {delay} ms",
+                f"inside tmux, which delays Escape by {delay} ms",
                 "tmux set -sg escape-time 20",
             )
         return DoctorCheck("tmux", "ok", "inside tmux: the screens survive a lost connection")

@@ -51,8 +51,8 @@ LEASE_HELP = (
     " 60s)"
 )
 WITH_HELP = (
-    "copy load generators from this folder, or from one such as DIR/aarch64, to the hosts for"
-    " this run"
+    "copy load generators to the hosts for this run, from this folder or its subfolder for the"
+    " CPU, such as DIR/aarch64"
 )
 ROLE_HELP = (
     "assign hosts to a suite role: a number, a share such as 50%%, rest, or names, ranges, @groups"
@@ -478,8 +478,8 @@ def check_time_left(plan: Plan) -> None:
         if use.left_s is not None and needed_s > use.left_s:
             takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
             raise UsageError(
-                f"{use.how} ends in {left}, but the load takes {takes}, and starting it"
-                f" {STARTING_S:g} s: shorten the load or request more time"
+                f"{use.how} ends in {left}, but the load takes {takes} plus"
+                f" {STARTING_S:g} s to start: shorten the load or request more time"
             )
 
 

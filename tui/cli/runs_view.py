@@ -150,7 +150,7 @@ def _said(run: RunSummary) -> str:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got '{text}'")
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, got '{text}'")
     return int(text)
 
 
@@ -188,8 +188,8 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     run_dir = store.resolve(args.run)
     if args.run == "last" and (newest := store.resolve("last:any")) != run_dir:
         print(
-            f"benchtui: last is {run_dir.name}; the newer {newest.name} has no figures:"
-            " runs show last:any",
+            f"benchtui: 'last' is {run_dir.name}; {newest.name} is newer, but has no figures; to"
+            " show it: runs show last:any",
             file=sys.stderr,
         )
     running = is_running(run_dir)

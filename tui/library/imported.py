@@ -437,7 +437,9 @@ def records_of(
     """
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise UsageError(Problem("given twice; each file is a host", file=str(twice)))
+        raise UsageError(
+            Problem("given twice; each file must be from a different host", file=str(twice))
+        )
     with within(ImportBudget()):
         room = Room()
         return _records_of([read_source(path, room) for path in paths], tool, note, hosts)
@@ -547,7 +549,7 @@ def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
     """
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
-        raise UsageError(f"{record.run_id}: the record does not contain how its files were read")
+        raise UsageError(f"{record.run_id}: the record does not say how its files were read")
     with within(ImportBudget()):
         return _made_again(run_dir, record, how)
 

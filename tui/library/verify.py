@@ -192,8 +192,7 @@ def _compare_with_seal(run_dir: Path, found: Verified) -> None:
     """Compare verdict and findings with the sealed ones, whatever this version checks."""
     if not (run_dir / SEAL_FILE).exists():
         found.notes.append(
-            f"not sealed (no {SEAL_FILE}): nothing shows whether files were changed to fit each"
-            " other"
+            f"not sealed (no {SEAL_FILE}): matching changes to several files would go unnoticed"
         )
         return
     if not (run_dir / RECORD_FILE).exists() or not was_judged_since(

@@ -417,7 +417,7 @@ def _positive(number: Number, value: object) -> Number:
 def _whole(value: object) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
-        raise ValueError(f"{shown(value)} is not a count; expected a whole number from 1")
+        raise ValueError(f"{shown(value)} is not a count; expected a whole number of 1 or more")
     return int(text)
 
 

@@ -312,7 +312,7 @@ class CapacitySpec(MatrixSpec):
             "{iodepth: [1, 8]}"
         ),
     )
-    points: int = Field(40, ge=2, le=MOST_POINTS, description="Maximum number of measurements")
+    points: int = Field(40, ge=2, le=MOST_POINTS, description="Maximum number of points")
     within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
         "10s", description="Minimum measurement time; longer if a percentile needs more I/Os"
@@ -372,7 +372,9 @@ def over_of(words: Sequence[str]) -> dict[str, list[int]]:
             continue
         parts = [each.strip() for each in values.split(",") if each.strip()]
         if not parts or not all(each.isdecimal() and int(each) for each in parts):
-            raise ValueError(f"{word}: expected NAME, or NAME=N1,N2 with whole numbers from 1")
+            raise ValueError(
+                f"{word}: expected NAME, or NAME=N1,N2 with whole numbers of 1 or more"
+            )
         found[name.strip()] = sorted({int(each) for each in parts})
     return found
 

@@ -164,7 +164,7 @@ def changed(
     """Return the error for a host key that differs from those on file."""
     expected = ", ".join(fingerprint(other) for other in on_file)
     message = (
-        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. This may"
+        f"host key changed: the host presents {fingerprint(key)}; expected {expected}. This may"
         " be a man-in-the-middle attack. If the host was reinstalled, remove its line from"
         f" {', '.join(target.known_hosts)}"
     )

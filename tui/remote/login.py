@@ -202,7 +202,7 @@ class LogIn:
                 else:
                     return self._entered(connection, attempt)
             raise HostError(
-                "auth-failed", self.target.name, f"{self.place} keeps asking for more to log in"
+                "auth-failed", self.target.name, f"{self.place} keeps asking more log-in questions"
             )
         finally:
             self._let_others_try()

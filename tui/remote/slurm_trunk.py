@@ -116,7 +116,7 @@ class TrunkChannel:
         if kind in self._outputs:
             self._unread[kind] += len(data)
             if self._unread[kind] > MOST_UNREAD_BYTES:
-                raise GarbledError("the node sends more than it may")
+                raise GarbledError("the node sends more than allowed")
             output = self._outputs[kind]
             output.feed_data(data) if data else output.feed_eof()
         elif kind == b"g":

@@ -438,6 +438,6 @@ def _variable(match: re.Match[str], environment: Mapping[str, str] | None) -> st
         return match[0]
     if not match[3] or match[2] not in environment:
         raise ValueError(
-            f"the environment has no {match[2]!r}" if match[3] else "${ has no closing }"
+            f"environment variable {match[2]} is not set" if match[3] else "${ has no closing }"
         )
     return environment[match[2]]

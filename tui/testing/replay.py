@@ -383,7 +383,8 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     differ = sum(a != b for a, b in zip(events, again, strict=False))
     if differ or len(again) != len(events):
         yield Mistake(
-            "journal", f"{len(events)} events were written, {len(again)} are read, {differ} differ"
+            "journal",
+            f"{len(events)} events were written and {len(again)} read back; {differ} differ",
         )
 
 

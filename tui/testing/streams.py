@@ -29,7 +29,7 @@ from tui.workloads.base import Item, Reader
 CODES = {
     "plug-in": "a method raised an exception, or returned a value that the contract does not allow",
     "chunks": "items, result or problems depend on how the output is split into chunks",
-    "asked-twice": "a second call of `result` or `problems` returns something else",
+    "asked-twice": "a second call of `result` or `problems` returns a different value",
     "no-samples": "the whole output gives no samples",
     "time": ("a sample ends before the previous one, overlaps it, or begins at the same time"),
     "after-end": "a sample ends later than the result does",
@@ -275,7 +275,7 @@ def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator
         yield Mistake(
             "maximum",
             f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it must not decrease: it "
-            f"counts from the begin",
+            f"is the maximum since the start",
         )
     elif counted and part.lat_max_ns < _low(lat.idx[-1]):
         yield Mistake(

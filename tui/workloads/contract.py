@@ -52,7 +52,7 @@ def _printed(values: Mapping[str, int], place: str) -> str:
     """Return an error for the first percentile below 0; empty if there is none."""
     for name, value in values.items():
         if value < 0:
-            return f"{place}['{name}']: found {value}, allowed: ns from 0"
+            return f"{place}['{name}']: found {value}, allowed: 0 ns or more"
     return ""
 
 
@@ -60,7 +60,7 @@ def _sample(each: Sample) -> str:
     if each.interval_s <= 0:
         return f".interval_s: found {each.interval_s:g}, allowed: more than 0"
     return (
-        f".host_time_ms: found {each.host_time_ms}, allowed: from 0"
+        f".host_time_ms: found {each.host_time_ms}, allowed: 0 or more"
         if each.host_time_ms < 0
         else ""
     )
@@ -68,7 +68,7 @@ def _sample(each: Sample) -> str:
 
 def _latency_result(each: LatencyResult) -> str:
     if each.n < 0 or each.min_ns < 0:
-        return f": found n={each.n}, min_ns={each.min_ns}, allowed: from 0"
+        return f": found n={each.n}, min_ns={each.min_ns}, allowed: 0 or more"
     if each.n and not each.min_ns <= each.mean_ns <= each.max_ns:
         return (
             f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in"
@@ -82,7 +82,9 @@ def _latency_result(each: LatencyResult) -> str:
 def _direction_result(each: DirectionResult) -> str:
     negative = [name for name in each.__struct_fields__[:7] if getattr(each, name) < 0]
     return (
-        f".{negative[0]}: found {getattr(each, negative[0])}, allowed: from 0" if negative else ""
+        f".{negative[0]}: found {getattr(each, negative[0])}, allowed: 0 or more"
+        if negative
+        else ""
     )
 
 

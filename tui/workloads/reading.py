@@ -82,12 +82,12 @@ class ImportBudget:
         up.
         """
         if resident_bytes() + coming > self._most_bytes:
-            why = f"needs more than {self._limit_bytes >> 20} MiB of memory: choose a part of it"
+            why = f"needs more than {self._limit_bytes >> 20} MiB of memory: import it in parts"
             raise TooMuchError(Problem(why, file=place))
         if time.thread_time() > self._end_s:
             raise TooMuchError(
                 Problem(
-                    f"needs more than {self._limit_s:.0f} s of CPU time: choose a part of it",
+                    f"needs more than {self._limit_s:.0f} s of CPU time: import it in parts",
                     file=place,
                 )
             )

@@ -60,7 +60,11 @@ def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
         return "no spaces"
     if name == "groups":
         wrong = next((word for word in words(text) if not NAME.fullmatch(word)), None)
-        return f"{wrong}: letters, digits, dot, dash and underscore" if wrong else None
+        return (
+            f"{wrong}: only letters, digits, dot, dash and underscore are allowed"
+            if wrong
+            else None
+        )
     return None
 
 
@@ -185,7 +189,9 @@ def bound_fields(search: Search) -> list[FieldSpec]:
     points = str(search.points)
     before = "unchanged" if within else "no limit"
     return [
-        FieldSpec(POINTS, points, points, f"total measurements: the limit was {points}"),
+        FieldSpec(
+            POINTS, points, points, f"maximum number of points in total; the limit was {points}"
+        ),
         FieldSpec(
             WITHIN, within, within, f"total time of load and pauses, such as 1h; empty: {before}"
         ),

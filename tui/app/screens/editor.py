@@ -511,7 +511,7 @@ def with_default(text: str, name: str, value: str) -> str:
         if span and span[1] > span[0]:
             return text[: span[0]] + written(value) + text[span[1] :]
     if ("params", name) in document.values:
-        raise UsageError(f"parameter '{name}' has no plain default to change")
+        raise UsageError(f"the form cannot change the default of '{name}'; edit the text")
     return _with_new_line(text, document, f"{name}: {written(value)}")
 
 

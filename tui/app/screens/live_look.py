@@ -95,7 +95,7 @@ class Look:
         state = self.screen.feed.state
         span, axis = state.total.span, self.axis
         if span is None or live_text.is_between(state):
-            self.screen.notify("no load to look back on")
+            self.screen.notify("no samples to look back at")
             return
         step = max(1, -(-axis.span_s // max(1, self.screen.size.width - HEAT_FRAME)))
         at = (self.cursor_s if self.cursor_s is not None else span[1]) + places * step
@@ -300,7 +300,7 @@ class BehindGraphs:
     def show_next(self) -> None:
         """Show the next overlay: previous run, published figures, none."""
         if self.screen.plan is None:
-            self.screen.notify("cannot read the plan of this run: no similar run to find")
+            self.screen.notify("cannot read this run's plan, so no similar run can be found")
         elif self.choices is None:
             self.screen.in_thread(self._find, self._take, "behind")
         else:

@@ -260,7 +260,7 @@ class ResultScreen(StepScreen):
             self.wanted_tab = name
             return
         if name == "defend" and not self.page.answers:
-            self.notify("nothing was measured: no figures to defend", severity="warning")
+            self.notify("nothing was measured: no objections", severity="warning")
             return
         self.show_tab("summary" if self.page.tab == name else name)
 

@@ -214,7 +214,7 @@ def delete(screen: StepScreen, run_dir: Path) -> None:
     except UsageError as error:
         screen.notify(str(error), severity="warning")
         return
-    held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
+    held = still_on_hosts(run_dir, recover="press R", clean="press C first")
     body = (
         f"{run_dir.name}\nThe record, journal and raw output will be permanently removed from this"
         " machine."

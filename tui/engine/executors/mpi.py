@@ -386,7 +386,7 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
     if job.sessions[head].gone or not outcome.collected:
         unknown = f"mpiexec exit status unknown ({outcome.reason})"
-        told = job.sessions[head].loss(f"connection lost until the end; {unknown}")
+        told = job.sessions[head].loss(f"connection lost and not restored; {unknown}")
         found.append((head, *told))
     elif outcome.reason != "exit" and not ended_here:
         found.append(

@@ -209,7 +209,10 @@ async def _disarm(run: TaskRun) -> None:
 
 
 def _still_armed(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"not disarmed: {error.message}; the load ends when the lease expires")
+    session.say(
+        "warning",
+        f"could not cancel the prepared load: {error.message}; it stops when the lease expires",
+    )
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
@@ -260,7 +263,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
         return []  # already reported
     if not outcome.collected:
         unknown = f"how the load ended is unknown ({outcome.reason})"
-        return [run.session.loss(f"connection lost until the end; {unknown}")]
+        return [run.session.loss(f"connection lost and not restored; {unknown}")]
     if run.stopped_alone:
         return [("stopped-alone", "load stopped on request; the other hosts continued")]
     if outcome.reason in ASKED_TO_END:

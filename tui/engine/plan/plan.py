@@ -211,7 +211,7 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
     said = "; ".join(
         f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text
     )
-    return f"{name}={text} in every profile of the suite, but the profiles differ in it: {said}"
+    return f"{name}={text} applies to every profile of the suite; their own values differ: {said}"
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
@@ -274,7 +274,7 @@ def check_choices(choices: Choices) -> None:
     if not choices.hosts:
         raise UsageError("no host chosen; name hosts, @groups, ranges like h[1-4], or 'local'")
     if choices.repeat is not None and choices.repeat < 1:
-        raise UsageError(f"repeat {choices.repeat}: expected a whole number from 1")
+        raise UsageError(f"repeat {choices.repeat}: expected a whole number of 1 or more")
     if choices.lease_s < MIN_LEASE_S:
         raise UsageError(f"lease {choices.lease_s:g}s: expected {MIN_LEASE_S:g}s or more")
 

@@ -148,7 +148,7 @@ def build_steps(
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
-        raise UsageError(f"{tag}: no point left: at every host count, some host has no share")
+        raise UsageError(f"{tag}: no point left: at every host count, a host gets no share")
     return [
         replace(step, index=index, pause_s=step.pause_s if index else 0.0)
         for index, step in enumerate(steps)

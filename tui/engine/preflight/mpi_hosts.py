@@ -32,7 +32,8 @@ PROXY: Mapping[Family, str] = {
 PACKAGE: Mapping[Family, str] = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
 LAUNCH_SCRIPT = (
-    "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
+    "# prints the proxy that mpirun requests and its host; benchtui starts it\n"
+    "printf 'BT-LAUNCH %s\\n' \"$*\"\n"
 )
 # Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share
 # them, and none may remain.
@@ -219,8 +220,8 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         yield (
             f"{tool}-differs",
             (
-                f"{facts.program} is a different build from that on {cluster.head}: install the"
-                " same build everywhere"
+                f"{facts.program} differs from the build on {cluster.head}: install the same"
+                " build everywhere"
             ),
         )
     namesakes = [other for other in before if _is_namesake(cluster.facts[other], facts)]

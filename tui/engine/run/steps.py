@@ -410,7 +410,7 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.connect(BACK_WITHIN_S)
     await session.agent.sweep(kill=True)  # its old load must not run in parallel
     await copy_programs(ctx, session)  # a rebooted host has lost them
-    session.enter("ready", "back; takes part again")
+    session.enter("ready", "back; rejoins the run")
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:

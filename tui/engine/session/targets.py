@@ -261,7 +261,7 @@ def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
             " preflight"
         )
     if before.mark.split(" ")[0] != now.mark.split(" ")[0]:
-        return "a different file system is mounted there since the preflight"
+        return "a different file system was mounted there after the preflight"
     return "the directory was replaced after the preflight"
 
 

@@ -181,7 +181,7 @@ def _whole(text: str, kind: Kind) -> int:
 def _seconds(value: object) -> int:
     seconds = parse_duration(value)
     if seconds < 1 or seconds != int(seconds):
-        raise ValueError(f"{shown(value)} is not allowed; expected whole seconds from 1")
+        raise ValueError(f"{shown(value)} is not allowed; expected whole seconds, 1 or more")
     return int(seconds)
 
 

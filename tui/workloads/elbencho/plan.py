@@ -495,7 +495,7 @@ def _twice_in_flight(load: Load) -> Mapping[str, Scalar | None]:
 def _workers(load: Load, threads: int) -> Mapping[str, Scalar | None]:
     if load.directory:
         raise UsageError(
-            "each thread has its own files, so another number of threads is another load"
+            "each thread has its own files, so changing the number of threads changes the load"
         )
     if threads < 1:
         raise UsageError("one thread cannot be halved")

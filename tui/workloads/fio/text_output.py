@@ -304,8 +304,8 @@ class _Parser:
         if len(re.sub(r"\D", "", text)) > 1:
             return
         self._wrong(
-            f"'{text}' has too few digits (significant_figures), and the samples of bw and iops,"
-            " which would tell the bytes, are missing",
+            f"'{text}' has too few digits (significant_figures), and the bw and iops samples needed"
+            " to compute the bytes are missing",
             self.section.line,
         )
 

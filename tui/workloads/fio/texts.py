@@ -16,7 +16,7 @@ TEXTS = {
     ),
     "samples": "samples add up to {times:.3g} x the total",
     "samples-rest": (
-        "{told:.0f} I/Os, but samples and the time without a sample allow at most {other:.0f}"
+        "{told:.0f} I/Os, but the samples and the time without samples allow at most {other:.0f}"
     ),
     "share-sum": "latency shares add up to {told:.4g} %",
     "share": (
@@ -60,7 +60,7 @@ TEXTS = {
     "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
     "unified": "{told:.0f} in all directions together, but they add up to {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
-    "elapsed": "measured for {told:.4g} s, but the load generator was {other:.0f} s old",
+    "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
     "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
     "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
     "off-cpu": (

@@ -183,7 +183,7 @@ def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
 def _count(value: Any) -> int:
     number = int(value)
     if not 0 <= number < 1 << 62:
-        raise ValueError(f"found {number}, allowed: from 0")
+        raise ValueError(f"found {number}, allowed: 0 or more")
     return number
 
 

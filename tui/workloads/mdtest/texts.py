@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
-    "tasks": "launched with {told:.0f} tasks, but files of {other:.0f} tasks",
+    "tasks": "launched with {told:.0f} tasks, but files for {other:.0f} tasks",
     "files-of-tasks": "{told:.0f} files, which {other:.0f} tasks cannot share equally",
     "files": "{told:.0f} files, but tasks and -n give {other:.0f}",
     "iterations": "summary of {told:.0f} iterations, but -i is {other:.0f}",
@@ -23,7 +23,7 @@ TEXTS = {
         " {other:.3f})"
     ),
     "rank-rates": "{0}: rates of {told:.0f} ranks, but {other:.0f} tasks",
-    "rank-iterations": "{0}: ranks have {told:.0f} iterations, but the summary {other:.0f}",
+    "rank-iterations": "{0}: ranks have {told:.0f} iterations, but the summary has {other:.0f}",
     "slowest": "{0}: {1} {told:.3f} is above {other:.3f}, the figure of the slowest ranks",
     "rank-summary": (
         "{0}: {1} rate of a rank is {told:.3f}, but the rates of all ranks give {other:.3f}"
@@ -32,7 +32,7 @@ TEXTS = {
     "nodes": "1 node, but {told:.0f} of {other:.0f} tasks ran on others",
     "shift": "ranks shifted by {told:.0f}, but -N gives {other:.0f}",
     "not-chosen": "{0}: {told:.3f} ops/s, but the command line has only {1}",
-    "no-rate": "no rate of {0} in the summary",
+    "no-rate": "the summary has no rate for {0}",
     "backwards": "finished {told:time} before it began",
     "clock": "phases took {told:time}, but it finished {other:time} after it started",
 }
