@@ -55,7 +55,7 @@ async def test_a_spent_search_is_asked_for_more_at_the_field_that_was_spent(home
         await user.press("enter")
         assert isinstance(user.app.screen, MoreDialog), "less than before is given"
         await user.press("ctrl+u", "5", "down", "ctrl+u", *"1m")
-        await user.sees("10m was the limit before; expected more")
+        await user.sees("expected 10m (as before) or more")
         await user.press("escape")
         assert not isinstance(user.app.screen, MoreDialog)
     search = load_plan(maker.run_dir).search

@@ -94,7 +94,7 @@ def keep_runs(
 
 @pytest.mark.parametrize(("factor", "code", "said"), [
     (0.8, 1, "B is worse: -20.0 %"), (1.2, 0, "B is better: +20.0 %"),
-    (1.0, 0, "no difference as large as 5 %"),
+    (1.0, 0, "no difference of 5 % or more"),
 ])  # fmt: skip
 def test_runs_that_are_there_already_count(
     home: Path,

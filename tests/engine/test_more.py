@@ -63,7 +63,7 @@ def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_
     [
         (2, None, "--points 2: expected 3 .as before. to 500"),
         (501, None, "--points 501: "),
-        (None, 30.0, "--within: 1m was the limit before"),
+        (None, 30.0, "--within 30s: expected 1m .as before. or more"),
         (3, None, "has nothing to extend: all 3 points used"),
     ],
 )

@@ -502,7 +502,7 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
         )
     interval = f"({said(found.low)} … {said(found.high)})"
     if word == "no difference as large":
-        return f"no difference as large as {experiment.detect * 100:g} % {interval}"
+        return f"no difference of {experiment.detect * 100:g} % or more {interval}"
     return (f"B is {word}: {said(found.ratio)} {interval}, decided after {found.runs} runs;"
             f" detectable change {found.detectable * 100:.1f} %")  # fmt: skip
 

@@ -106,7 +106,7 @@ def with_more(search: Search, points: int | None, within_s: float | None) -> Sea
         )
     if within_s is not None and within_s < (search.within_s or 0.0):
         raise UsageError(
-            f"--within: {short_duration(search.within_s or 0.0)} was the limit before;"
-            " expected more"
+            f"--within {short_duration(within_s)}: expected"
+            f" {short_duration(search.within_s or 0.0)} (as before) or more"
         )
     return replace(search, points=points or search.points, within_s=within_s or search.within_s)

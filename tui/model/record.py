@@ -161,7 +161,8 @@ class MatrixRecord(RecordPart):
     """The points of a sweep, the profiles of a suite, or the repetitions of one measurement."""
 
     axes: list[str] = Field(
-        default_factory=list, description="swept names, the slowest first; 'hosts': number of hosts"
+        default_factory=list,
+        description="swept parameters, the slowest-varying first; 'hosts': number of hosts",
     )
     cells: list[CellRecord] = Field(default_factory=list, description="in plan order")
     until_relative: float | None = Field(
@@ -247,7 +248,7 @@ class ArtefactRecord(RecordPart):
     path: str = Field(description="path, relative to run.json")
     sha256: str = Field(description="SHA-256 of the stored bytes")
     bytes: int = Field(description="number of stored bytes")
-    host: str | None = Field(None, description="host of origin")
+    host: str | None = Field(None, description="host that the file came from")
 
 
 class JournalRecord(RecordPart):
@@ -267,13 +268,14 @@ class CopyRecord(RecordPart):
     host: str = Field(description="host that produced the result")
     step: int = Field(description="index of its step")
     of: str = Field(description="files of the run that it equals")
-    equal: int = Field(0, description="histogram counts that are equal in both")
-    counts: int = Field(0, description="histogram counts that either has")
-    expected: float = Field(0.0, description="equal histogram counts expected by chance")
+    equal: int = Field(0, description="number of histogram counts that are equal in both")
+    counts: int = Field(0, description="number of histogram counts in either of them")
+    expected: float = Field(0.0, description="number of equal histogram counts expected by chance")
     factor: float | None = Field(
-        None, description="mean, deviation and maximum latency, relative to the other's"
+        None,
+        description="common factor of mean, deviation and maximum latency; null if there is none",
     )
-    figures: int = Field(0, description="rates of operations that are equal to the last digit")
+    figures: int = Field(0, description="number of operation rates equal to the last digit")
 
 
 class ImportRecord(RecordPart):
@@ -304,7 +306,7 @@ class ImportRecord(RecordPart):
         ),
     )
     copies: list[CopyRecord] = Field(
-        default_factory=list, description="results that other runs of the import have, too"
+        default_factory=list, description="results that also occur in other runs of the import"
     )
 
 

@@ -137,9 +137,9 @@ class KneeRecord(RecordPart):
     latency_ns: float | None = Field(
         None, description="latency at the knee, for the figure in `percentile`"
     )
-    percentile: str = Field("", description="curve figure: p99, write p99.9")
+    percentile: str = Field("", description="figure of the curve, such as p99 or write p99.9")
     caveat: str = Field(
-        "", validation_alias="remark", description="why no knee was found, or how it is limited"
+        "", validation_alias="remark", description="why no knee was found, or its limitation"
     )
 
 

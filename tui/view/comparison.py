@@ -295,7 +295,7 @@ METHODS = {
         " that noise with benchtui noise"
     ),
     "one run, order statistics": (
-        "single runs: percentile intervals follow from the number of slower I/Os"
+        "single runs: percentile intervals are based on the number of slower I/Os"
     ),
     "one run, noise floor": (
         "single runs: interval from the measured noise floor, or from the spread within the runs "

@@ -340,7 +340,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
         if isinstance(error, AgentError):
             session.problem(phase, DATA_GONE, f"spool not found: {error.message}")
         else:
-            session.problem(phase, *session.loss(f"not reached for recovery: {error.message}"))
+            session.problem(phase, *session.loss(f"unreachable during recovery: {error.message}"))
 
     return tell
 

@@ -365,7 +365,7 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
     """Return how a path differs from the file that the run created; empty if it does not."""
     size = created.sizes.get(path)
     if FILE_NUMBER in path and not created.counts.get(path):
-        return "the plan does not contain the number of files"
+        return "the plan does not say how many files there are"
     if size is None:
         return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
     if info.kind != "file":

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 TEXTS = {
-    "units": "KiB are {times:.3g} x the bytes",
+    "units": "the figure in KiB is {times:.3g} x the figure in bytes",
     "sample-order": (
         "sample mean {told:.6g} is outside the range of the samples (limit {other:.6g})"
     ),
     "sample-spread": (
-        "standard deviation of the samples {told:.4g}; their minimum, mean and maximum allow"
-        " {other:.4g}"
+        "standard deviation {told:.4g} of the samples does not fit their minimum, mean and maximum"
+        " (limit {other:.4g})"
     ),
     "sample-pause": (
-        "a sample of {told:.0f} IOPS, but no I/O took a tenth of a second (mean {other:.6g} IOPS)"
+        "a sample has {told:.0f} IOPS (mean {other:.6g}), although no I/O took longer than 0.1 s"
     ),
     "samples": "samples add up to {times:.3g} x the total",
     "samples-rest": (
@@ -24,7 +24,7 @@ TEXTS = {
         " {other:.3g} % according to the percentiles"
     ),
     "share-end": (
-        "an extreme latency is {told:.6g} ns, but the outermost latency share ends at"
+        "the lowest or highest latency is {told:.6g} ns, but the outermost latency share ends at"
         " {other:.6g} ns"
     ),
     "twice": "the same amount is printed as {told:.5g} and as {other:.5g}",
@@ -67,7 +67,7 @@ TEXTS = {
         "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
         " switches for the rest"
     ),
-    "version": "version {told:version}, but fields of the output exist since {other:version}",
+    "version": "version {told:version}, but the output has fields added in {other:version}",
     "too-early": "the date is {apart:days} days before this version was released",
     "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
     "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON is {other:.6g}",
@@ -77,7 +77,7 @@ TEXTS = {
         "{told:.3g} s without a row, although there is one every {other:.3g} s, the load never"
         " pauses, and no I/O took that long"
     ),
-    "log-copies": "two workers have the same log of latencies, {told:.0f} rows",
+    "log-copies": "two workers have the same latency log of {told:.0f} rows",
     "entries": "{told:.0f} entries for {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the last digit",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",

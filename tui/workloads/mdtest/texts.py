@@ -9,8 +9,11 @@ TEXTS = {
     "iterations": "summary of {told:.0f} iterations, but -i is {other:.0f}",
     "numbers": "summary of {told:.0f} iterations, but the output has {other:.0f}: {0}",
     "rates": "{0}: rates of {told:.0f} iterations, but the summary is of {other:.0f}",
-    "mean": "{0}: mean {told:.3f}; minimum and maximum allow {other:.3f}",
-    "deviation": "{0}: standard deviation {told:.3f}; minimum, mean and maximum allow {other:.3f}",
+    "mean": "{0}: mean {told:.3f} does not fit minimum and maximum (limit {other:.3f})",
+    "deviation": (
+        "{0}: standard deviation {told:.3f} does not fit minimum, mean and maximum"
+        " (limit {other:.3f})"
+    ),
     "summary": "{0}: {1} {told:.3f}, but {other:.3f} from the iterations",
     "items": "{0}: rate x time of iteration {1} is {told:.0f} items, not {other:.0f}",
     "tables": "{0}: rate x time of the tables is {told:.0f} items, not {other:.0f}",
