@@ -49,6 +49,9 @@ PHRASES = {
     r"is (not )?what was sealed": "changed since it was sealed",
     r"may hold (it|them) back": "may limit the load",
     r"too little to stand for": "too short to represent",
+    r"(numbers?|seconds|allowed:.{0,6}) from [01]\b(?! to)": "of 1 or more; 0 or more",
+    r"\b(repeats?|chooses?|ends?|finish(es|ed)?|retries|stops?)\b.{0,15} by itself": "automatically",
+    r"\bfrom that (at|on) ": "differs from the one on; was replaced after",
 }
 
 

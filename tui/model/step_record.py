@@ -41,7 +41,7 @@ class TaskRecord(RecordPart):
         None, description="how the command ended: exit, stop, abort, lease, lost; null if unknown"
     )
     final: bool | None = Field(
-        None, description="true: the tool finished by itself; null without a result"
+        None, description="true: the tool finished on its own; null without a result"
     )
     errors: list[int] = Field(
         default_factory=list, description="distinct error numbers (errno) reported by the tool"

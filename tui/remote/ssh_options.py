@@ -207,7 +207,7 @@ _ROWS: list[SshOption] = [
     *_ignored(
         "benchtui sends a keepalive every 2.5 s", "ServerAliveCountMax", "ServerAliveInterval"
     ),
-    *_ignored("benchtui retries by itself", "ConnectionAttempts", "NumberOfPasswordPrompts"),
+    *_ignored("benchtui retries automatically", "ConnectionAttempts", "NumberOfPasswordPrompts"),
     *_ignored(
         "without CanonicalizeHostname it changes nothing",
         "CanonicalDomains",

@@ -285,10 +285,10 @@ def check_searched(choices: Choices, search: Search) -> None:
     """
     words = choices.words
     if choices.repeat is not None:
-        told = f"a search repeats points by itself; use {words.points} to limit it"
+        told = f"a search repeats points automatically; use {words.points} to limit it"
         raise UsageError(f"{words.repeat}: {told}")
     if choices.sweep:
-        by_itself = f"a search chooses values by itself: use {words.over}"
+        by_itself = f"a search chooses values automatically: use {words.over}"
         own = {"capacity": by_itself, "scaling": "scaling only varies hosts"}
         told = own.get(search.kind, "a curve has one setting: run it once per value")
         raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {told}")

@@ -276,7 +276,7 @@ def _sizes(load: Load) -> str:
 
 def _time(load: Load) -> str:
     if load.flag("infloop") and not load.count("timelimit", 0):
-        return "options.infloop requires timelimit: it never ends by itself"
+        return "options.infloop requires timelimit: it never ends on its own"
     if load.flag("infloop") and not load.phase.makes_ios and load.phase.name != "stat":
         return f"options.infloop: phase {load.phase.name} can run only once"
     return ""

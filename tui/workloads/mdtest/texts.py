@@ -8,7 +8,7 @@ TEXTS = {
     "files": "{told:.0f} files, but tasks and -n give {other:.0f}",
     "iterations": "summary of {told:.0f} iterations, but -i is {other:.0f}",
     "numbers": "summary of {told:.0f} iterations, but the output has {other:.0f}: {0}",
-    "rates": "{0}: rates of {told:.0f} iterations, but the summary is of {other:.0f}",
+    "rates": "{0}: rates of {told:.0f} iterations, but the summary covers {other:.0f}",
     "mean": "{0}: mean {told:.3f} does not fit minimum and maximum (limit {other:.3f})",
     "deviation": (
         "{0}: standard deviation {told:.3f} does not fit minimum, mean and maximum"
