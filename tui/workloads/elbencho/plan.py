@@ -442,7 +442,7 @@ def _most_offered(load: Load) -> list[str]:
     most = load.pass_bytes // LEAST_PASS_S // load.even_block * load.threads
     return [
         f"at most {units.iops(most)} IOPS can be offered on each host: elbencho restarts its rate"
-        f" limit with each pass over the files, which has to take {LEAST_PASS_S} s"
+        f" limit with each pass over the files, and a pass must take {LEAST_PASS_S} s or more"
     ]
 
 
