@@ -164,7 +164,7 @@ def test_the_words_of_the_form_are_the_labels_of_its_fields() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        (SearchChoice("capacity", LIMITS), "by itself: use --over"),
+        (SearchChoice("capacity", LIMITS), "automatically: use --over"),
         (SearchChoice("curve"), "run it once per value"),
         (SearchChoice("scaling"), "scaling only varies hosts"),
     ],

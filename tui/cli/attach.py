@@ -12,9 +12,7 @@ from tui.model.problem import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
-    parser.add_argument(
-        "--replay", action="store_true", help="replay a finished run"
-    )
+    parser.add_argument("--replay", action="store_true", help="replay a finished run")
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="N", help="replay at N times the speed"
     )
