@@ -278,6 +278,26 @@ def test_time_in_syncs_is_a_note_when_it_is_most_of_it() -> None:
     assert said("sync", evidence({"h1": dirs}, jobs=[job])) == [("info", 0.8)]
 
 
+def test_syncs_of_a_queue_are_a_share_of_what_it_holds_and_never_more() -> None:
+    job = JobLoad("w", ("write",), workers=1, held=8, queues=True, durable="fsync=1")
+    dirs = {"write": direction(100.0, 20_000.0), "sync": direction(100.0, 60e6)}
+    assert said("sync", evidence({"h1": dirs}, jobs=[job])) == [("info", 0.75)]
+    dirs["sync"] = direction(100.0, 1e9)
+    with pytest.raises(UnknownError):
+        said("sync", evidence({"h1": dirs}, jobs=[job]))
+
+
+def test_workers_may_wait_for_syncs_without_a_latency() -> None:
+    sync = direction(100.0, 1e6)
+    sync.lat = None
+    at = evidence({"h1": {"write": direction(100.0, 60_000_000.0), "sync": sync}})  # 6 of 4
+    assert said("concurrency", at) == [("error", 1.5)]
+    with pytest.raises(UnknownError):
+        said(
+            "concurrency", evidence({"h1": {"write": direction(100.0, 10_000_000.0), "sync": sync}})
+        )
+
+
 # -- errors
 
 

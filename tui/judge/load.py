@@ -161,25 +161,28 @@ def occupied(
 
     Includes syncs, for which a worker waits as for any I/O. With `overlap`, other I/Os wait
     for the same sync, so that its time may come on top. If whole files take longer than their
-    I/Os (open, close), their time counts instead. None if a latency is missing.
+    I/Os (open, close), their time counts instead. None if a latency that matters is missing.
     """
     if {"read", "write"} <= dirs.keys() and not {MIXED, BOTH} & dirs.keys():
         dirs = {name: part for name, part in dirs.items() if name != "read"}  # one after the other
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
-    waited, whole, syncs, rate = 0.0, 0.0, 0.0, 0.0
+    waited, whole, syncs, rate, untimed = 0.0, 0.0, 0.0, 0.0, False
     for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
         latency = _whole(dirs[name])
+        if name == "sync" and latency is None:
+            untimed = True
+            continue
         if dirs[name].iops is None or latency is None or latency.mean_ns is None:
             return None
         here = (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
         waited, whole = (waited, whole + here) if direction(name).of else (waited + here, whole)
         syncs += here if name == "sync" else 0.0
         rate += (dirs[name].iops or 0.0) if name in counted else 0.0
-    if not rate or not held:
-        return None
     waited = max(waited, whole)
+    if not rate or not held or (untimed and waited <= held):
+        return None  # workers may have waited for syncs the rest of the time
     if overlap and waited > held:
         waited = max(waited - syncs, float(held))
     between_ns = (held - waited) / rate * 1e9
@@ -440,8 +443,8 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
     "sync",
     "Time spent in syncs",
     rule=(
-        f"a note if workers spend more than {units.share(SYNC_SHARE)} of the time in fsync or"
-        " fdatasync"
+        f"a note if more than {units.share(SYNC_SHARE)} of the workers' time, or of the I/Os in"
+        " flight, is fsync or fdatasync"
     ),
     advice=(
         "The flush determines the write figure: quote the sync latency, and check write"
@@ -456,13 +459,16 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.SYNCS)
     result = at.record.results.aggregate["sync"]
     latency = result.lat.mean_ns if result.lat is not None else None
-    held = sum(job.workers for job in jobs) * len(at.step.tasks)
-    share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
+    if latency is None:
+        raise UnknownError("the latency of syncs is unknown")
+    held = sum(job.held for job in jobs) * len(at.step.tasks)
+    share = (result.iops or 0.0) * latency / 1e9 / held
+    if share > 1 + OCCUPIED_AT_ALL:
+        raise UnknownError("the latency of syncs is not that of waiting: more than the queue holds")
     if share > SYNC_SHARE:
-        message = (
-            f"workers spend {units.share(share)} of the time in syncs, mean"
-            f" {units.latency(latency)}"
-        )
+        queued = any(job.held > job.workers for job in jobs)
+        what = "of the queue holds syncs" if queued else "of the workers' time is spent in syncs"
+        message = f"{units.share(share)} {what}, mean {units.latency(latency)}"
         yield CheckResult("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
 
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloads.fio.fixtures import snapshots
+from tests.workloads.fio.fixtures import objects, recording, snapshots
 from tui.metrics.histogram import Histogram, label
 from tui.model.dense import listed
+from tui.workloads.fio.reader import contradictions_in
 from tui.workloads.fio.results import Meter, host_result
-from tui.workloads.fio.snapshot import Snapshot
+from tui.workloads.fio.snapshot import Snapshot, decode
 
 RECORDED = ["stream/fdatasync-3.33", "stream/loops-3.33", "stream/loops-master"]
 
@@ -62,6 +63,21 @@ def test_samples_of_syncs_add_up_to_the_last_object(name: str) -> None:
     assert sync is not None and sync.lat is not None
     assert merged == Histogram.from_bins(sync.lat.bins or {})
     assert sum(sample.dirs["sync"].ios for sample in found if "sync" in sample.dirs) == sync.lat.n
+
+
+def test_syncs_that_an_old_libaio_does_not_time_are_counted_without_a_latency() -> None:
+    recorded = final("stream/libaio-fsync-3.33")
+    result = host_result(recorded, "h1", 0, final=True).dirs["sync"]
+    assert recorded.jobs[0].sync is not None and recorded.jobs[0].sync.lat is not None
+    assert (result.ios, result.lat) == (recorded.jobs[0].sync.lat.n, None)
+    text = recording("stream/libaio-fsync-3.33").stdout.replace(b"fio-3.33", b"fio-3.41")
+    timed = host_result(decode(objects(text)[-1]), "h1", 0, final=True).dirs["sync"]
+    assert timed.lat is not None
+
+
+def test_one_write_or_sync_at_a_time_contradicts_nothing() -> None:
+    last = objects(recording("stream/libaio-fsync-3.33").stdout)[-1]
+    assert contradictions_in(last) == []
 
 
 def test_a_load_without_syncs_has_no_such_direction() -> None:

@@ -50,7 +50,13 @@ from tui.workloads.fio.printed import (
     numjobs_of,
 )
 from tui.workloads.fio.printed_numbers import Span
-from tui.workloads.fio.snapshot import ALL_CLIENTS, NOT_A_NUMBER, LatencyKind, StatusLatency
+from tui.workloads.fio.snapshot import (
+    ALL_CLIENTS,
+    LIBAIO,
+    NOT_A_NUMBER,
+    LatencyKind,
+    StatusLatency,
+)
 from tui.workloads.fio.versions import of_version
 
 Host = tuple[str, int]
@@ -257,8 +263,9 @@ def _in_flight(entry: Entry) -> Iterator[Found]:
     if len(waits) != len(job.dirs):
         return
     levels = [share for _, share in sorted(entry.levels)]
-    if job.sync is not None and job.sync.lat is not None and distributions.one_at_a_time(levels):
-        waits.append(job.sync.lat)
+    timed = options.engine not in LIBAIO  # in old versions each sync includes the write before it
+    if timed and job.sync is not None and job.sync.lat is not None:
+        waits += [job.sync.lat] if distributions.one_at_a_time(levels) else []
     yield from distributions.in_flight(levels, 1, waits, runtime_ms)
 
 

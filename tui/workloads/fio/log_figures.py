@@ -30,8 +30,7 @@ from tui.workloads.fio.printed import (
     has,
     numjobs_of,
 )
-from tui.workloads.fio.snapshot import StatusLatency
-from tui.workloads.fio.versions import number_of
+from tui.workloads.fio.snapshot import StatusLatency, number_of
 
 OPTION_OF = {
     "bw": "write_bw_log", "iops": "write_iops_log", "lat": "write_lat_log", "clat": "write_lat_log",

@@ -457,10 +457,13 @@ def _of_one(
     phases = _phases(_by_group(every), wrong)
     if told and not any(name in job.own for job in told for name in WAITS):
         phases = [(every, wrong)]  # groups, but at the same time
+    engines = {line["ioengine"] for line in printed.lines.values()}
+    shared = {"ioengine": engines.pop()} if len(engines) == 1 else {}
     for phase, (jobs, contradicted) in enumerate(phases):
         left_ms = sum(length_ms(later) for later, _ in phases[phase + 1 :])
         stamp_ms = max(round(max(ended, default=0.0) * 1000) - left_ms, 0)
-        result = _imported_result(Snapshot(stamp_ms, printed.version, list(jobs)), place)
+        snapshot = Snapshot(stamp_ms, printed.version, list(jobs)).with_shared(shared)
+        result = _imported_result(snapshot, place)
         result.contradictions = None if contradicted is None else list(contradicted)
         if not ended:
             result.end_ms = None

@@ -118,7 +118,13 @@ class Framer:
 
 
 LatencyKind = Literal["slat", "clat", "lat"]
+ENGINE = "ioengine"
 VERIFY = ("rw", "readwrite", "verify", "verify_backlog")  # options of jobs that read to verify
+VERSION = re.compile(r"fio-(\d+)\.(\d+)")
+LIBAIO = ("libaio", "linuxaio")
+# before, libaio synced while the worker waited, and left the time of submission as it was: that of
+# the last I/O in the same slot, or zero, from which the sync lasts since boot (td_io_queue)
+LIBAIO_TIMES_SYNCS = (3, 41)
 ONLY_WRITES = ("write", "randwrite", "trimwrite", "randtrimwrite")
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
 # fio counts in 64 bits: the least of nothing is its largest number
@@ -188,6 +194,15 @@ class Syncs(Struct):
             if count
             else None
         )
+
+
+class UntimedSyncs(Syncs):
+    """Syncs that fio counts, with a latency that is not theirs."""
+
+    def direction(self, runtime_ms: int) -> StatusDirection | None:
+        """Return syncs as a direction without latency; None if there were no syncs."""
+        found = super().direction(runtime_ms)
+        return None if found is None else msgspec.structs.replace(found, lat=None)
 
 
 class StatusJob(Struct):
@@ -269,14 +284,27 @@ class Snapshot(Struct):
     shared: dict[str, Any] | list[Any] = field(name="global options", default_factory=dict)
 
     def with_shared(self, shared: Mapping[str, Any] | None = None) -> Snapshot:
-        """Add global options of verification to each job; default: those of the snapshot."""
+        """Add global options of verification to each job, and mark syncs that are not timed;
+        default: those of the snapshot.
+        """
         known = shared if shared is not None else self.shared
-        if isinstance(known, Mapping) and (
-            told := {n: str(known[n]) for n in VERIFY if n in known}
-        ):
+        if not isinstance(known, Mapping):
+            known = {}
+        if told := {n: str(known[n]) for n in VERIFY if n in known}:
             for job in self.jobs:
                 job.options = told | job.options
+        if number_of(self.version) < LIBAIO_TIMES_SYNCS:
+            for job in self.jobs:
+                engine = job.options.get(ENGINE, known.get(ENGINE))
+                if job.sync is not None and engine in LIBAIO:
+                    job.sync = UntimedSyncs(job.sync.lat)
         return self
+
+
+def number_of(version: str) -> tuple[int, int]:
+    """Return the major and minor number of a version; zeros if it has none."""
+    told = VERSION.match(version)
+    return (int(told[1]), int(told[2])) if told else (0, 0)
 
 
 class _Brief(StatusLatency):

@@ -12,7 +12,13 @@ from tui.workloads.fio import distributions, groups
 from tui.workloads.fio.distributions import Completions, Found, Range
 from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
 from tui.workloads.fio.printed_numbers import Span, total
-from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency
+from tui.workloads.fio.snapshot import (
+    ALL_CLIENTS,
+    LIBAIO,
+    StatusDirection,
+    StatusJob,
+    StatusLatency,
+)
 from tui.workloads.fio.text_output import Printed, PrintedSection
 
 SHARE_DIGIT = 0.5e-4  # shares of latencies have two decimals of a per cent
@@ -172,7 +178,9 @@ def _flying(
         latency for part in dirs.values() if (latency := part.lat or part.clat) is not None
     ]
     syncs = section.job.sync
-    if syncs is not None and syncs.lat is not None:
+    # libaio in old versions: each sync includes the write before it
+    engine = printed.lines.get(section.job.jobname, {}).get("ioengine")
+    if syncs is not None and syncs.lat is not None and engine not in LIBAIO:
         waits += [syncs.lat] if distributions.one_at_a_time(section.figures.levels) else []
     runtime_ms = sum(part.runtime for part in dirs.values())  # verification comes after the writes
     if section.counted and not _failed(section):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
 from tui.model.event import Contradiction
 from tui.workloads.fio.printed import PrintedDocument, PrintedJob
+from tui.workloads.fio.snapshot import number_of
 
-VERSION = re.compile(r"fio-(\d+)\.(\d+)")
 # the day of the tag of some versions; others are later than those before them
 TAGGED = {
     (3, 0): date(2017, 8, 16), (3, 5): date(2018, 2, 20), (3, 12): date(2018, 11, 2),
@@ -20,12 +19,6 @@ TAGGED = {
 }  # fmt: skip
 BEFORE_S = 100 * 86_400.0  # the version number is set some time before the tag
 EPOCH_S = 10 * 365 * 86_400.0  # a host whose clock was never set
-
-
-def number_of(version: str) -> tuple[int, int]:
-    """Return the major and minor number of a version; zeros if it has none."""
-    told = VERSION.match(version)
-    return (int(told[1]), int(told[2])) if told else (0, 0)
 
 
 def of_version(document: PrintedDocument) -> Iterator[Contradiction]:
