@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -216,6 +218,40 @@ async def test_a_tree_goes_whole_unless_it_was_replaced_or_something_is_mounted_
     assert await unmake_tree(agent, "empty", path, known) == "stuck"
     assert await unmake_tree(agent, "remove", path, known) == "removed"
     assert not tree.exists()
+
+
+@pytest.fixture
+def overlay(tmp_path: Path) -> Iterator[Path]:
+    """An overlay of two file systems: its files have another device than its directories."""
+    (lower := tmp_path / "lower").mkdir()
+    (merged := tmp_path / "merged").mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        for name in ("upper", "work"):
+            Path(memory, name).mkdir()
+        layers = f"lowerdir={lower},upperdir={memory}/upper,workdir={memory}/work"
+        words = ["mount", "-t", "overlay", "overlay", "-o", layers, str(merged)]
+        if subprocess.run(words, capture_output=True, check=False).returncode:
+            pytest.skip("mounting is not allowed here")
+        try:
+            yield merged
+        finally:
+            subprocess.run(["umount", "-R", str(merged)], check=True)
+
+
+async def test_files_of_an_overlay_go_unless_something_is_mounted_on_them(
+    agent: Agent, overlay: Path
+) -> None:
+    ours, covered = overlay / "f.0", overlay / "f.1"
+    for each in (ours, covered):
+        each.write_bytes(b"1234")
+    if ours.stat().st_dev == overlay.stat().st_dev:
+        pytest.skip("this overlay's files have its device")
+    created = await made(agent, ours, covered)
+    subprocess.run(["mount", "--bind", str(covered), str(covered)], check=True)
+    done = await remove_created(agent, created)
+    assert done.settled == [str(ours)]
+    assert list(done.stays) == [str(covered)]
+    assert (ours.exists(), covered.exists()) == (False, True)
 
 
 async def test_empty_directories_go_at_any_of_three_levels_and_files_stay(

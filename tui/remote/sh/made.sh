@@ -108,13 +108,27 @@ bt_stand_in() { # DIR REAL PLACE: goes there; sets BT_WHY and fails unless it is
   return 1
 }
 
-bt_is_it() { # KIND SIZE INODE STAMP: is the next line of bt_stats what was recorded? Else sets BT_WHY. SIZE -: any
+bt_mount_id() { # ./NAME: sets BT_MOUNT; empty if it cannot be opened, or before Linux 3.15
+  local key='' value=''
+  BT_MOUNT=
+  { while read -r key value; do [ "$key" != mnt_id: ] || BT_MOUNT=$value; done </proc/self/fdinfo/7; } 2>/dev/null 7<"$1"
+}
+
+bt_is_on_mount() { # ./NAME: is the current directory on the same mount? Files of an overlay may have a device of their own
+  local here=''
+  bt_mount_id .
+  here=$BT_MOUNT
+  bt_mount_id "$1"
+  [ -n "$here" ] && [ "$BT_MOUNT" = "$here" ]
+}
+
+bt_is_it() { # KIND SIZE INODE STAMP ./NAME: is the next line of bt_stats what was recorded? Else sets BT_WHY. SIZE -: any
   BT_WHY=absent
   bt_next || return 1
   BT_WHY="kind $BT_KIND"
   [ "$BT_KIND" = "$1" ] || return 1
   BT_WHY=mounted
-  [ "$BT_DEV" = "$BT_HERE" ] || return 1
+  [ "$BT_DEV" = "$BT_HERE" ] || { [ "$1" = file ] && bt_is_on_mount "$5"; } || return 1
   BT_WHY=other
   [ "$BT_INODE" = "$3" ] && { [ "$4" = - ] || [ "$4" = "$BT_STAMP" ]; } || return 1
   [ "$BT_KIND" = file ] || return 0
@@ -131,7 +145,7 @@ bt_unmake() { # look|remove KIND DIR REAL PLACE EXPECTED ./NAME...: says of each
   for name; do # keeps those that are as recorded as arguments
     shift
     read -r size inode stamp <&8
-    if [ "$there" = 1 ] && bt_is_it "$kind" "$size" "$inode" "$stamp"; then
+    if [ "$there" = 1 ] && bt_is_it "$kind" "$size" "$inode" "$stamp" "$name"; then
       set -- "$@" "$name"
     else
       set -- "$@" ''
@@ -177,7 +191,7 @@ bt_unmake_tree() { # look|empty|remove|share DIR REAL PLACE EXPECTED ./NAME [IND
     read -r size inode stamp <<BT_EOF
 $5
 BT_EOF
-    if bt_is_it directory "$size" "$inode" "$stamp" 9<<BT_EOF
+    if bt_is_it directory "$size" "$inode" "$stamp" "$name" 9<<BT_EOF
 $(bt_stats "$name")
 BT_EOF
     then
