@@ -45,7 +45,7 @@ from tui.view.document import Chart, DocumentTable, Facts, markdown_of
 from tui.view.report.content import ReportedRun, report_of
 from tui.view.report.vega import svg_of
 from tui.view.run_summary import summary_text
-from tui.view.search import answer_facts, column_notes
+from tui.view.search import answer_facts, capacity_lines, column_notes
 from tui.view.search_chart import curve_chart, scaling_chart
 
 
@@ -265,6 +265,15 @@ def test_a_limit_that_nothing_broke_is_the_nearest_one(record: RunRecord) -> Non
     kept = record.search.answer.model_copy(update={"state": "met-at-full-load"})
     names = [name for name, _, _ in answer_facts(record.search.model_copy(update={"answer": kept}))]
     assert "nearest limit" in names and "broken first" not in names
+
+
+def test_points_that_contradict_each_other_are_above_the_chart(record: RunRecord) -> None:
+    assert record.search is not None and record.search.answer is not None
+    doubted = record.search.answer.model_copy(update={"contradictions": ["2 met, 4 did not"]})
+    search = record.search.model_copy(update={"answer": doubted})
+    before, after = (plain_lines(capacity_lines(each, 78, 12)) for each in (record.search, search))
+    assert "2 met, 4 did not" in after[0]
+    assert len(after) == len(before), "the chart makes room"
 
 
 def test_a_report_draws_the_curve_and_has_every_point_as_evidence(

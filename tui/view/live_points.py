@@ -9,7 +9,7 @@ from tui.metrics.registry import BY_UNIT, METRICS
 from tui.metrics.units import clock, duration, latency
 from tui.record.matrix import best_of, block_texts, compared
 from tui.text.digits import FigureTile
-from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, VALUE, Line, Run, clip
+from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, VALUE, Line, Run, clip, width_of_runs
 from tui.text.points import offer_text
 from tui.text.search import ROLES, headline_text
 from tui.view.matrix import KNEE, legend
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tui.record.matrix import MatrixTable
     from tui.record.search import SearchView
     from tui.record.search_figures import PointNow
+
+LEAST_WHY = 16  # cells for the reason of a point, or a part of it
 
 
 def budget_text(search: SearchRecord) -> str:
@@ -48,13 +50,18 @@ def now_lines(view: SearchView, width: int) -> list[Line]:
     if offer is None:
         return [Line.of(("now    ", LABEL), ("choosing the next point", TEXT))]
     role = f" ({ROLES[offer.role]})" if offer.rate_iops is not None else ""
+    load, figures = offer_text(offer), now_runs(view.now)
     if view.elapsed_s >= 0:
         measured = f"{clock(view.elapsed_s)} of {clock(offer.seconds)}"
     else:
         measured = f"measurement starts in {clock(-view.elapsed_s)}"
-    runs: list[Run] = [("now    ", LABEL), (f"{offer_text(offer)}{role}", ACCENT)]
-    runs.append((f"  {measured}", LABEL))
-    return [Line.of(*clip([*runs, *now_runs(view.now), (f"  {offer.why}", TEXT)], width))]
+    runs: list[Run] = [("now    ", LABEL), (f"{load}{role}", ACCENT), (f"  {measured}", LABEL)]
+    if width_of_runs([*runs, *figures]) > width:  # the figures decide
+        runs[1] = (load, ACCENT)
+    runs += figures
+    if width - width_of_runs(runs) >= LEAST_WHY:
+        runs.append((f"  {offer.why}", TEXT))
+    return [Line.of(*clip(runs, width))]
 
 
 def now_runs(now: PointNow | None) -> list[Run]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -56,10 +56,15 @@ from tui.view.step_notes import width_texts
 
 VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
+CONTRADICTION = "contradiction"
+
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
     """Return the answer with its interval, limit, headroom, knee, cost, and skipped points."""
-    facts = answer_facts(search)
+    return _fact_lines(answer_facts(search), width)
+
+
+def _fact_lines(facts: Iterable[tuple[str, str, str]], width: int) -> list[Line]:
     return [
         line
         for name, text, role in facts
@@ -72,6 +77,8 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     told = headline_text(search) or "no points yet"
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
+    for text in answer.contradictions if answer is not None else []:
+        yield CONTRADICTION, text, WARN
     if answer is not None:
         yield from _answer_facts(search, answer)
     if answer is not None and answer.step is not None:
@@ -84,8 +91,6 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
         yield from _scaling_facts(search.scaling, told)
     if search.job_shares:
         yield "jobs", shares_text(search.job_shares), TEXT
-    for text in answer.contradictions if answer is not None else []:
-        yield "contradiction", text, WARN
     for text in answer.notes if answer is not None else []:
         yield "note", text, TEXT
     yield "spent", spent_text(search), TEXT
@@ -329,17 +334,21 @@ def start_texts(search: SearchRecord) -> list[str]:
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the page below the headline: chart, rest of the answer, evidence.
+    """Return the page below the headline: contradictions, chart, rest of the answer, evidence.
 
-    The chart is `height` lines high.
+    Contradictions and chart are `height` lines high.
     """
+    _, *facts = answer_facts(search)
+    contradictions = _fact_lines([fact for fact in facts if fact[0] == CONTRADICTION], width)
+    height -= len(contradictions) + 1 if contradictions else 0
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:
         chart = curve_chart(search, width, height, coloured=coloured)
     blocks = [
+        contradictions,
         chart,
-        answer_lines(search, width)[1:],
+        _fact_lines([fact for fact in facts if fact[0] != CONTRADICTION], width),
         scaling_lines(search, width),
         evidence_lines(search, width),
     ]
