@@ -78,7 +78,7 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
     of logarithms.
 
     p is from the Mann-Whitney test; the interval contains the ratios that the test does not reject.
-    With fewer than LEAST_REPETITIONS on a side there is neither p nor interval.
+    With fewer than LEAST_RANKED_REPETITIONS on a side there is neither p nor interval.
     """
     ratios = sorted(each / other for each in b for other in a)
     ratio = median(ratios)

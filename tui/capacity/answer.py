@@ -236,7 +236,7 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 
 
 def contradictions(points: Sequence[SearchPoint]) -> list[str]:
-    """Return contradictions between points, as text.
+    """Return the largest contradiction between points as text, in a list; empty without one.
 
     A limit was exceeded at clearly less load than another point that met it, or at full load after
     full load had met all limits.
@@ -283,9 +283,9 @@ def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return contradictions between settings at full load, as text.
+    """Return the first contradiction between settings at full load as text, in a list.
 
-    A lighter setting exceeded a limit that a heavier one met.
+    A lighter setting exceeded a limit that a heavier one met. Empty if there is none.
     """
     at = {
         step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]

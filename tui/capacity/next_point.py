@@ -289,7 +289,7 @@ def _asks_least(known: KnobState) -> bool:
 def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
     """Return a point slightly below the answer, expected to meet the limits.
 
-    None if a point there already met them.
+    None if a point there already met them, or after CONFIRMS attempts.
     """
     belief = known.belief
     if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:

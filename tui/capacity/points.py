@@ -436,7 +436,7 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
     One second never decides. Either at least three seconds contain four times the I/Os above a
     limit that the whole point may have, so that no quiet rest could compensate (for a mean: four
     times the total time); or the backlog exceeds two seconds of load and is growing. A hold always
-    continues: it shows whether the system recovers.
+    continues, because it shows whether the system recovers, and so does a point of a load curve.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return ""

@@ -192,7 +192,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
     """Return the mode in which to resume a run, and the number of missing steps.
 
-    Raises UsageError if there is nothing to resume.
+    Raises UsageError if the run is running, or there is nothing to resume.
     """
     from tui.engine.session.history import read_history
 

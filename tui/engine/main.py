@@ -73,7 +73,7 @@ async def _serve(
             secrets = await secrets_of(plan, os.environ, asker)
             for session in ctx.sessions:
                 session.secrets = secrets
-            return await _guarded(ctx, _course(ctx, history, mode))
+            return await _guarded(ctx, _work(ctx, history, mode))
 
 
 def end_in_order(ctx: RunContext, reason: str) -> None:
@@ -97,7 +97,7 @@ def warn(ctx: RunContext, host: str | None, text: str) -> None:
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
     """Close the channel for questions: every host is connected or refused.
 
-    Journals which secrets a later login will miss.
+    Journals a warning if keys came from a forwarded agent, which a later login would miss.
     """
     connections.stop_asking()
     if asker is not None:
@@ -106,7 +106,7 @@ def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | No
         ctx.say("warning", text)
 
 
-def _course(
+def _work(
     ctx: RunContext, history: History | None, mode: EngineMode
 ) -> Coroutine[None, None, RunEnded]:
     """Return the work of this engine: execute, collect, finish or resume the run."""

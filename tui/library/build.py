@@ -84,7 +84,7 @@ def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
     """
     source = source_of(run_dir, running=running)
     measured = measured_in(source)
-    record = _course(source, measured)
+    record = _measured_part(source, measured)
     _add_plan(record, source)
     _add_figures(record, source, measured)
     _add_findings(record, measured)
@@ -130,7 +130,7 @@ def _so_far(steps: list[StepRecord]) -> None:
             step.runtime_s = min(step.runtime_s, step.measured_s)
 
 
-def _course(source: RecordSource, measured: MeasuredRun) -> RunRecord:
+def _measured_part(source: RecordSource, measured: MeasuredRun) -> RunRecord:
     """Return a record with hosts, phases, steps, times and end state."""
     plan, run, steps = source.plan, source.seen.state, measured.steps
     state = final_state(source, steps)

@@ -244,7 +244,8 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the headline: bandwidth for large blocks, else IOPS; for operations, the first one.
+    """Return the headline: bandwidth for large blocks, else IOPS; for operations, the first score
+    or operation.
 
     None if no I/O was counted.
     """

@@ -250,7 +250,7 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
         *_of_another_run(run_dir.name, str(kept.get("run_id")), plan, started),
         *differs,
     ]
-    _hold(kept, derived, found)
+    _compare_values(kept, derived, found)
 
 
 def _of_another_run(
@@ -297,7 +297,7 @@ def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
     derived.notes = record.notes
     derived.provenance.benchtui_version = record.provenance.benchtui_version
     _fail_contradicted(record, derived)
-    _hold(kept, derived, found)
+    _compare_values(kept, derived, found)
 
 
 def _fail_contradicted(record: RunRecord, derived: RunRecord) -> None:
@@ -318,7 +318,7 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
     return found
 
 
-def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
+def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     """Compare every saved value with the derived one, and add the differences to `found`."""
     again = _decoded(derived.to_json())
     if kept.get("checks") != again["checks"]:

@@ -82,10 +82,10 @@ def direction(name: str) -> Direction:
 
 
 def each_io_once(names: Iterable[str]) -> list[str]:
-    """Return directions that together count each I/O once: `mixed` if measured, else read and
-    write.
+    """Return directions that together count each I/O once.
 
-    A tool with a single histogram has no separate latencies for reads and writes.
+    `mixed` alone if measured, else `both` in place of read and write, else every direction that
+    counts in totals. A tool with a single histogram has no separate latencies for reads and writes.
     """
     known = list(names)
     if MIXED in known:

@@ -58,10 +58,7 @@ class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
 
 
 class RunStarted(Event, tag="run_started"):
-    """First event of every journal.
-
-    `utc` is RFC 3339, `monotonic_s` the clock reading at t = 0.
-    """
+    """First event of every journal. `utc` is the start time in RFC 3339."""
 
     run_id: str
     utc: str

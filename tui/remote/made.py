@@ -158,7 +158,8 @@ async def _unmake_in(
 async def unmake_tree(
     agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)
 ) -> str:
-    """Remove a directory named after the run: all of it, its empty parts, or one host's share.
+    """Check or remove a directory named after the run: all of it, its empty parts, or one host's
+    share.
 
     Returns the outcome as `unmake` does. `share`: index and number of hosts. Raises HostError.
     """

@@ -123,9 +123,9 @@ def _phrase(name: str, phrase: str, value: Value) -> str:
 
 
 def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
-    """Yield a label and a text for each group of hosts that are the same machine.
+    """Yield a label and a text for each group of hosts with the same boot id.
 
-    Hosts with one boot id are the same machine.
+    They are one machine, or containers on one kernel.
     """
     for each in one_boot(hosts):
         are = "are one machine" if each.machine else "run on one kernel"

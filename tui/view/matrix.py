@@ -141,7 +141,7 @@ def role_of(cell: Cell) -> str:
 
 
 def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) -> list[Run]:
-    """Return a padded figure; a blank precedes it if it is selected or shaded."""
+    """Return a padded figure as runs; if selected or shaded, its leading blank is not coloured."""
     role = FAINT if cell is None else role_of(cell)
     if cell is not None and cell.key == look.cursor:
         role = CURSOR

@@ -254,9 +254,9 @@ class PanelRooms:
             self.screen.table.put_rows()
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
-        """Return the panels that do not fit in the row of graphs.
+        """Return the panels to leave out of the row of graphs.
 
-        These are hosts over time, or the bandwidth, which the tiles show too.
+        These are the strip of hosts, or bandwidth and latency, which the tiles show too.
         """
         if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
             return {"strip"}

@@ -68,7 +68,7 @@ def is_over(feed: Feed) -> bool:
 
 
 def mode(feed: Feed, every_s: float, *, paused: bool) -> str:
-    """Return the unusual modes of the display: replay, paused, another refresh interval.
+    """Return the unusual mode of the display: replay, paused, or another refresh interval.
 
     `every_s`: seconds from one refresh to the next. Empty if nothing is unusual.
     """
@@ -85,7 +85,8 @@ def mode(feed: Feed, every_s: float, *, paused: bool) -> str:
 def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
     """Return the jobs that Live can show alone, as (step, job).
 
-    The choices are the roles of parallel steps, with None for all of their jobs, and single jobs.
+    These are the running steps (job None: all of the step's jobs), and each job of a step with
+    several.
     """
     found: list[tuple[int | None, str | None]] = []
     alone: dict[int | None, Measurement] = {state.step: state.current}

@@ -104,7 +104,7 @@ def ahead_lines(
 
 
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
-    """Return which hosts are the same machine, and how the checked hosts differ."""
+    """Return which hosts share a machine or kernel, and how the checked hosts differ."""
     found = (*machine_lines(facts), *difference_rows(compare(facts), width))
     lines = [
         line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)

@@ -295,7 +295,7 @@ def mpi_answers(
 ) -> dict[str, tuple[list[str], list[str]]]:
     """Return, by host, the MPI facts and the reasons why the host cannot take part.
 
-    Empty if the first host is missing.
+    Programs whose first host has no answer are left out.
     """
     from tui.engine.preflight.mpi_hosts import PACKAGE, cluster_of, judge, with_advice
 

@@ -239,7 +239,7 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
     """Reconnect to a lost host once, if the run was not stopped; return whether that worked.
 
-    The host may be back with its load still running.
+    Ends processes of the run that are still running on a host that had failed.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)

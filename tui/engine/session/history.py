@@ -113,7 +113,8 @@ class History(Struct):
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
         """Return steps without a complete measurement; with `failed` also steps with errors.
 
-        Concurrent steps, and the two loads of a counter-experiment, are repeated together.
+        Includes their warm-ups and the fills of their objects. Concurrent steps, and the two loads
+        of a counter-experiment, are repeated together.
         """
         wanted = (
             self.skipped & {step.index for step in plan.slots}

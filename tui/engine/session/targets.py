@@ -204,9 +204,9 @@ TOLD = 64  # files of which a record says what they are
 def what_they_are(
     seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]
 ) -> list[dict[str, str]]:
-    """Return the identities of files as rows of the fact `files`.
+    """Return the identities of the first TOLD files as rows of the fact `files`.
 
-    `place_of` returns the machine or server on which a path is.
+    `place_of` returns the machine or server on which a path is; files without one are left out.
     """
     found = []
     for path in paths[:TOLD]:

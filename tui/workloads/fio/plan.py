@@ -215,8 +215,8 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
     """Return how many bytes of files the measurement can overwrite or create: 0 if it only reads.
 
     Excludes what fio writes to a missing or short file before measuring, which only a check on the
-    host can tell (engine/destroy.py, laid_out). None if unbounded: a whole device, files of unknown
-    size, or an engine that writes to something other than files.
+    host can tell (engine/preflight/destroy.py, laid_out). None if unbounded: a whole device, files
+    of unknown size, or an engine that writes to something other than files.
     """
     writers = [job for job in job_options(shared, jobs) if job.writes]
     if any(job.fileless and not job.harmless and not job.on_objects for job in writers):

@@ -46,7 +46,7 @@ def name_options(kinds: dict[str, Any]) -> None:
 
 
 def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
-    """Reject option names unknown to fio, as `check.name_problems` does.
+    """Reject option names unknown to fio, as `body.name_problems` does.
 
     Allows names in `extra_options`, and options of an engine loaded from a file.
     """
