@@ -56,7 +56,7 @@ def of_rung(points: Sequence[SearchPoint], rung: Rung) -> list[SearchPoint]:
 
 
 def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point: the heaviest setting first, then bisection of the unknown settings.
+    """Return the next point: an unclear setting again, then the heaviest one, then by bisection.
 
     None if every setting is known.
     """

@@ -404,7 +404,7 @@ def tell_budget(experiment: AbTest) -> None:
 def obstacles_of(experiment: AbTest) -> list[str]:
     """Return the differences that make the sides incomparable.
 
-    Empty if they are comparable. More runs cannot remove a difference.
+    Empty if they are comparable, or if a side has no run yet. More runs cannot remove a difference.
     """
     from tui.analysis.setup_differences import differences
 

@@ -120,7 +120,7 @@ def take_paths(value: Any) -> tuple[Path, ...]:
 
 
 def take_path(value: Any) -> Path:
-    """Convert an absolute path, or one that begins with ~. Raises ValueError for other values."""
+    """Convert an absolute path, or one that begins with ~. Raises ValueError for any other."""
     path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
         raise ValueError

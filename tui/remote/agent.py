@@ -72,7 +72,7 @@ def host_mark(name: str) -> str:
 
 
 class Holder(Struct, frozen=True):
-    """The run that has locked a host: its name, its owner, the seconds until the lock expires."""
+    """The run that has locked a host: its name, its owner, and seconds until the lock expires."""
 
     run: str
     owner: str

@@ -356,8 +356,7 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield which hosts share a machine or kernel, and performance-relevant differences of hosts.
-    """
+    """Yield which hosts share a machine or kernel, and which performance-relevant facts differ."""
     from tui.record.host_facts import facts_together
     from tui.text.facts import differing_lines, machine_lines
 

@@ -500,7 +500,7 @@ def _points(plan: Plan) -> tuple[int, int]:
 def compare_text(plan: Plan) -> str:
     """Return whether `compare` has enough repetitions of each point, otherwise how many it needs.
 
-    Empty for a search, which has its own criteria.
+    Empty for a search or a counter-experiment, which have their own criteria.
     """
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:

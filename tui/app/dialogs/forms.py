@@ -90,7 +90,8 @@ def check_names(taken: frozenset[str], text: str) -> str | None:
 def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
     """Return why an address does not fit the hosts, None if it does.
 
-    A range of hosts needs a range of addresses of the same length.
+    A range of hosts needs a range of addresses of the same length; several names or ranges must
+    have none.
     """
     if address is None:
         return None

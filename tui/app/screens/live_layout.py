@@ -57,10 +57,10 @@ class Rooms:
 
 
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
-    """Return the height of a search out of `room` lines.
+    """Return how many of `room` lines a search's curve gets.
 
-    It is at least `least`, plus a share of the lines that hosts and `others` leave. `others`
-    include graphs, which grow as well.
+    `least`, plus a share of the lines that hosts and `others` leave. `others` include graphs, which
+    grow as well.
     """
     spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
     return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))

@@ -48,7 +48,7 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the dialog that asks whether to wait for the run on the hosts, or to run anyway."""
+    """Return the dialog that asks whether to wait for the run that uses the hosts, or run now."""
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)

@@ -130,7 +130,7 @@ POLL_S = 0.2
 
 
 def recovery_question(runs: Sequence[Path]) -> Confirm:
-    """Return the dialog that asks whether to recover runs; it answers ``recover`` or ``later``."""
+    """Return the dialog that asks whether to recover runs. The answer: ``recover`` or ``later``."""
     names = [run_dir.name for run_dir in runs[:SHOWN]]
     names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
     title = (
@@ -377,7 +377,7 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the dialog that asks whether to run it: change, prediction, duration."""
+    """Return the dialog that asks whether to run it, with the change, prediction and duration."""
     from tui.metrics import units
     from tui.model.search import SAID
 

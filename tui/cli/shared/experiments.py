@@ -185,7 +185,8 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
 def prove_after(run_dir: Path) -> int:
     """Run the counter-experiment for a run that has just ended, or say why there is none.
 
-    Consent to overwrite carries over from the run, because the targets are the same.
+    Consent to overwrite carries over from the run, because the targets are the same. Returns the
+    exit code.
     """
     from tui.cli.shared.progress import INTERRUPTED
     from tui.engine.preflight.preview import targets_named

@@ -58,7 +58,8 @@ def attested(
 ) -> list[Attestation]:
     """Return every condition that the profile asks about, with its answer.
 
-    Raises UsageError for an answer to an unknown condition, or a condition without an answer.
+    A condition without an answer gets "unknown". Raises UsageError for an answer to an unknown
+    condition, or an invalid one.
     """
     asked = questions_of(loaded)
     wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]

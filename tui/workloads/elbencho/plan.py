@@ -400,7 +400,7 @@ def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar
 def limit_of(load: Load, rate_iops: float) -> int:
     """Return the limit in bytes per second and thread for a rate in I/Os per second.
 
-    Raises UsageError for less than one I/O per second.
+    Raises UsageError for less than one I/O per second, or if the bytes per I/O are unknown.
     """
     if rate_iops < 1:
         raise UsageError(

@@ -181,6 +181,6 @@ def started(line: str) -> int:
 
 
 def failed(line: str) -> tuple[int, int] | None:
-    """Return process and error number of a message about a failed worker; None for other lines."""
+    """Return process and error number in a message about a failed worker; None for other lines."""
     found = FAILED.fullmatch(line.strip())
     return (int(found[1]), int(found[2])) if found else None

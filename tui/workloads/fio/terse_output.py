@@ -192,7 +192,7 @@ MOST_LINES = 64
 
 
 def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[Contradiction]:
-    """Return the contradictions in the lines of one fio; `block` includes neighbouring lines."""
+    """Return the contradictions in the lines of one fio; `block` includes the lines around them."""
     found: list[Contradiction] = []
     for each in jobs:
         for name, part in each.job.directions().items():

@@ -143,7 +143,7 @@ def _rotated(text: str) -> int:
 
 
 def _times(result: Sections) -> Iterator[Contradiction]:
-    """Yield phases that are out of order, or overlap, or whose stamps do not fit."""
+    """Yield phases that are out of the benchmark's order or overlap, or whose stamps do not fit."""
     names = [name for name in result if name in PHASES]
     if names != sorted(names, key=PHASES.index):
         yield Contradiction("order", 0.0, 0.0, names=(", ".join(names),))

@@ -209,7 +209,7 @@ def _tables(told: Told) -> Iterator[Contradiction]:
 
 
 def _ranks(told: Told) -> Iterator[Contradiction]:
-    """Yield rows of ranks that are incomplete, or whose rate x time is not the number of items."""
+    """Yield rows of ranks that are incomplete, or where rate x time is not the number of items."""
     output, details = told.output, told.details
     count = output.summary_iterations or 0
     ranks = [rank for rank, _ in details.rows]
