@@ -83,7 +83,7 @@ class Framer:
         return True
 
     def _cut_line(self, pieces: list[Piece]) -> bool:
-        """Emit the start of an endless line, to limit memory. Returns False: it needs more bytes."""
+        """Emit the start of an endless line, to limit memory. Returns False: more must follow."""
         pieces.append(clean(bytes(self._buffer)).strip())
         self._buffer.clear()
         self._scanned = 0
