@@ -25,7 +25,7 @@ def has_read(app: BenchtuiApp, run_dir: Path) -> bool:
     return (
         isinstance(screen, LiveScreen)
         and screen.run_dir == run_dir
-        and screen._rests is screen.feed.state
+        and screen._rests is screen.feed.state.current
     )
 
 
@@ -55,5 +55,25 @@ async def test_a_run_on_live_is_forgotten_after_others_were_shown(
                 while feeds[0]() is not None:
                     gc.collect()
                     await asyncio.sleep(0.05)
+    finally:
+        gc.freeze()  # as the session had it
+
+
+async def test_a_measurement_that_begins_later_is_left_to_rest_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_watching, "MANY_HOSTS", 1)
+    run_dir = home / "runs" / "20261118T101530Z-weka-read-iops-0001"
+    maker = RunMaker(run_dir, host_names(2), READS).begin()
+    try:
+        async with opened(options(home)) as user:
+            user.app.open_live(run_dir)
+            await user.sees(partial(has_read, user.app, run_dir))
+            before, screen = gc.get_freeze_count(), user.app.screen
+            assert isinstance(screen, LiveScreen) and not screen.feed.state.cluster
+            maker.go().measure(6)
+            await user.sees(lambda: bool(screen.feed.state.cluster))
+            await user.sees(partial(has_read, user.app, run_dir))
+            assert gc.get_freeze_count() > before
     finally:
         gc.freeze()  # as the session had it

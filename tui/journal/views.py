@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -28,8 +28,8 @@ SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
 LABELS = ("50", "95", "99", "99.5", "99.9", "max")
 UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
 
-KINDS = ("ios", "bytes", "covered", "lat_sum", "lat_n")  # of which there is one value a second
 Kind = Literal["ios", "bytes", "covered", "lat_sum", "lat_n"]
+KINDS: tuple[Kind, ...] = get_args(Kind)  # of which there is one value a second
 Values = list[float | None]
 T = TypeVar("T")
 
@@ -139,6 +139,11 @@ def values_over_time(
         )
     sums = add_values([part.rates("lat_sum", start_s, end_s) for part in parts])
     counts = add_values([part.rates("lat_n", start_s, end_s) for part in parts])
+    return quotients(sums, counts)
+
+
+def quotients(sums: Values, counts: Values) -> Values:
+    """Return the means of seconds; None without a count."""
     return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
 
 

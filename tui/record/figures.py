@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, isnan, sqrt
 
 from tui.journal.measurement import Measurement
-from tui.journal.views import Leaf, SeriesSet, Values, values_over_time
+from tui.journal.views import (
+    KINDS,
+    Kind,
+    Leaf,
+    SeriesSet,
+    Values,
+    add_values,
+    quotients,
+)
 from tui.metrics.buckets import PERCENTILES, index_to_value
 from tui.metrics.figures import behind, kind_of, with_mixed
 from tui.metrics.histogram import Histogram, combine_directions
@@ -109,17 +117,29 @@ def series_column(
     measurement: Measurement, host: str | None, direction: str, start: int, end: int
 ) -> SeriesColumns:
     """Return per-second values for a host, or for all hosts together, from `start` to `end`."""
+    parts = series_parts(measurement, host, direction)
+    rates = {kind: [part.rates(kind, start, end) for part in parts] for kind in KINDS}
+    return column_of(host, direction, rates)
+
+
+def series_parts(measurement: Measurement, host: str | None, direction: str) -> list[SeriesSet]:
+    """Return the series of a direction of a host, or of all hosts."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
-    parts = [each[direction].over_time for each in leaves if direction in each]
-    known = whole_seconds([part.rates("covered", start, end) for part in parts])
+    return [each[direction].over_time for each in leaves if direction in each]
+
+
+def column_of(
+    host: str | None, direction: str, rates: Mapping[Kind, Sequence[Values]]
+) -> SeriesColumns:
+    """Return the values of all parts together, from the `rates` of each part by kind."""
+    known = whole_seconds(rates["covered"])
+    means = quotients(add_values(rates["lat_sum"]), add_values(rates["lat_n"]))
     return SeriesColumns(
         host=host,
         direction=direction,
-        iops=_kept(values_over_time(parts, "iops", start, end), known),
-        bw_bytes_per_s=_kept(values_over_time(parts, "bandwidth", start, end), known),
-        lat_mean_ns=_kept(
-            values_over_time(parts, "latency", start, end), [each and 1.0 for each in known]
-        ),
+        iops=_kept(add_values(rates["ios"]), known),
+        bw_bytes_per_s=_kept(add_values(rates["bytes"]), known),
+        lat_mean_ns=_kept(means, [each and 1.0 for each in known]),
     )
 
 

@@ -15,7 +15,7 @@ from tui.journal.measurement import Measurement
 from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.telemetry import HostTelemetry
-from tui.journal.views import Leaf
+from tui.journal.views import KINDS, Kind, Leaf, Values
 from tui.metrics.figures import kind_of
 from tui.metrics.registry import BOTH, MIXED, in_order
 from tui.metrics.telemetry import TelemetryUnit, metric_of
@@ -29,13 +29,14 @@ from tui.model.figure_record import (
 )
 from tui.model.plan import Plan, Step
 from tui.model.step_record import CacheDropRecord, HostTelemetryRecord, StepRecord, TelemetryColumn
-from tui.record.figures import series_column
+from tui.record.figures import column_of, series_parts
 from tui.record.step import step_state, task_record, windows_of
 from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, timing_record
 
 T = TypeVar("T")
 Sliced = Generator[None, None, T]
 """A generator that works in slices: each `next` does one slice; the return value is the result."""
+PARTS_A_SLICE = 64  # series of hosts
 
 
 def at_once(work: Sliced[T]) -> T:
@@ -89,7 +90,7 @@ class RunningSeries:
     def _extend(self, measurement: Measurement, end: int) -> Sliced[None]:
         start = max(self._start, min(self._changed_from(measurement), self._end))
         for key in [*((None, name) for name in measurement.cluster), *self._leaves(measurement)]:
-            new = series_column(measurement, *key, start, end)
+            new = yield from _column(measurement, key, start, end)
             column = self._columns.setdefault(key, SeriesColumns(host=key[0], direction=key[1]))
             for values, more in (
                 (column.iops, new.iops),
@@ -126,6 +127,17 @@ class RunningSeries:
             for values in (column.iops, column.bw_bytes_per_s, column.lat_mean_ns):
                 del values[:over]
         self._start += over
+
+
+def _column(measurement: Measurement, key: Key, start: int, end: int) -> Sliced[SeriesColumns]:
+    """Return what `series_column` does; of all hosts together, in slices."""
+    rates: dict[Kind, list[Values]] = {kind: [] for kind in KINDS}
+    for place, part in enumerate(series_parts(measurement, *key), 1):
+        for kind, values in rates.items():
+            values.append(part.rates(kind, start, end))
+        if place % PARTS_A_SLICE == 0:
+            yield
+    return column_of(*key, rates)
 
 
 def results_of(series: SeriesRecord, seconds: int, kind: str) -> ResultsRecord:

@@ -6,7 +6,7 @@ Levels over time are read incrementally, column by column.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from tui.text.line import BAD, LABEL, TEXT, WARN, Run
 from tui.text.plot import TimeAxis, merged
 
 if TYPE_CHECKING:
+    from tui.journal.measurement import Measurement
     from tui.journal.views import DirectionView
     from tui.metrics.figures import HostSpread
     from tui.text.sparkline import Symbols
@@ -36,6 +37,7 @@ TAIL_S = 8  # samples may arrive this late
 SURE_S = 3  # a host without samples for this long is stalled
 # samples of all hosts read in one call; a long load takes several
 MOST_SECONDS = 60_000
+HOSTS_A_PART = 64  # read between two looks at the keyboard
 ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
@@ -63,15 +65,16 @@ STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not
 class HostLevels:
     """How fast each host is relative to the median, as a level in each column of a time axis.
 
-    `take` reads only samples that are new since the last call.
+    `take` and `taking` read only samples that are new since the last call.
     """
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.levels: list[bytearray] = []  # by column: a level a host
-        self._load: object = None
+        self._load: Measurement | None = None
         self._of: tuple[object, ...] = ()
         self._end_s = 0
+        self._taken: tuple[object, ...] = ()  # everything up to this is read
         self._rates: dict[str, list[float | None]] = {}  # by host: a mean a column
         self._medians: list[float | None] = []
 
@@ -81,37 +84,58 @@ class HostLevels:
         axis: TimeAxis,
         columns: int,
         end_s: int,
-        load: object,
+        load: Measurement | None,
         job: str | None,
     ) -> None:
         """Read samples up to second `end_s` of the run.
 
-        `load` identifies the measurement, `job` selects one of its jobs; if either changes, all
-        levels are read anew.
+        `load` has the samples, `job` selects one of its jobs; if either changes, all levels are
+        read anew.
+        """
+        for _ in self.taking(hosts, axis, columns, end_s, load, job):
+            pass
+
+    def taking(
+        self,
+        hosts: Mapping[str, HostView],
+        axis: TimeAxis,
+        columns: int,
+        end_s: int,
+        load: Measurement | None,
+        job: str | None,
+    ) -> Iterator[None]:
+        """Read as `take` does, yielding after each part of the hosts so that keys can be handled.
+
+        Ends early if something else is read meanwhile.
         """
         of = (job, axis.start_s, axis.span_s, columns, *hosts)
         if self._load is not load or self._of != of:
             self._load, self._of, self.names, self._rates = load, of, [*hosts], {}
             self.levels = [bytearray([NOTHING]) * len(hosts) for _ in range(columns)]
-            self._medians = [None] * columns
-        if columns < 1 or end_s <= axis.start_s:
+            self._medians, self._taken = [None] * columns, ()
+        taken = (end_s, load.total.version if load is not None else 0)
+        if columns < 1 or end_s <= axis.start_s or self._taken == taken:
             return
-        new = [name for name in self.names if name not in self._rates]
-        room = MOST_SECONDS // max(1, end_s - axis.start_s)
+        known, room = len(self._rates), MOST_SECONDS // max(1, end_s - axis.start_s)
         last = axis.column_of(end_s - 1, columns)
         # a second may take several columns
         while last + 1 < columns and axis.cell(last + 1, columns)[0] < end_s:
             last += 1
         first = axis.column_of(max(axis.start_s, min(self._end_s, end_s) - TAIL_S), columns)
-        self._end_s = end_s
         cells = [axis.cell(column, columns) for column in range(last + 1)]
-        for name in new[: max(1, room)]:
-            self._rates[name] = [None] * columns
-            self._read(hosts[name], cells, 0, end_s, job)
-        for name in self._rates.keys() - set(new):
-            self._read(hosts[name], cells, first, end_s, job)
-        begin = 0 if new else first
-        self._judge(hosts, axis, range(begin, last + 1), end_s)
+        for place, name in enumerate(self.names[: known + max(1, room)]):
+            if place % HOSTS_A_PART == HOSTS_A_PART - 1:
+                yield
+                if self._load is not load or self._of != of:
+                    return
+            self._rates.setdefault(name, [None] * columns)
+            self._read(hosts[name], cells, first if place < known else 0, end_s, job)
+        begin = first if known == len(self.names) else 0
+        for _ in self._judging(hosts, axis, range(begin, last + 1), end_s):
+            yield
+            if self._load is not load or self._of != of:
+                return
+        self._end_s, self._taken = end_s, taken if len(self._rates) == len(self.names) else ()
 
     def _read(
         self,
@@ -135,10 +159,12 @@ class HostLevels:
             for begin, end in cells[first:]
         ]
 
-    def _judge(
+    def _judging(
         self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int
-    ) -> None:
-        """Set the level of each host in `columns`, from its rate and the median."""
+    ) -> Iterator[None]:
+        """Set the level of each host in `columns`, from its rate and the median; yield after each
+        column.
+        """
         for column in columns:
             known = [rate for rates in self._rates.values() if (rate := rates[column]) is not None]
             self._medians[column] = median(known) if known else None
@@ -158,6 +184,7 @@ class HostLevels:
                 if rate is not None and middle is not None:
                     level = level_of(rate, middle, usual)
                 self.levels[column][place] = level
+            yield
 
     def rows(self, most: int) -> list[StripRow]:
         """Return at most `most` rows, in the order of hosts.

@@ -340,6 +340,7 @@ class RunPanels:
         yield
         hosts_are_due = self.screen.host_pace.is_due()
         if hosts_are_due:
+            yield from self.screen.table.comparing(state.hosts_shown.values(), self.look.shown_job)
             self.paint_hosts(subject, axis)
         yield
         self.paint_health()
@@ -360,7 +361,7 @@ class RunPanels:
         self.paint_graphs(graphs, counted=bool(counted))
         yield
         if hosts_are_due:
-            self.paint_strip(axis)
+            yield from self.painting_strip(axis)
         yield
         self.screen.query_one(HeatPanel).empty = (
             self.look.waiting.text if self.look.waiting is not None else FIRST_SAMPLES
@@ -447,14 +448,16 @@ class RunPanels:
             [each for name, each in pairs if name != "bandwidth" or not counted]
         )
 
-    def paint_strip(self, axis: TimeAxis) -> None:
-        """Show the strip of hosts over time."""
+    def painting_strip(self, axis: TimeAxis) -> Iterator[None]:
+        """Show the strip of hosts over time, yielding after each part of the hosts."""
         state = self.screen.feed.state
         self.screen.query_one("#live-strip", HostStrip).whole = self.rooms.zoomed == "strip"
         span = None if live_text.is_between(state) else state.total.span
         end_s = span[1] if span is not None else axis.start_s
         for strip in self.screen.query(HostStrip):
-            strip.show(state.hosts_shown, axis, end_s, state.current, self.look.shown_job)
+            yield from strip.showing(
+                state.hosts_shown, axis, end_s, state.current, self.look.shown_job
+            )
 
     def show_operations(self, messages: int) -> int:
         """Show the phases of an MPI benchmark, which has no samples, in place of graphs.

@@ -30,6 +30,7 @@ from tui.record.progress import can_be_judged
 if TYPE_CHECKING:
     from tui.app.frame.shell import AppShell
     from tui.app.frame.step_screen import StepScreen
+    from tui.journal.measurement import Measurement
     from tui.journal.state import RunState
     from tui.judge.live import LiveFindings
     from tui.model.plan import Plan
@@ -53,6 +54,7 @@ QUESTIONS: dict[str, tuple[str, str]] = {
 GIVE_WAY_S = 0.002  # a key needs several turns of the event loop until painted
 LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, which takes 30 ms
 LONGEST_KEY_S = 0.1  # endless keys do not delay reading
+UNDER_WAY_S = 3  # of a measurement, after which all hosts have reported
 SETTLED_S = 2.0  # after which nothing refers to a screen that has ended
 FRAME_S = 0.02  # Textual paints at most 60 times a second
 
@@ -85,7 +87,8 @@ class WatchingScreen(FilteredScreen):
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
         self.pace, self.host_pace = Pace(self, HOSTS_READ), Pace(self, HOSTS_COMPARED)
-        self._rests: object = None  # the state already moved out of garbage collection
+        # what has already been moved out of garbage collection
+        self._rests: Measurement | None = None
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # None for a replay
         if isinstance(feed, LiveFeed):
@@ -147,9 +150,7 @@ class WatchingScreen(FilteredScreen):
             self.table.sort_anew()
             self.query_one(HeatPanel).fit_anew()
             self.host_pace.skip()
-        if anew and self._rests is not self.feed.state and not self.feed.replay:
-            self._rests = self.feed.state
-            leave_to_rest(len(self.feed.state.hosts))
+        self.leave_to_rest(anew=anew)
         await let_keys_pass(self.shell)
         if self.is_followed:
             await self.judging.look(self.feed.state, self.shell)
@@ -157,6 +158,19 @@ class WatchingScreen(FilteredScreen):
         if self.is_followed:
             await in_slices(self.painting(), self.shell, lambda: self.is_followed)
             self.switch_when_over()
+
+    def leave_to_rest(self, *, anew: bool) -> None:
+        """Exclude what has been read from garbage collection, once per measurement.
+
+        Most of it exists when all hosts have reported. Does nothing for a replay.
+        """
+        current = self.feed.state.current
+        if self.feed.replay or self._rests is current:
+            return
+        span = current.whole.span
+        if anew or (span is not None and span[1] - span[0] >= UNDER_WAY_S):
+            self._rests = current
+            leave_to_rest(len(self.feed.state.hosts))
 
     async def read_in_pieces(self, painted: float) -> None:
         """Read the journal to its end, painting now and then.
@@ -357,11 +371,11 @@ class Pace:
 def leave_to_rest(hosts: int) -> None:
     """Exclude the data of many hosts from garbage collection, and collect rarely.
 
-    A pass over 1000 hosts takes 100 ms, during which no key is handled.
+    A pass over 1000 hosts takes 50 to 100 ms, during which no key is handled.
     """
     if hosts >= MANY_HOSTS:
-        if not gc.get_freeze_count():  # a screen of many hosts has ended: its run is garbage
-            gc.collect()
+        # nothing excluded yet: a screen of many hosts has ended, and its run is garbage
+        gc.collect(1 if gc.get_freeze_count() else 2)
         gc.freeze()
         gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])
 

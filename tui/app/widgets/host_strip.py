@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from tui.text.sparkline import Symbols
 from tui.view.live_hosts import ALIKE, NOTHING, PLAIN, ROLES, SHADES, WORDS, HostLevels, StripRow
 
 if TYPE_CHECKING:
+    from tui.journal.measurement import Measurement
     from tui.journal.state import HostView
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
@@ -56,26 +57,39 @@ class HostStrip(Lines, can_focus=True):
         self.hosts: Mapping[str, HostView] = {}
         self.axis = TimeAxis(0, 60)
         self.end_s = 0
-        self.load: object = None
+        self.load: Measurement | None = None
         self.job: str | None = None
         self.whole = False
         self.top = 0
 
-    def show(
+    def showing(
         self,
         hosts: Mapping[str, HostView],
         axis: TimeAxis,
         end_s: int,
-        load: object,
+        load: Measurement,
         job: str | None,
-    ) -> None:
-        """Show hosts over time, up to second `end_s` of the run.
+    ) -> Iterator[None]:
+        """Show hosts over time, up to second `end_s` of the run; read them in parts, between which
+        keys can be handled.
 
-        `load` identifies the measurement; `job`: only that job, None for all.
+        `load` has the samples; `job`: only that job, None for all.
         """
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
+            columns = self.columns_in(self.size.width)
+            if columns >= LEAST_COLUMNS:
+                yield from self.levels.taking(hosts, axis, columns, end_s, load, job)
             self.update_lines()
+
+    @property
+    def name_width(self) -> int:
+        """Cells for the name of a host."""
+        return min(LONGEST_NAME, max((len(each) for each in self.hosts), default=0))
+
+    def columns_in(self, width: int) -> int:
+        """Return the number of columns of time in a width."""
+        return width - 4 - self.name_width - 1
 
     @property
     def look(self) -> Look:
@@ -88,8 +102,7 @@ class HostStrip(Lines, can_focus=True):
     def build(self, width: int, height: int) -> list[Line]:
         """Return the frame with title and legend, names with levels, and the times."""
         inner, lines = width - 4, height - 2
-        name = min(LONGEST_NAME, max((len(each) for each in self.hosts), default=0))
-        columns = inner - name - 1
+        name, columns = self.name_width, self.columns_in(width)
         if lines < LEAST_ROWS or columns < LEAST_COLUMNS:
             return []
         sides = ASCII_FRAME if self.symbols == "ascii" else ROUND_FRAME
@@ -197,12 +210,16 @@ class HostLine(HostStrip, can_focus=False):
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
 
+    def columns_in(self, width: int) -> int:
+        """Return the number of columns of time in a width."""
+        return width - NAME - BESIDE
+
     def tells(self, width: int) -> bool:
         """Return whether a host was slower than the others, so that the line is worth showing."""
         return self._take(width) and self.levels.differ
 
     def _take(self, width: int) -> bool:
-        columns = width - NAME - BESIDE
+        columns = self.columns_in(width)
         if columns >= LEAST_COLUMNS:
             self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
         return columns >= LEAST_COLUMNS

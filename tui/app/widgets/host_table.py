@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +16,7 @@ from tui.app.widgets.host_rows import (
     is_urgent,
     percent,
     ranked,
+    rate_lately,
 )
 from tui.app.widgets.picklist import Heading, PickList
 from tui.journal.state import waiting_text
@@ -41,6 +42,7 @@ from tui.text.sparkline import Symbols
 from tui.text.table import Column, table_line
 from tui.view.live_hosts import (
     BROKEN,
+    HOSTS_A_PART,
     NO_FINDINGS,
     count_states,
 )
@@ -149,6 +151,18 @@ class HostTable(PickList["HostView"]):
             self._given = self._arranged(bad)
             self.put_in_order()
         self.update_lines()
+
+    def comparing(self, hosts: Iterable[HostView], job: str | None) -> Iterator[None]:
+        """Compute the recent rates of hosts in parts, between which keys can be handled.
+
+        The views of the hosts keep them for `show`.
+        """
+        for place, host in enumerate(hosts, 1):
+            figures = host.figures(job)
+            if figures.total.intervals():
+                rate_lately(figures, "iops")
+            if place % HOSTS_A_PART == 0:
+                yield
 
     def sort_anew(self) -> None:
         """Sort the rows at the next update, without the usual pause."""
