@@ -13,6 +13,7 @@ from tui.analysis.published import find_baselines
 from tui.cli.main import main
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.reproduce import published_plan
+from tui.judge.wording import message_of
 from tui.model.baseline import Baseline, load_baselines
 from tui.model.printed import parse_printed, rounding_of
 from tui.model.quantities import parse_stamp
@@ -52,7 +53,7 @@ def found(
         for each in shipped
         if each.baseline.profile == profile and each.baseline.label.startswith(label)
     )
-    return {each.id: (each.severity, each.measured, each.message) for each in one.seen.findings}
+    return {each.id: (each.severity, each.measured, message_of(each)) for each in one.seen.findings}
 
 
 def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(

@@ -12,6 +12,7 @@ import pytest
 from tests.lab.course import LOAD, course
 from tests.lab.sshd import SshdLab
 from tui.engine.run.run import execute
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 
 READ = ("dd", "bs=1M", "count=4", "iflag=direct", "of=/dev/null")
@@ -40,4 +41,4 @@ async def test_what_others_read_beside_the_load_is_reported(home: Path, lab: Ssh
     if why := (record.checks_not_made or {}).get("other-traffic"):
         pytest.skip(f"on this machine: {why}")
     (found,) = [each for each in record.findings if each.id == "other-traffic"]
-    assert found.severity == "warning" and "read " in found.message
+    assert found.severity == "warning" and "read " in message_of(found)

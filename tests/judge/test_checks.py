@@ -17,6 +17,7 @@ import tui.judge
 from tests.samples.evidence import WRITER, direction, evidence, found, latency, said, series
 from tui.judge.catalogue import BY_ID, CHECKS
 from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.judge.wording import message_of
 from tui.model.criteria import THRESHOLDS
 from tui.model.event import HostResult
 from tui.model.figure_record import AggregateRecord, LatencyRecord
@@ -117,7 +118,7 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
     at = evidence({"h1": {"write": direction(1000.0, 3_000_000.0)}}, telemetry=[host])
     (only,) = found("concurrency", at)
     assert (only.severity, only.measured) == ("warning", 0.75)
-    assert only.message.endswith("75.0 % of that; the client's CPU was busy")
+    assert message_of(only).endswith("75.0 % of that; the client's CPU was busy")
     few = [
         TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0)
         for name in ("cpu", "wait")
@@ -154,7 +155,7 @@ def test_a_rate_that_is_not_reached_is_reported(reached: float, doubt: bool) -> 
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 2000.0})
     result = found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
     said = ["write: achieved 1.90k of 2.00k offered (95 %)"] if doubt else []
-    assert [each.message for each in result] == said
+    assert [message_of(each) for each in result] == said
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(295.0, False), (240.0, True)])
@@ -195,7 +196,7 @@ def test_a_job_that_misses_its_rate_is_reported_though_others_of_its_direction_h
     by_job = {"log": {"write": direction(reached, 1e6)}, "bulk": {"write": direction(9000.0, 1e6)}}
     at.steps[0].results.jobs = by_job
     result = found("offered-rate", at)
-    assert [each.message for each in result] == (
+    assert [message_of(each) for each in result] == (
         ["write of job log: achieved 300 of 400 offered (75 %)"] if doubt else []
     )
     # reported as one: which share each has is not known
@@ -236,7 +237,9 @@ def test_what_weakens_several_points_of_a_search_is_reported_once_at_its_worst()
     points = RunEvidence(plan, at.hosts, [*at.steps, other], at.seen)
     (only,) = found("offered-rate", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
-    assert only.message == "write: achieved 1.50k of 2.00k offered (75 %); the worst of 2 points"
+    assert (
+        message_of(only) == "write: achieved 1.50k of 2.00k offered (75 %); the worst of 2 points"
+    )
     assert only.severity == "info", "more than can be done is offered on purpose"
     swept = found(
         "offered-rate", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen)
@@ -250,7 +253,7 @@ def replace_steps(at: RunEvidence) -> Plan:
 
 def test_percentiles_of_few_ios_are_named() -> None:
     (only,) = found("few-samples", evidence({"h1": {"write": direction(33.0, 1e6, n=2000)}}))
-    assert (only.severity, only.message) == (
+    assert (only.severity, message_of(only)) == (
         "info",
         "write: 2,000 I/Os are too few for p99.9 and above",
     )
@@ -303,7 +306,7 @@ def test_workers_may_wait_for_syncs_without_a_latency() -> None:
 
 def test_an_error_of_the_load_generator_is_an_error_of_the_run() -> None:
     (only,) = found("tool-errors", evidence(tasks={"h1": TaskRecord(exit_code=1, errors=[5])}))
-    assert (only.severity, only.message) == (
+    assert (only.severity, message_of(only)) == (
         "error",
         "the load generator failed: h1 EIO (Input/output error)",
     )
@@ -315,7 +318,7 @@ def test_failed_ios_are_an_error_even_if_the_load_generator_reports_success() ->
         t=0.0, host="h1", step=0, failed_ios=30, dirs={}
     )
     (only,) = found("tool-errors", at)
-    assert (only.severity, "30 failed I/Os" in only.message) == ("error", True)
+    assert (only.severity, "30 failed I/Os" in message_of(only)) == ("error", True)
 
 
 def test_a_load_that_was_stopped_on_request_has_no_error() -> None:
@@ -384,7 +387,7 @@ def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
         CacheDropRecord(host="h1", ok=False, method="none", detail="sudo: a password is required")
     ]
     (only,) = found("page-cache", evidence(plan={"drop_caches": "try"}, cache_drops=drops))
-    assert only.message == "the page cache was not dropped: h1: sudo: a password is required"
+    assert message_of(only) == "the page cache was not dropped: h1: sudo: a password is required"
 
 
 @pytest.mark.parametrize(
@@ -430,7 +433,7 @@ def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
 
 def test_a_depth_that_the_engine_does_not_keep_is_reported_and_that_it_was_swept() -> None:
     vain = JobLoad("r", ("read",), in_vain="iodepth has no effect with psync", idle=("iodepth=4",))
-    assert [each.message for each in found("depth", evidence(jobs=[vain]))] == [vain.in_vain]
+    assert [message_of(each) for each in found("depth", evidence(jobs=[vain]))] == [vain.in_vain]
     assert found("depth", evidence(jobs=[WRITER])) == []
     at = evidence(jobs=[vain], plan={"axes": ["depth"]})
     (step,) = at.plan.steps
@@ -441,7 +444,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_reported_and_that_it_was_swept
     both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
     told = "; points that differ only in depth are the same load"
-    assert (only.severity, only.message) == ("warning", vain.in_vain + told)
+    assert (only.severity, message_of(only)) == ("warning", vain.in_vain + told)
 
 
 def test_data_that_an_array_can_reduce_is_reported() -> None:
@@ -543,7 +546,7 @@ def test_hosts_that_share_unfairly_are_reported_though_none_is_a_straggler() -> 
     hosts = {name: {"write": direction(rate, 1e6)} for name, rate in rates.items()}
     (only,) = found("straggler", evidence(hosts))
     assert (
-        only.message
+        message_of(only)
         == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
     )
 

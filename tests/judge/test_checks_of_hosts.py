@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.samples.evidence import direction, evidence, found, said
 from tests.samples.telemetry import limit, looked
 from tui.judge.check import RunEvidence, UnknownError
+from tui.judge.wording import message_of
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
 from tui.model.step_record import HostTelemetryRecord, TaskRecord, TelemetryColumn
@@ -100,7 +101,7 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
 )
 def test_a_busy_client_cpu_is_reported(means: dict[str, float], cpus: int, why: str) -> None:
     result = found("client-cpu", looked({"cpus": cpus}, **means))
-    assert [each.message for each in result] == (
+    assert [message_of(each) for each in result] == (
         [f"client CPU may limit the load: h1: {why}"] if why else []
     )
 
@@ -118,11 +119,11 @@ def test_without_telemetry_the_load_generator_tells_how_busy_its_threads_were(
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
     at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
-    assert [each.message for each in found("client-cpu", at)] == [
+    assert [message_of(each) for each in found("client-cpu", at)] == [
         "client CPU may limit the load: h1: a thread of the load uses 97 % of a core"
     ]
     at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
-    assert [each.message for each in found("client-cpu", at)] == [
+    assert [message_of(each) for each in found("client-cpu", at)] == [
         "client CPU may limit the load: h1: 80 % busy"
     ]
 
@@ -133,7 +134,7 @@ def test_a_load_that_uses_up_what_its_control_group_allows_is_reported(
 ) -> None:
     at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
     said = "client CPU may limit the load: h1: the load uses 96 % of the 2 allowed CPUs"
-    assert [each.message for each in found("client-cpu", at)] == ([said] if told else [])
+    assert [message_of(each) for each in found("client-cpu", at)] == ([said] if told else [])
 
 
 def test_cpu_that_the_hypervisor_took_is_reported() -> None:
@@ -151,7 +152,9 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
         " core, all that"
     )
     assert [
-        each.message for each in found("client-cpu", at) if "the hypervisor leaves" in each.message
+        message_of(each)
+        for each in found("client-cpu", at)
+        if "the hypervisor leaves" in message_of(each)
     ] == ([f"{bound} the hypervisor leaves"] if doubt else [])
 
 
@@ -159,7 +162,7 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_reported(
 def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: bool) -> None:
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
     result = found("network", looked(nics, **{"nic_eth0.rx": received}))
-    assert [each.message for each in result] == (
+    assert [message_of(each) for each in result] == (
         ["the network may limit the load: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
     )
 
@@ -178,7 +181,7 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(
     port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
     at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
     said = f"the network may limit the load: h1: mlx5_0:1 carries {text}"
-    assert [each.message for each in found("network", at)] == ([said] if text else [])
+    assert [message_of(each) for each in found("network", at)] == ([said] if text else [])
     assert (limit(at)[0] == "network") is bool(text)
 
 
@@ -219,7 +222,7 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(
 
 def test_segments_that_were_sent_again_are_reported() -> None:
     result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
-    assert [each.message for each in result] == [
+    assert [message_of(each) for each in result] == [
         "the network loses packets: h1: 1.0 % of TCP segments were retransmitted"
     ]
 
@@ -245,7 +248,7 @@ def test_a_host_that_was_not_quiet_before_the_load_is_reported(
 def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
     at = looked(quiet={"cpu.busy": 60.0})
     at.steps[0].warmup = True
-    assert [each.message for each in found("background-load", at)] == [
+    assert [message_of(each) for each in found("background-load", at)] == [
         "not quiet before the load: h1: CPU 60 % busy"
     ]
 
@@ -312,7 +315,7 @@ def test_limits_that_are_others_after_the_load_are_named(
 ) -> None:
     facts = {"cgroup_version": "v2", "cgroup_io": before, "cgroup_io_after": after}
     result = found("io-limit", looked({name: each for name, each in facts.items() if each}))
-    assert len(result) == bool(said) and all(said in each.message for each in result)
+    assert len(result) == bool(said) and all(said in message_of(each) for each in result)
 
 
 def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> (
@@ -375,7 +378,7 @@ def test_hosts_that_differ_are_shown_as_a_difference() -> None:
         "host-differences",
         machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8),
     )
-    assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
+    assert message_of(only) == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
     assert found("host-differences", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
 
 
@@ -488,7 +491,7 @@ def test_a_target_that_is_nearly_full_is_reported(share: float, doubt: bool) -> 
 def test_a_raid_that_is_rebuilt_is_named() -> None:
     raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
     (only,) = found("raid-rebuild", machines(devices=([], [raid])))
-    assert only.message == "h2: md0 is in resync 1024 / 2048"
+    assert message_of(only) == "h2: md0 is in resync 1024 / 2048"
     assert found("raid-rebuild", machines(devices=[{**raid, "md_action": "idle"}])) == []
 
 
@@ -505,7 +508,7 @@ def test_a_slow_clock_is_a_warning() -> None:
 
 def test_another_load_generator_on_a_host_is_named() -> None:
     (only,) = found("other-load", machines(cpus=2, running=([], [{"name": "dd", "pid": 7}])))
-    assert only.message == "other load generators were already running: h2 (dd)"
+    assert message_of(only) == "other load generators were already running: h2 (dd)"
 
 
 @pytest.mark.parametrize(
@@ -557,5 +560,5 @@ def test_syncs_that_reach_no_device_as_flushes_are_named(
         },
         telemetry=[host],
     )
-    result = [each for each in found("flush-no-op", at) if "syncs/s" in each.message]
+    result = [each for each in found("flush-no-op", at) if "syncs/s" in message_of(each)]
     assert bool(result) is doubt

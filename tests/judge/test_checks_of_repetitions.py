@@ -9,6 +9,7 @@ import pytest
 
 from tests.samples.evidence import evidence, found, said
 from tui.judge.check import RunEvidence, UnknownError
+from tui.judge.wording import message_of
 from tui.model.plan import Headline, Plan, Step
 from tui.model.step_record import (
     MetadataRecord,
@@ -38,7 +39,9 @@ def test_repetitions_that_are_far_apart_are_a_warning() -> None:
     assert said("repetitions", repeated(100.0, 101.0, 99.0)) == []
     (only,) = found("repetitions", repeated(100.0, 150.0, 50.0))
     assert (only.severity, only.measured) == ("warning", 0.5)
-    assert "standard deviation of repetitions is 50 % of the mean (write 100 IOPS, " in only.message
+    assert "standard deviation of repetitions is 50 % of the mean (write 100 IOPS, " in message_of(
+        only
+    )
 
 
 def iterated(*rates: float) -> RunEvidence:
@@ -60,7 +63,7 @@ def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
     assert (only.severity, only.measured) == ("warning", 0.5)
     assert (
         "standard deviation of iterations is 50 % of the mean (creates 20.0k ops/s, "
-        in only.message
+        in message_of(only)
     )
 
 

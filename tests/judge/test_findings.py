@@ -9,6 +9,7 @@ from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, load, result, run_of, weakening
 from tests.samples.evidence import direction
 from tui.judge.catalogue import verdict_of
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.event import AnyEvent
 from tui.model.figure_record import ResultsRecord
@@ -52,7 +53,7 @@ def test_a_start_skew_above_a_second_is_a_warning_that_names_who_was_late(tmp_pa
     assert finding.scope == {"step": 0, "hosts": "h4 h3"}
     assert (
         "started 1.50 s apart (± 0.01 s): h4 +1.50 s, h3 +1.20 s; all measured together: 98.5 s"
-        in finding.message
+        in message_of(finding)
     )
     assert record.verdict == "valid-with-warnings"
 
@@ -153,7 +154,7 @@ def test_a_host_below_80_percent_of_the_median_is_a_straggler(tmp_path: Path) ->
     assert finding.severity == "warning"
     assert finding.scope == {"step": 0, "direction": "read", "hosts": "h4"}
     assert (finding.measured, finding.threshold) == (0.5587, 0.8)
-    assert "read IOPS far below the median host's 89.5: h4 56 %" in finding.message
+    assert "read IOPS far below the median host's 89.5: h4 56 %" in message_of(finding)
 
 
 def test_hosts_that_keep_up_are_no_stragglers(tmp_path: Path) -> None:
@@ -199,7 +200,7 @@ def test_a_measurement_that_ended_before_its_time_is_reported(
     record = build_record(run_of(tmp_path, ["h1"], events, planned_s))
     valid(record)
     assert (record.steps[0].measured_s, record.steps[0].runtime_s) == (measured_s, planned_s)
-    assert only(record, "short").message.startswith(message)
+    assert message_of(only(record, "short")).startswith(message)
     assert record.verdict == "valid-with-warnings"
     assert message in summary_text(record)
 

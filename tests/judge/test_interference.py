@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.samples.evidence import beside, direction, evidence, found
 from tui.judge.check import RunEvidence, UnknownError
+from tui.judge.wording import message_of
 from tui.model.plan import JobLoad
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
@@ -54,8 +55,8 @@ def run(
 def directions(at: RunEvidence) -> list[str]:
     """Return in which directions others move something, as the finding has it."""
     return [name for each in found("other-traffic", at) for name in ("read",
-        "write") if f": {name} " in each.message
-            or f", {name} " in each.message]  # fmt: skip
+        "write") if f": {name} " in message_of(each)
+            or f", {name} " in message_of(each)]  # fmt: skip
 
 
 @pytest.mark.parametrize(

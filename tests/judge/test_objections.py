@@ -13,6 +13,7 @@ from tests.record.test_timing import host_run
 from tests.samples.events import DATA, closed, run_of
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import Moot
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
 from tui.model.host_record import ClockRecord
@@ -147,7 +148,7 @@ def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: P
     run = build_record(run_of(tmp_path, ["h1", "h2"], events))
     said = [each for each in against(run, "alike").evidence if "one machine" in each.text]
     assert [each.weight for each in said] == ["fact"]
-    assert not any("machine" in finding.message for finding in run.findings)
+    assert not any("machine" in message_of(finding) for finding in run.findings)
     assert "machine: h1, h2 are one machine" in summary_text(run)
 
 

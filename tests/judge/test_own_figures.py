@@ -8,6 +8,7 @@ from tests.samples.evidence import evidence
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence, UnknownError
 from tui.judge.own_figures import DOUBTFUL, NOTED
+from tui.judge.wording import message_of
 from tui.model.event import Contradiction, HostResult
 from tui.model.record import Finding
 from tui.model.step_record import StepError
@@ -54,7 +55,7 @@ def test_a_contradiction_that_an_earlier_version_kept_as_text_is_an_error() -> N
 
 def test_a_contradiction_of_an_unknown_kind_is_an_error_without_a_text_of_its_own() -> None:
     (found,) = look(imported(Contradiction("of-a-later-version", 3.0, 4.0)))
-    assert found.severity == "error" and "of-a-later-version" in found.message
+    assert found.severity == "error" and "of-a-later-version" in message_of(found)
 
 
 def test_counters_of_a_fio_that_was_killed_may_be_torn() -> None:

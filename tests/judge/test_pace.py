@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.samples.events import closed, load, result, run_of, sample
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, Sample, TelemetryColumns, TelemetrySample
 from tui.model.record import Finding
@@ -102,4 +103,4 @@ def test_seconds_of_little_io_are_slow_and_those_without_any_a_stall(
     low = load("h1", START + 10, START + 15, iops)
     events = [*load("h1", START, START + 10, IOPS), *low, *load("h1", START + 15, END, IOPS)]
     (finding,) = of_pace(tmp_path, events)
-    assert (finding.id, "stalled" not in finding.message) == ("stall", slow)
+    assert (finding.id, "stalled" not in message_of(finding)) == ("stall", slow)

@@ -11,6 +11,7 @@ from tui.journal.progress import MetadataView
 from tui.journal.state import RunState
 from tui.judge.check import RunEvidence
 from tui.judge.operations import iterations, rank_shift
+from tui.judge.wording import message_of
 from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, OperationResult
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import ProfileRecord, RunRecord
@@ -293,7 +294,7 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
         record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
         plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
         found = iterations.look(RunEvidence(plan, [], [record], JournalData(state)))
-        return [finding.message for finding in found if finding.severity == "error"]
+        return [message_of(finding) for finding in found if finding.severity == "error"]
 
     assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"
     assert judged(2.1) == [

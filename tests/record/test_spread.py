@@ -12,6 +12,7 @@ from tests.samples.matrices import cell, ceph, line
 from tests.view.test_matrix_table import text_of
 from tui.app.screens.result_page import Page
 from tui.app.screens.result_text import steps
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.metrics.repeat import ci_tells, relative_ci
 from tui.model.record import Finding, RunRecord
@@ -127,7 +128,7 @@ def test_a_sweep_whose_best_is_not_distinguished_has_a_note(tmp_path: Path) -> N
     record = swept(tmp_path, 100, 200, 400, 800, 810)
     (found,) = [each for each in record.findings if each.id == "sweep"]
     assert found.severity == "info"
-    assert "numjobs=16 is best, but within noise of numjobs=8" in found.message
+    assert "numjobs=16 is best, but within noise of numjobs=8" in message_of(found)
 
 
 def test_a_sweep_with_a_clear_best_has_none(tmp_path: Path) -> None:

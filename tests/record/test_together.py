@@ -10,6 +10,7 @@ import pytest
 from tests.judge.test_findings import only
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, load, result, run_of, sample, weakening
+from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.event import AnyEvent
 from tui.model.record import RunRecord
@@ -40,13 +41,14 @@ def test_a_host_that_was_frozen_is_a_finding_with_its_seconds(tmp_path: Path) ->
     finding = only(record, "stall")
     assert (finding.severity, finding.scope) == ("warning", {"step": 0, "hosts": "h2"})
     assert finding.measured == pytest.approx(19, abs=1)
-    assert "h2 for" in finding.message and "s at 10 s, of 35 s" in finding.message
+    assert "h2 for" in message_of(finding) and "s at 10 s, of 35 s" in message_of(finding)
     assert record.verdict == "valid-with-warnings"
-    assert finding.message in " ".join(summary_text(record).split())
+    assert message_of(finding) in " ".join(summary_text(record).split())
 
 
 def test_when_all_hosts_stood_still_at_once_comes_before_which(tmp_path: Path) -> None:
-    message = only(record_of(tmp_path, frozen("h1", 18.5), frozen("h2", 18.5)), "stall").message
+    finding = only(record_of(tmp_path, frozen("h1", 18.5), frozen("h2", 18.5)), "stall")
+    message = message_of(finding)
     assert re.match(r"\d+ s at 10 s: I/O stalled on all 2 hosts, of 35 s;", message)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui.judge.wording import message_of
 from tui.model.record import Finding
 from tui.text.line import plain_lines
 from tui.view.findings import record_lines
@@ -20,7 +21,7 @@ NOT_MADE = {
 def test_findings_of_one_check_are_reported_with_its_rule_once() -> None:
     text = "\n".join(plain_lines(record_lines(SLOW, {}, 80)))
     assert text.count("Stragglers") == 1 and text.count("  rule") == 1
-    assert all(finding.message in text for finding in SLOW)
+    assert all(message_of(finding) in text for finding in SLOW)
 
 
 def test_reasons_of_checks_that_were_not_made_are_in_one_column() -> None:

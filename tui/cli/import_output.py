@@ -49,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Read the output, judge it, save the records, print them."""
     from tui.library.imported import records_of
+    from tui.library.load import with_texts
     from tui.model.rundir import RECORD_FILE
     from tui.view.run_summary import summary_text
 
@@ -60,5 +61,8 @@ def main(args: argparse.Namespace) -> int:
             say(f"imported as {made.record.run_id}")
         if number and not args.json:
             print()
-        print(made.record.to_json() if args.json else summary_text(made.record, path), end="")
+        print(
+            with_texts(made.record.to_json()) if args.json else summary_text(made.record, path),
+            end="",
+        )
     return 0

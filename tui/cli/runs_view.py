@@ -182,7 +182,7 @@ def add_showing(actions: Actions) -> None:
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
     """Print a run's record, or its summary, with a chart if asked for."""
     from tui.export.run_files import shown_text
-    from tui.library.load import load_record, record_json, record_so_far
+    from tui.library.load import load_record, record_json, record_so_far, with_texts
     from tui.view.published import published, published_text
 
     run_dir = store.resolve(args.run)
@@ -195,7 +195,7 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     running = is_running(run_dir)
     record = record_so_far(run_dir) if running else load_record(run_dir)
     if args.json:
-        print(record.to_json() if running else record_json(run_dir, record), end="")
+        print(with_texts(record.to_json()) if running else record_json(run_dir, record), end="")
         return 0
     if args.defend:
         print(defend_text(record))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
+from tui.judge.wording import message_of
 from tui.model.exporter import Exporter, ExportFile, ExportSource
 from tui.model.record import Finding, RunRecord
 from tui.text.junit import Case, Suite, junit_xml
@@ -56,8 +57,8 @@ def _state(record: RunRecord) -> Case:
 
 
 def _judged(name: str, found: Sequence[Finding]) -> Case:
-    said = "\n".join(f"{finding.severity}: {finding.message}" for finding in found)
-    errors = [finding.message for finding in found if finding.severity == "error"]
+    said = "\n".join(f"{finding.severity}: {message_of(finding)}" for finding in found)
+    errors = [message_of(finding) for finding in found if finding.severity == "error"]
     if errors:
         return Case(_title(name), "failed", errors[0], group="checks", detail=said)
     return Case(_title(name), "passed", group="checks", detail=said)

@@ -15,6 +15,7 @@ from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
 from tui.journal.views import DirectionView
+from tui.judge.wording import with_message
 from tui.metrics.registry import MetricName, in_order
 from tui.model.event import (
     Event,
@@ -183,7 +184,7 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
         return moment
     if isinstance(moment, RunRecord):
         said = moment.headline.model_dump() if moment.headline is not None else None
-        findings = [finding.model_dump() for finding in moment.findings]
+        findings = [with_message(finding) for finding in moment.findings]
         known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
         return {
             "type": "record",

@@ -15,11 +15,14 @@ from tui.judge.observed import (
     clients_of,
     full_link,
     held_by_cpu,
+    is_left,
     is_sized,
-    left_by_hypervisor,
     record_of,
     wanted,
 )
+from tui.judge.operands import Clause
+from tui.judge.texts.observed import LEFT, limit_text
+from tui.judge.wording import text_of
 from tui.metrics import units
 from tui.metrics.registry import each_io_once
 from tui.metrics.telemetry import parse_column
@@ -100,12 +103,21 @@ def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client CPU", hosts, lambda host: held_by_cpu(at, host))
+    return _most("client CPU", hosts, lambda host: _worded("client-cpu", held_by_cpu(at, host)))
 
 
 def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
     carrying = [host for host in hosts if carries_load(at, host)]
-    return _most("network", carrying, lambda host: full_link(host, record_of(at.run, host.host)))
+    return _most(
+        "network",
+        carrying,
+        lambda host: _worded("network", full_link(host, record_of(at.run, host.host))),
+    )
+
+
+def _worded(check: str, why: Clause | None) -> str:
+    """Return the text of a clause of a check; empty without one."""
+    return text_of(check, why["code"], why["operands"]) if why is not None else ""
 
 
 def _most(
@@ -124,7 +136,10 @@ def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return the control group's I/O limit that a host's load reached; empty if none."""
     found = reached_io_limit(at, record_of(at.run, host.host))
-    return f"limited by its control group to {found[0].text}" if found is not None else ""
+    if found is None:
+        return ""
+    text = limit_text(found[0].what, found[0].limit)
+    return f"limited by its control group to {text}"
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
@@ -187,9 +202,9 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
             and cpu / count <= ONE_CORE
             and wanted(host, cpu / count) > limit("client-cpu.core")
         ):
-            left = left_by_hypervisor(cpu / count, limit("client-cpu.core"))
+            left = is_left(cpu / count, limit("client-cpu.core"))
             each = "its only process" if count == 1 else f"each of {count:.0f} processes"
-            yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
+            yield f"{group} uses {cpu / count:.0f} % of a core in {each}{LEFT if left else ''}"
     if (busy := host.mean_of("cpu.busy") or 0.0) > limit("client-cpu.host"):
         yield f"CPU {busy:.0f} % busy"
 

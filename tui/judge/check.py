@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tui.judge.operands import Operands, likeness, listed
 from tui.judge.severity import Moot, UnknownError
 from tui.model.criteria import default
 
@@ -45,10 +46,11 @@ class CheckResult(Struct, frozen=True):
     """
 
     severity: Severity
-    message: str
+    code: str
     measured: Scalar = None
     threshold: Scalar = None
     scope: dict[str, Scalar] = field(default_factory=dict)
+    operands: Operands = field(default_factory=dict)
 
 
 class RunEvidence(Struct, frozen=True):
@@ -178,7 +180,8 @@ class Check(Struct, frozen=True):
             scope=scope | found.scope,
             measured=found.measured,
             threshold=found.threshold,
-            message=found.message,
+            code=found.code,
+            operands=listed(found.operands),
         )
 
 
@@ -211,7 +214,15 @@ def _keyed(
     count: dict[tuple[object, ...], int] = {}
     for each in found:
         if not by_kind:
-            yield (each.severity, each.message, *each.scope.items()), each
+            yield (
+                (
+                    each.severity,
+                    each.code,
+                    likeness(each.operands),
+                    *each.scope.items(),
+                ),
+                each,
+            )
             continue
         kind = (each.severity, each.threshold, each.scope.get("direction"))
         count[kind] = count.get(kind, 0) + 1
@@ -221,14 +232,14 @@ def _keyed(
 def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
     """Merge equal results of several steps into one: the worst, with the hosts of all."""
     each = [one for _, one in found]
-    if all(one.message == each[0].message for one in each):
+    if len({(one.code, likeness(one.operands)) for one in each}) == 1:
         return each[0]
     worst = max(each, key=_how_far)
     hosts = dict.fromkeys(
         host for one in each for host in str(one.scope.get("hosts") or "").split()
     )
     scope = worst.scope | ({"hosts": " ".join(hosts)} if hosts else {})
-    return replace(worst, message=f"{worst.message}; the worst of {len(each)} points", scope=scope)
+    return replace(worst, operands=worst.operands | {"points_merged": len(each)}, scope=scope)
 
 
 def _how_far(found: CheckResult) -> float:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
+from tui.judge.operands import Operands
 from tui.model.host_tables import LoadCommand, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tui.model.plan import Plan
+    from tui.model.step_record import Scalar
 
 MOST_SHOWN = 120  # characters of a command line
 
@@ -45,8 +46,8 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
 def _other_job(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
     hosts = [host for host, found in ran.items() if any(row.other_job for row in found)]
     if hosts:
-        message = f"the job file of the load is not the planned one on {names_of(hosts)}"
-        yield CheckResult("error", message, "other", "as planned", {"hosts": " ".join(hosts)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
+        yield CheckResult("error", "other-job", "other", "as planned", scope, {"hosts": hosts})
 
 
 def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[CheckResult]:
@@ -65,14 +66,12 @@ def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[Chec
         ("error", "other", other),
         ("warning", "more", more),
     ]
-    for severity, what, hosts in kinds:
+    for severity, code, hosts in kinds:
         for told, words in list(hosts.values())[:1]:
             shown, meant = told[:MOST_SHOWN], " ".join(words)
-            message = (
-                f"the load ran with {what} arguments than planned on {names_of(list(hosts))}:"
-                f" {shown} (planned: {meant})"
-            )
-            yield CheckResult(severity, message, shown, meant, {"hosts": " ".join(hosts)})
+            scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
+            operands: Operands = {"hosts": list(hosts), "ran": shown, "planned": meant}
+            yield CheckResult(severity, code, shown, meant, scope, operands)
 
 
 def ends_as(command: str, words: Sequence[str]) -> bool:
@@ -92,11 +91,11 @@ def _has_all(command: str, words: Sequence[str]) -> bool:
 
 def _preloaded(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
     known = {
-        host: ", ".join(dict.fromkeys(row.preload for row in found if row.preload))
+        host: list(dict.fromkeys(row.preload for row in found if row.preload))
         for host, found in ran.items()
     }
     with_some = {host: libraries for host, libraries in known.items() if libraries}
     if with_some:
-        named = names_of([f"{libraries} on {host}" for host, libraries in with_some.items()])
-        message = f"the load runs with preloaded libraries, which can change what it does: {named}"
-        yield CheckResult("info", message, len(with_some), 0, {"hosts": " ".join(with_some)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(with_some)}
+        told: Operands = {"libraries": list(with_some.items())}
+        yield CheckResult("info", "preloaded", len(with_some), 0, scope, told)

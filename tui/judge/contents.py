@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import told_of
 from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check, writers_of
+from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.model.host_tables import Content, Written, rows, why_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tui.model.step_record import Scalar
 
 
 @step_check(
@@ -33,9 +35,8 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
     """
     said = list(dict.fromkeys(job.reducible for job in writers_of(at) if job.reducible))
     if said:
-        yield CheckResult(
-            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
-        )
+        told: Operands = {"options": said}
+        yield CheckResult("warning", "options", ", ".join(said), "none", operands=told)
 
 
 # size after gzip; distinct among the sampled; fewer blocks are not judged
@@ -74,29 +75,29 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
     if not here:
         reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
-    told = any(job.reducible for job in at.step.jobs)  # by reducible-data
+    known = any(job.reducible for job in at.step.jobs)  # by reducible-data
     for kind in ("read", "written"):
         found = {
             host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))
         }
-        if found and not (kind == "written" and told):
-            named = told_of(found)
-            message = f"the data {kind} is reducible: {named}"
-            yield CheckResult("warning", message, len(found), 0, {"hosts": " ".join(found)})
+        if found and not (kind == "written" and known):
+            scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+            told: Operands = {"kind": kind, "hosts": list(found.items())}
+            yield CheckResult("warning", "reducible", len(found), 0, scope, told)
 
 
-def _reduced(at: StepEvidence, host: str, row: Content) -> str:
-    """Return how the sampled data can be reduced; empty if it looks random."""
+def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:
+    """Return how the sampled data can be reduced; None if it looks random."""
     data = row.blocks - row.zero
     if row.kind == "read" and row.zero > data and not _has_holes(at, host):
-        return f"{row.zero} of {row.blocks} blocks are zeros"
+        return clause("zeros", zeros=row.zero, blocks=row.blocks)
     if data < LEAST_BLOCKS:
-        return ""
+        return None
     if row.distinct < OTHERS * data:
-        return f"{data} blocks have {row.distinct} different contents"
+        return clause("alike", blocks=data, distinct=row.distinct)
     if row.packed is not None and row.packed < DATA:
-        return f"gzip leaves {units.share(row.packed)} of a block"
-    return ""
+        return clause("gzip", left=row.packed)
+    return None
 
 
 def _has_holes(at: StepEvidence, host: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from tui.judge.operands import Clause, clause
 from tui.metrics.figures import Latency
 from tui.model.event import DirectionResult, MetadataResult
 
@@ -97,18 +98,13 @@ def pairs(found: Sequence[Fingerprint]) -> Iterator[tuple[int, int]]:
             yield one, other
 
 
-def text_of(found: Copied | CopyRecord) -> str:
-    """Return how two results agree, for messages."""
+def how(found: Copied | CopyRecord) -> Clause:
+    """Return how two results agree, as part of a finding."""
     if found.figures:
-        return f"{found.figures} rates are equal to the last digit"
+        return clause("rates", count=found.figures)
     if found.factor is None:
-        return (
-            f"{found.equal} of {found.counts} histogram counts are equal,"
-            f" {found.expected:.0f} by chance"
-        )
-    if found.factor == 1:
-        return "mean, deviation and maximum latency are equal to the last digit"
-    return f"mean, deviation and maximum latency are all {found.factor:.6g} times as large"
+        return clause("counts", equal=found.equal, of=found.counts, by_chance=found.expected)
+    return clause("equal") if found.factor == 1 else clause("factor", factor=found.factor)
 
 
 def copied(one: Fingerprint, other: Fingerprint) -> Copied | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import is_not
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.judge.check import CheckResult, StepEvidence, UnknownError
 from tui.judge.latencies import PRINTED
+from tui.judge.operands import Operands
 from tui.metrics.registry import BOTH, MIXED
 from tui.model.event import DirectionResult, HostResult
 from tui.model.plan import JobLoad, Step
@@ -32,21 +33,15 @@ class Counted(Struct, frozen=True):
     loads: Sequence[JobLoad]
     failed: bool = False
 
-    @property
-    def where(self) -> str:
-        """Return the name for messages: ``h1, job log, read``."""
-        return ", ".join(
-            part for part in (self.host, self.job and f"job {self.job}", self.name) if part
-        )
-
-    def error(self, what: str, measured: float | None, expected: float | None) -> CheckResult:
+    def error(
+        self, code: str, measured: float | None, expected: float | None, /, **operands: Any
+    ) -> CheckResult:
         """Return the finding for a violated identity."""
         scope: dict[str, Scalar] = {"hosts": self.host, "direction": self.name}
         if self.job:
             scope["job"] = self.job
-        return CheckResult(
-            "error", f"{self.where}: {what}", _digits(measured), _digits(expected), scope
-        )
+        told: Operands = {"at": [self.host, self.job, self.name], **operands}
+        return CheckResult("error", code, _digits(measured), _digits(expected), scope, told)
 
     def slack(self, *names: str) -> float:
         """Return the relative error of printed figures: half a unit of the last digit of each,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -17,18 +16,16 @@ from tui.judge.check import (
 )
 from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
+from tui.judge.operands import Operands, clause
 from tui.metrics import units
-from tui.metrics.steady import window_text
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Written, rows, why_unknown
 from tui.model.hostfacts import boot_of, number_of
 from tui.model.plan import is_device
 from tui.model.shared_files import (
-    more,
-    other_names_text,
     paths_used_at_once,
     same_files,
-    sharing_text,
+    verb_of,
 )
 from tui.record.progress import rounds_of_step
 
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tui.model.host_record import HostRecord
+    from tui.model.step_record import Scalar
 
 
 @step_check(
@@ -52,10 +50,7 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     """Before storage has settled, a benchmark measures its cache, or fresh flash."""
     plan, state = at.run.plan, at.run.seen.state
     if plan.no_precondition:
-        yield CheckResult(
-            "warning",
-            "measured without the profile's preconditioning: skipped at launch",
-        )
+        yield CheckResult("warning", "skipped", operands={})
         return
     found = rounds_of_step(plan, state, at.step)
     if found is None:
@@ -64,13 +59,20 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     if found.attained:
         return
     if window is None:
-        message = f"steady state unknown: {found.text}"
-        yield CheckResult("warning", message, len(found.steps), rule.window)
+        told: Operands = {"rounds": len(found.steps), "window": rule.window}
+        code = "too-few" if found.attained is None else "too-few-planned"
+        yield CheckResult("warning", code, len(found.steps), rule.window, operands=told)
         return
     slow = window.range <= rule.range
     measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
-    message = f"not steady after {len(found.steps)} rounds: {window_text(rule, window)}"
-    yield CheckResult("warning", message, round(measured, 4), threshold)
+    told = {
+        "rounds": len(found.steps),
+        "range": window.range,
+        "most_range": rule.range,
+        "slope": window.slope,
+        "most_slope": rule.slope,
+    }
+    yield CheckResult("warning", "not-steady", round(measured, 4), threshold, operands=told)
 
 
 @run_check(
@@ -90,12 +92,11 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
     no = [each for each in asked if each.answer == "no"]
     unknown = [each for each in asked if each.answer == "unknown"]
     if no:
-        said = "; ".join(f"{each.question} ({each.id})" for each in no)
-        yield CheckResult("info", f"answered no: {said}", len(no), 0)
+        told: Operands = {"quotes": [(each.question, each.id) for each in no]}
+        yield CheckResult("info", "no", len(no), 0, operands=told)
     if unknown:
-        yield CheckResult(
-            "info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0
-        )
+        told = {"conditions": [each.id for each in unknown]}
+        yield CheckResult("info", "not-attested", len(unknown), 0, operands=told)
 
 
 PRECONDITION_CHECKS = (preconditioned, attested)
@@ -145,17 +146,14 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if low:
         worst = min(low, key=lambda host: low[host])
-        written = units.share(low[worst])
-        message = (
-            f"only {written} of {looked[worst].path} on {worst} was written before it was read"
-        )
         severity: Severity = "error" if low[worst] < HALF else "warning"
         yield CheckResult(
             severity,
-            message,
+            "unwritten",
             round(low[worst], 4),
             at.limit("unwritten-data.written"),
             {"hosts": " ".join(low)},
+            {"host": worst, "path": looked[worst].path, "written": low[worst]},
         )
 
 
@@ -211,19 +209,18 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
-        held = f"{units.size(size)} of files, {units.size(mem)} of memory"
+        sizes_told: Operands = {"files_bytes": size, "memory_bytes": mem}
+        held = clause("files", **sizes_told)
         if worst in skewed:
-            held = f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) go to {held}"
-        message = f"no direct I/O: {held}: the page cache serves the I/O"
-        if not buffered:
-            message = f"{held}; the file system may cache direct I/O"
+            held = clause("hot", share=HOT, skew=skewed[worst].text, **sizes_told)
         severity: Severity = "warning" if buffered else "info"
         yield CheckResult(
             severity,
-            message,
+            "page-cache" if buffered else "may-cache",
             round(small[worst], 4),
             at.limit("working-set.memory"),
             {"hosts": " ".join(small)},
+            {"held": held},
         )
 
 
@@ -260,17 +257,14 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     if at.run.plan.drop_caches_before(at.step) == "no":
         raise UnknownError(Moot.DROPPED)
     failed = {
-        drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok
+        drop.host: clause("why" if drop.detail else "unknown", quote=drop.detail)
+        for drop in at.record.cache_drops
+        if not drop.ok
     }
     if failed:
-        named = names_of([f"{host}: {why}" for host, why in failed.items()])
-        yield CheckResult(
-            "warning",
-            f"the page cache was not dropped: {named}",
-            len(failed),
-            0,
-            {"hosts": " ".join(failed)},
-        )
+        scope: dict[str, Scalar] = {"hosts": " ".join(failed)}
+        told: Operands = {"hosts": list(failed.items())}
+        yield CheckResult("warning", "not-dropped", len(failed), 0, scope, told)
 
 
 @run_check(
@@ -293,8 +287,9 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.SHARED)
     if named:
         hosts = dict.fromkeys(host for names in named for host, _ in names)
-        message = other_names_text(named[0]) + more(len(named))
-        yield CheckResult("warning", message, float(len(named)), 0.0, {"hosts": " ".join(hosts)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
+        told: Operands = {"names": named[0], "files": len(named)}
+        yield CheckResult("warning", "other-names", float(len(named)), 0.0, scope, told)
     for names in _groups(evidence.hosts):
         paths = [
             path
@@ -302,10 +297,10 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
             if set(names) <= set(users)
         ]
         if paths:
-            message = sharing_text(evidence.plan, paths, names, "a shared file system")
-            yield CheckResult(
-                "warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)}
-            )
+            verb = verb_of(evidence.plan, paths[0])
+            told = {"verb": verb, "path": paths[0], "files": len(paths), "hosts": names}
+            scope = {"hosts": " ".join(names)}
+            yield CheckResult("warning", "same-path", float(len(paths)), 0.0, scope, told)
 
 
 def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
@@ -353,13 +348,8 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     )
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
-        message = (
-            "all hosts and shared files use the same random offsets: the storage's"
-            " cache can serve them"
-        )
-        yield CheckResult(
-            "warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)}
-        )
+        scope: dict[str, Scalar] = {"hosts": " ".join(at.step.hosts)}
+        yield CheckResult("warning", "same-seeds", len(set(seeds)), len(seeds), scope, {})
 
 
 def _in_order(at: StepEvidence) -> Iterator[CheckResult]:
@@ -367,11 +357,8 @@ def _in_order(at: StepEvidence) -> Iterator[CheckResult]:
     for job in at.step.jobs:
         if job.sharing > 1 and not job.random and job.stores:
             verb = "read" if "read" in job.directions else "write"
-            message = (
-                f"{job.sharing} workers of job {job.name} {verb} the same blocks of one file in"
-                " the same order: a cache can serve all but the first"
-            )
-            yield CheckResult("warning", message, job.sharing, 1, {"job": job.name})
+            told: Operands = {"workers": job.sharing, "job": job.name, "verb": verb}
+            yield CheckResult("warning", "in-order", job.sharing, 1, {"job": job.name}, told)
 
 
 def _share_a_device(at: StepEvidence) -> bool:

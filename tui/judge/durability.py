@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -16,6 +15,7 @@ from tui.judge.check import (
 )
 from tui.judge.machines import file_systems
 from tui.judge.observed import clients, record_of
+from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.model.host_tables import BlockLayer, Mount, rows
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tui.model.figure_record import DirectionRecord
-    from tui.model.step_record import HostTelemetryRecord
+    from tui.model.step_record import HostTelemetryRecord, Scalar
 
 # conditions about writes in a power cut
 DURABLE = ("cache-off", "cache-protected")
@@ -53,13 +53,9 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
     loose = [job for job in writers_of(at) if not job.durable]
     if loose and not durable_by_word(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
-        message = "no fsync inside the measured time"
-        if flushed:
-            message = (
-                f"no fsync during the load, only {flushed} at the end: the rate includes"
-                " it, the latencies do not"
-            )
-        yield CheckResult("info", message, "none", "fsync")
+        code = "at-end" if flushed else "never"
+        told: Operands = {"flushed": flushed} if flushed else {}
+        yield CheckResult("info", code, "none", "fsync", operands=told)
 
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
@@ -100,9 +96,9 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         if option in NO_BARRIER
     }
     if without:
-        named = names_of([f"{host} ({option})" for host, option in without.items()])
-        message = f"flushes do not reach the device: mounted without barriers on {named}"
-        yield CheckResult("warning", message, len(without), 0, {"hosts": " ".join(without)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(without)}
+        told: Operands = {"options": list(without.items())}
+        yield CheckResult("warning", "no-barrier", len(without), 0, scope, told)
     yield from _not_flushed(at)
     took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
     quick = {
@@ -112,14 +108,9 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if quick:
         host = min(quick, key=lambda name: quick[name])
-        message = f"median flush {units.latency(quick[host])} on {host}: too fast for any device"
-        yield CheckResult(
-            "warning",
-            message,
-            quick[host],
-            FLUSH_NS,
-            {"hosts": " ".join(quick), "direction": "sync"},
-        )
+        scope = {"hosts": " ".join(quick), "direction": "sync"}
+        told = {"host": host, "median_ns": quick[host]}
+        yield CheckResult("warning", "quick", quick[host], FLUSH_NS, scope, told)
 
 
 def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
@@ -139,12 +130,9 @@ def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
     if low:
         worst = max(low, key=lambda name: low[name][0])
         syncs, flushes = low[worst]
-        message = (
-            f"{worst}: {units.iops(syncs)} syncs/s by the load generator, but the devices complete"
-            f" {units.iops(flushes)} flushes/s"
-        )
-        scope = {"hosts": " ".join(low)}
-        yield CheckResult("warning", message, round(flushes / syncs, 4), FLUSHED, {**scope})
+        scope: dict[str, Scalar] = {"hosts": " ".join(low)}
+        told: Operands = {"host": worst, "syncs_per_s": syncs, "flushes_per_s": flushes}
+        yield CheckResult("warning", "lost", round(flushes / syncs, 4), FLUSHED, scope, told)
 
 
 def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
-from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.counted import Counted, counted
+from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.model.criteria import default
 from tui.record.headline import ended_early
 
 if TYPE_CHECKING:
-    from tui.model.step_record import TimingRecord
+    from tui.model.step_record import Scalar, TimingRecord
 
 END_SKEW_S = default("end-skew.skew_s")
 END_SKEW_SHARE = 0.02  # of the time of the longest host
@@ -69,11 +69,10 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
             - (timing.end_skew_uncertainty_s or 0.0)
         )
         heavy = sure_s > max(allowed_s, END_SKEW_SHARE * longest_s)
-        message = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
-        scope = {"hosts": " ".join(short)}
-        yield CheckResult(
-            "error" if heavy else "warning", message, round(short[worst], 3), allowed_s, {**scope}
-        )
+        told = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
+        severity: Severity = "error" if heavy else "warning"
+        scope: dict[str, Scalar] = {"hosts": " ".join(short)}
+        yield CheckResult(severity, "shorter", round(short[worst], 3), allowed_s, scope, told)
 
 
 def _apart(
@@ -85,25 +84,22 @@ def _apart(
         return
     short = {host: seconds for host, seconds in ran_s.items() if seconds < TOGETHER * longest_s}
     if short:
-        message = _ran(timing, short, longest_s)
         yield CheckResult(
             "warning",
-            message,
+            "shorter",
             round(together_s / longest_s, 4),
             TOGETHER,
             {"hosts": " ".join(sorted(short))},
+            _ran(timing, short, longest_s),
         )
 
 
-def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str:
-    named = names_of(
-        [f"{host} {short[host]:.1f} s" for host in sorted(short, key=lambda host: short[host])]
-    )
-    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "never"
-    return (
-        f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran"
-        f" together: {together}"
-    )
+def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> Operands:
+    return {
+        "longest_s": longest_s,
+        "short_s": sorted(short.items(), key=lambda each: each[1]),
+        "together_s": timing.window.length_s if timing.window is not None else None,
+    }
 
 
 @step_check(
@@ -135,17 +131,10 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
     if len(early) == len(jobs):
         return  # the whole load was short: another finding
     for (host, job), parts in early.items():
-        message = (
-            f"{host}, job {job}: ran for {units.seconds(_ran_s(parts))} of"
-            f" {units.seconds(_bound_s(parts))}"
-        )
-        yield CheckResult(
-            "error",
-            message,
-            round(_ran_s(parts), 3),
-            round(_bound_s(parts), 3),
-            {"hosts": host, "job": job},
-        )
+        ran_s, bound_s = _ran_s(parts), _bound_s(parts)
+        scope: dict[str, Scalar] = {"hosts": host, "job": job}
+        told: Operands = {"host": host, "job": job, "ran_s": ran_s, "bound_s": bound_s}
+        yield CheckResult("error", "early", round(ran_s, 3), round(bound_s, 3), scope, told)
 
 
 def _ran_s(parts: Sequence[Counted]) -> float:
@@ -185,12 +174,10 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
             max(0.0, min(end_s, other[1]) - max(start_s, other[0])) if other is not None else 0.0
         )
         if both_s < TOGETHER * (end_s - start_s):
-            told = (
-                f"{at.step.role}: ran together with {role} for {units.seconds(both_s)} of"
-                f" {units.seconds(end_s - start_s)}"
-            )
-            share = round(both_s / (end_s - start_s), 3)
-            yield CheckResult("warning", told, share, TOGETHER, {"hosts": " ".join(at.step.hosts)})
+            ran_s = end_s - start_s
+            scope: dict[str, Scalar] = {"hosts": " ".join(at.step.hosts)}
+            told: Operands = {"role": at.step.role, "other": role, "both_s": both_s, "ran_s": ran_s}
+            yield CheckResult("warning", "alone", round(both_s / ran_s, 3), TOGETHER, scope, told)
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:

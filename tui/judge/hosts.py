@@ -8,16 +8,17 @@ from math import sqrt
 from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING, cast
 
-from tui.journal.clock import names_of, told_of
 from tui.judge.chance import SIGMAS, SPREAD_OF_SEVERAL, Chance, chance_of, deviation, dispersion
 from tui.judge.check import (
     CheckResult,
     RunEvidence,
+    Severity,
     StepEvidence,
     UnknownError,
     run_check,
     step_check,
 )
+from tui.judge.operands import Operands, clause
 from tui.judge.pace import LATE_S, late_reports, paces
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from tui.model.figure_record import DirectionRecord, SeriesColumns, SeriesRecord
-    from tui.model.step_record import MetadataRecord, StepRecord, TimingRecord
+    from tui.model.step_record import MetadataRecord, Scalar, StepRecord, TimingRecord
 
 Rates = Sequence[float | None]
 """One value per second; None if unknown."""
@@ -73,25 +74,31 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     least = min(at.limit("straggler.rate"), 1 - SIGMAS * off) * middle
     slow = sorted((host for host in rates if rates[host] < least), key=lambda host: rates[host])
     if slow:
-        named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
-        message = (
-            f"{name} {direction(name).counted} far below the median host's {units.iops(middle)}:"
-            f" {named}"
-        )
-        scope = {"direction": name, "hosts": " ".join(slow)}
+        told: Operands = {
+            "direction": name,
+            "counted": direction(name).counted,
+            "median": middle,
+            "shares": [(host, rates[host] / middle) for host in slow],
+        }
         yield CheckResult(
             "warning",
-            message,
+            "rate",
             round(rates[slow[0]] / middle, 4),
             at.limit("straggler.rate"),
-            {**scope},
+            {"direction": name, "hosts": " ".join(slow)},
+            told,
         )
-    elif len(rates) >= STRAGGLER_HOSTS and (
-        unfair := unfairness(rates, direction(name).counted, SPREAD_OF_SEVERAL * off)
-    ):
-        yield CheckResult(
-            "warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name}
-        )
+    elif len(rates) >= STRAGGLER_HOSTS and (spread := unfairness(rates, SPREAD_OF_SEVERAL * off)):
+        fair = jain(rates)
+        ends = [(find(rates, key=rates.__getitem__)) for find in (min, max)]
+        told = {
+            "direction": name,
+            "counted": direction(name).counted,
+            "spread": spread,
+            "jain": fair,
+            "ends": [(host, rates[host]) for host in ends],
+        }
+        yield CheckResult("warning", "unfair", round(fair, 4), FAIR, {"direction": name}, told)
     yield from _slow_tails(at, name)
 
 
@@ -112,16 +119,14 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
         most = max(middle / least, middle + NOISE_S)
         slow = sorted((host for host in seconds if seconds[host] > most), key=seconds.__getitem__)
         if slow:
-            named = names_of(
-                [f"{host} {units.latency(seconds[host] * 1e9)}" for host in slow[::-1]]
-            )
-            message = (
-                f"{name}: ranks took much longer than on the median host"
-                f" ({units.latency(middle * 1e9)}): {named}"
-            )
-            scope = {"operations": name, "hosts": " ".join(slow[::-1])}
+            scope: dict[str, Scalar] = {"operations": name, "hosts": " ".join(slow[::-1])}
             share = round(middle / seconds[slow[-1]], 4)
-            yield CheckResult("warning", message, share, least, {**scope})
+            told: Operands = {
+                "operation": name,
+                "median_ns": middle * 1e9,
+                "slow_ns": [(host, seconds[host] * 1e9) for host in slow[::-1]],
+            }
+            yield CheckResult("warning", "ranks", share, least, scope, told)
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
@@ -138,15 +143,15 @@ def jain(rates: Mapping[str, float]) -> float:
     return sum(rates.values()) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
-def unfairness(rates: Mapping[str, float], counted: str = "IOPS", chance: float = 0.0) -> str:
-    """Return the spread of the hosts' rates; empty if they are similar or differ only by chance."""
+def unfairness(rates: Mapping[str, float], chance: float = 0.0) -> float:
+    """Return the spread of the hosts' rates as a share of their mean; 0 if they are similar or
+    differ only by chance.
+    """
     mean = fmean(rates.values())
     spread = pstdev(rates.values()) / mean if mean else 0.0
     if spread <= max(SPREAD, chance) and (spread <= chance or jain(rates) >= FAIR):
-        return ""
-    low, high = min(rates, key=lambda host: rates[host]), max(rates, key=lambda host: rates[host])
-    said = f"from {units.iops(rates[low])} {counted} ({low}) to {units.iops(rates[high])} ({high})"
-    return f"hosts are {units.share(spread)} apart, {said}; Jain's index {jain(rates):.3f}"
+        return 0.0
+    return spread
 
 
 def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
@@ -163,15 +168,15 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     most = at.limit("straggler.tail") * middle
     slow = sorted((host for host in known if known[host] > most), key=lambda host: -known[host])
     if slow:
-        named = names_of([f"{host} {units.latency(known[host])}" for host in slow])
-        message = f"{name} p99 far above the median host's {units.latency(middle)}: {named}"
-        scope = {"direction": name, "hosts": " ".join(slow)}
+        slow_ns = [(host, known[host]) for host in slow]
+        told: Operands = {"direction": name, "median_ns": middle, "slow_ns": slow_ns}
         yield CheckResult(
             "warning",
-            message,
+            "tail",
             round(known[slow[0]] / middle, 2),
             at.limit("straggler.tail"),
-            {**scope},
+            {"direction": name, "hosts": " ".join(slow)},
+            told,
         )
 
 
@@ -221,11 +226,17 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     )
     sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
     heavy = sure_s > max(allowed_s, START_SKEW_SHARE * runtime_s)
-    scope = {"hosts": " ".join(_late(timing, allowed_s))}
-    message = _skew_message(timing, allowed_s, at.run.foreign)
-    yield CheckResult(
-        "error" if heavy else "warning", message, timing.start_skew_s, allowed_s, {**scope}
-    )
+    late = _late(timing, allowed_s)
+    told: Operands = {
+        "skew_s": timing.start_skew_s,
+        "uncertainty_s": timing.start_skew_uncertainty_s,
+        "own_clocks": at.run.foreign,
+        "late_s": list(late.items()),
+        "together_s": timing.window.length_s if timing.window is not None else None,
+    }
+    severity: Severity = "error" if heavy else "warning"
+    scope: dict[str, Scalar] = {"hosts": " ".join(late)}
+    yield CheckResult(severity, "apart", timing.start_skew_s, allowed_s, scope, told)
 
 
 def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
@@ -236,18 +247,6 @@ def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
     behind = {name: host.start_s - first for name, host in timing.hosts.items()}
     late = {name: delay for name, delay in behind.items() if delay > allowed_s}
     return dict(sorted(late.items(), key=lambda each: -each[1]))
-
-
-def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
-    late = [f"{name} {delay:+.2f} s" for name, delay in _late(timing, allowed_s).items()]
-    known = timing.start_skew_uncertainty_s
-    by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
-    error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
-    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "never"
-    return (
-        f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured"
-        f" together: {together}"
-    )
 
 
 @run_check(
@@ -278,9 +277,9 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if off:
         worst = sorted(off, key=lambda name: -abs(off[name]))
-        named = names_of([f"{name} {off[name]:+.3f} s" for name in worst])
-        message = f"clocks differ from the jump host's: {named}; times in the record are corrected"
-        yield CheckResult("warning", message, off[worst[0]], allowed_s, {"hosts": " ".join(worst)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(worst)}
+        told: Operands = {"offsets_s": [(name, off[name]) for name in worst]}
+        yield CheckResult("warning", "off", off[worst[0]], allowed_s, scope, told)
 
 
 @run_check(
@@ -299,12 +298,8 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     ):
         raise UnknownError("clocks were not compared")
     for host, step in evidence.seen.clock_steps.items():
-        message = (
-            f"the clock of {host} or of the jump host was set by about"
-            f" {step.size_s:+.1f} s after the "
-        )
-        message += "comparison; benchtui uses arrival times instead"
-        yield CheckResult("warning", message, round(step.size_s, 3), 0.0, {"host": host})
+        told: Operands = {"host": host, "size_s": step.size_s}
+        yield CheckResult("warning", "set", round(step.size_s, 3), 0.0, {"host": host}, told)
 
 
 @step_check(
@@ -327,15 +322,23 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("no samples from the hosts")
     if at.record.coverage_text or ended:
         hosts, of, missing = _left(at, ended)
-        message = f"not all hosts measured to the end: {at.record.coverage_text}"
-        if ended:
-            told = dict.fromkeys([*ended.values(), at.record.coverage_text])
-            message = "; ".join(filter(None, told))
+        parts = [
+            clause(
+                "left",
+                left=part.hosts,
+                total=part.of,
+                from_s=part.start_s - at.record.coverage[0].start_s,
+                missing=part.missing,
+            )
+            for part in at.record.coverage
+            if part.missing
+        ]
+        told: Operands = {"parts": parts, "quotes": [*dict.fromkeys(ended.values())]}
         blamed = " ".join(host for host in missing if host not in ended)
-        yield CheckResult("error", message, hosts, of, {"hosts": blamed} if blamed else {})
+        scope: dict[str, Scalar] = {"hosts": blamed} if blamed else {}
+        yield CheckResult("error", "lost", hosts, of, scope, told)
     if idle := idle_hosts(at.record):
-        message = f"no I/O at all: {names_of(idle)}; the total is that of the other hosts"
-        yield CheckResult("error", message, len(idle), 0, {"hosts": " ".join(idle)})
+        yield CheckResult("error", "idle", len(idle), 0, {"hosts": " ".join(idle)}, {"hosts": idle})
 
 
 def _left(at: StepEvidence, ended: Collection[str]) -> tuple[int, int, list[str]]:
@@ -377,11 +380,8 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
     if len(timing.hosts) > 1 and timing.window is None:
-        message = (
-            "the hosts never measured at the same time: the total adds loads that did"
-            " not run together"
-        )
-        yield CheckResult("error", message, 0.0, 0.0, {"hosts": " ".join(timing.hosts)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(timing.hosts)}
+        yield CheckResult("error", "never", 0.0, 0.0, scope, {})
 
 
 @step_check(
@@ -417,20 +417,21 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
-        spans = {host: f"{len(stood[host])} s at {stood[host][0]} s" for host in longest}
-        whole = f", of {len(series.columns[0].iops)} s"
-        what, why = "I/O stalled", "the host froze, or its storage did not answer"
-        if all(_answered(at, series, host, stood[host]) for host in stood):
-            what = "I/O far below the usual rate"
-            why = "every second had some: a limit, or slower storage"
-        said = _all_at_once(spans, len(found), what, whole)
-        said = said or f"{told_of(spans, ' for ')}{whole}: {what}"
+        slow = all(_answered(at, series, host, stood[host]) for host in stood)
+        spans = [(host, len(stood[host]), stood[host][0]) for host in longest]
+        once = len(spans) == len(found) > 1 and len({span[1:] for span in spans}) == 1
+        told: Operands = {
+            "spans_s": spans,
+            "of_s": len(series.columns[0].iops),
+            "all_hosts": once,
+        }
         yield CheckResult(
             "warning",
-            f"{said}; {why}",
+            "slow" if slow else "stalled",
             float(len(stood[longest[0]])),
             float(STALL_S),
             {"hosts": " ".join(longest)},
+            told,
         )
     usual = {host: _usual(columns) for host, columns in _by_host(series).items()}
     yield from late_reports(at, {host: usual[host] for host in usual if host not in stood})
@@ -451,13 +452,6 @@ def _usual(columns: Sequence[SeriesColumns]) -> float:
     """Return the median I/Os per second of these columns together; 0 if unknown."""
     known = [value for value in _sums([each.iops for each in columns]) if value is not None]
     return median(known) if known else 0.0
-
-
-def _all_at_once(spans: dict[str, str], hosts: int, what: str, whole: str) -> str:
-    """Return when several hosts stalled together; empty unless all of them did at the same time."""
-    when, *other = set(spans.values())
-    together = len(spans) == hosts > 1 and not other
-    return f"{when}: {what} on all {hosts} hosts{whole}" if together else ""
 
 
 def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:

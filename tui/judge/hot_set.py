@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.operands import Operands
 from tui.metrics import touched, units
 from tui.metrics.registry import BOTH, MIXED, each_io_once
 from tui.model.criteria import default
@@ -76,12 +77,14 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     every = _sum(list(found.values()), _room(at))
     if every.times < AGAIN:
         return
-    hot, skew = every.hot_bytes, f" ({every.text})" if every.text else ""
-    asked = (
-        f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of"
-        f" {units.size(round(every.whole_bytes))}"
-    )
-    times = f"{asked}{skew}, {every.times:.0f} per touched block"
+    hot = every.hot_bytes
+    told: Operands = {
+        "share": HOT,
+        "hot_bytes": round(hot),
+        "whole_bytes": round(every.whole_bytes),
+        "skew": every.text,
+        "times": every.times,
+    }
     drive, array, servers = (
         at.limit("hot-set.drive"),
         at.limit("hot-set.array"),
@@ -91,16 +94,12 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         # each write is flushed: buffers do not help
         flushed = all(job.durable for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
-        yield CheckResult(
-            severity, f"{times}: they fit in the buffer of a single drive", round(hot), drive
-        )
+        yield CheckResult(severity, "drive", round(hot), drive, operands=told)
     elif servers and hot < servers:
-        text = f"{times}: they fit in the servers' memory ({units.size(servers)})"
-        yield CheckResult("info", text, round(hot), servers)
+        told["memory_bytes"] = servers
+        yield CheckResult("info", "servers", round(hot), servers, operands=told)
     elif hot < array:
-        yield CheckResult(
-            "info", f"{times}: they fit in the cache of a typical controller", round(hot), array
-        )
+        yield CheckResult("info", "controller", round(hot), array, operands=told)
 
 
 def hot_sets(at: StepEvidence) -> dict[str, HotSet]:

@@ -14,7 +14,6 @@ from tui.judge.chance import drawn
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.counted import Counted, counted
 from tui.judge.latencies import COUNTED, PRINTED, disagreements, unit_of
-from tui.metrics import units
 from tui.metrics.figures import Latency
 from tui.metrics.registry import direction
 from tui.model.plan import JobLoad
@@ -56,27 +55,13 @@ def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         seconds = each.figures.runtime_s
         if not seconds:
             continue
-        for count, rate, names, text in (
-            (each.figures.ios, each.figures.iops, ("ios", "iops"), _iops),
-            (
-                each.figures.bytes,
-                each.figures.bw_bytes_per_s,
-                ("bytes", "bw_bytes_per_s"),
-                units.bandwidth,
-            ),
+        for count, rate, names in (
+            (each.figures.ios, each.figures.iops, ("ios", "iops")),
+            (each.figures.bytes, each.figures.bw_bytes_per_s, ("bytes", "bw_bytes_per_s")),
         ):
             if count and rate and (expected := _other_rate(at, each, count, rate, names)):
-                what = (
-                    f"{units.exact(count)} {names[0].replace('ios', 'I/Os')} in"
-                    f" {units.seconds(seconds)} are "
-                )
-                yield each.error(
-                    f"{what}{text(expected)}, but the result has {text(rate)}", rate, expected
-                )
-
-
-def _iops(value: float | None) -> str:
-    return f"{units.iops(value)} IOPS"
+                told = {"count": count, "seconds": seconds, "expected": expected, "rate": rate}
+                yield each.error(names[0], rate, expected, **told)
 
 
 def _other_rate(
@@ -120,11 +105,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     for each in counted(at):
         if _is_uncalled_for(each, by_host.get(each.host, at.step.jobs)):
             looked = True
-            yield each.error(
-                f"{units.exact(each.figures.ios)} I/Os, but the jobs only read",
-                each.figures.ios,
-                0.0,
-            )
+            yield each.error("only-reads", each.figures.ios, 0.0, ios=each.figures.ios)
         span = _sizes(at, each)
         if span is None:
             continue
@@ -134,13 +115,9 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         flying = sum(load.held for load in each.loads) / each.figures.ios
         slack = each.slack("ios", "bytes") + at.run.rounding + flying
         if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
-            wanted = units.size(low) if low == high else f"{units.size(low)} to {units.size(high)}"
-            what = (
-                f"{units.exact(each.figures.bytes)} bytes in"
-                f" {units.exact(each.figures.ios)} I/Os are "
-            )
-            what += f"{units.size(mean)} per I/O, but the block size of the job is {wanted}"
-            yield each.error(what, mean, low if mean < low else high)
+            told = {"bytes": each.figures.bytes, "ios": each.figures.ios, "mean_bytes": mean}
+            code, expected = "size" if low == high else "sizes", low if mean < low else high
+            yield each.error(code, mean, expected, low_bytes=low, high_bytes=high, **told)
     if not looked:
         raise UnknownError("block sizes are unknown, or no data is moved")
 
@@ -234,9 +211,9 @@ def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
     if not found:
         raise UnknownError(Moot.RATE)
     for each, (ios, amount) in found:
-        yield from _above(at, each, ios, each.figures.iops, 1.0, _iops)
+        yield from _above(at, each, ios, each.figures.iops, 1.0, "iops")
         block = float(max((load.block_bytes or _largest(load) for load in each.loads), default=0))
-        yield from _above(at, each, amount, each.figures.bw_bytes_per_s, block, units.bandwidth)
+        yield from _above(at, each, amount, each.figures.bw_bytes_per_s, block, "bandwidth")
 
 
 def _largest(load: JobLoad) -> int:
@@ -262,7 +239,7 @@ def _above(
     offered: float,
     reached: float | None,
     unit: float,
-    text: RateText,
+    code: str,
 ) -> Iterator[CheckResult]:
     """Yield a rate that exceeds the offered one by more than chance and one I/O in flight per
     worker.
@@ -285,9 +262,7 @@ def _above(
             / sqrt(drawn(each.loads, offered * seconds / max(unit, 1.0), each.name))
         )
     if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
-        yield each.error(
-            f"achieved {text(reached)}, but only {text(offered)} offered", reached, offered
-        )
+        yield each.error(code, reached, offered, reached=reached, offered=offered)
 
 
 @step_check(
@@ -350,11 +325,7 @@ def _above_depth(
         flying = waited / seconds
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
-        yield whole.error(
-            f"{flying:.1f} I/Os in flight (IOPS x latency), but the jobs allow only {held}",
-            flying,
-            held,
-        )
+        yield whole.error("above", flying, held, in_flight=flying, held=held)
 
 
 def whole_latency(each: Counted) -> Latency | None:
@@ -397,8 +368,9 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             if latency == sound.get(key):  # the only job of its direction
                 continue
             found = list(disagreements(latency, rounding))
-            for what, measured, expected in found:
-                yield each.error(f"{kind}: {what}", measured, expected)
+            for each_found in found:
+                code, measured, expected, told = each_found
+                yield each.error(code, measured, expected, kind=kind, **told)
             if not found:
                 sound[key] = latency
         yield from _kinds_apart(each)
@@ -421,13 +393,11 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
     waited = slat.mean_ns or 0.0 if slat is not None and slat.n == lat.n else 0.0
     parts, whole = (clat.mean_ns or 0.0) + waited, lat.mean_ns or 0.0
     if whole < parts * (1 - CLOCK - rough) - 1000 - digit / 50:  # means have two decimals
-        what = f"lat {units.latency(whole)} is below slat + clat, {units.latency(parts)}"
-        yield each.error(what, whole, parts)
+        yield each.error("below-parts", whole, parts, lat_ns=whole, parts_ns=parts)
     elif (
         waited and whole > parts * (1 + CLOCK + rough) + 5000 + digit / 50
     ):  # sg reads the clock once more
-        what = f"lat {units.latency(whole)} is above slat + clat, {units.latency(parts)}"
-        yield each.error(what, whole, parts)
+        yield each.error("above-parts", whole, parts, lat_ns=whole, parts_ns=parts)
     for name, part in (("clat", clat), ("slat", slat)):
         if part is not None and part.n == lat.n:
             yield from _part_above_whole(each, name, part, lat)
@@ -443,8 +413,8 @@ def _part_above_whole(
     digit = max(unit_of(most or 0), unit_of(longest or 0)) if each.slack("lat") else 0
     off = CLOCK + each.slack("lat")
     if most is not None and longest is not None and most < longest * (1 - off) - 1000 - digit:
-        what = f"maximum lat, {units.latency(most)}, is below maximum {name}"
-        yield each.error(f"{what}, {units.latency(longest)}", most, longest)
+        told = {"lat_ns": most, "kind": name, "part_ns": longest}
+        yield each.error("below-part", most, longest, **told)
 
 
 def _spread_apart(
@@ -458,9 +428,8 @@ def _spread_apart(
         return
     low, high = abs(known[0] - known[1]), sum(known)
     if not low * (1 - CLOCK) - 1000 <= told <= high * (1 + CLOCK) + 5000:
-        where = f"{units.latency(low)} to {units.latency(high)}"
-        what = f"standard deviation of lat {units.latency(told)}; slat and clat allow {where}"
-        yield each.error(what, told, low if told < low else high)
+        spans = {"deviation_ns": told, "low_ns": low, "high_ns": high}
+        yield each.error("spread-of-parts", told, low if told < low else high, **spans)
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
@@ -480,8 +449,8 @@ def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
     slack = 2 * held + lost + (each.slack("ios") + at.run.rounding) * each.figures.ios
     if abs(latency.n - each.figures.ios) > slack:
-        what = f"{units.exact(each.figures.ios)} I/Os, but {units.exact(latency.n)} latencies"
-        yield each.error(what, latency.n, each.figures.ios)
+        told = {"ios": each.figures.ios, "latencies": latency.n}
+        yield each.error("counts", latency.n, each.figures.ios, **told)
 
 
 FIGURE_CHECKS = (

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import told_of
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.machines import file_systems
 from tui.judge.observed import LEAST_S, clients_of, record_of
+from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.hostfacts import boot_of
@@ -17,7 +17,7 @@ from tui.model.hostfacts import boot_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tui.model.step_record import HostTelemetryRecord
+    from tui.model.step_record import HostTelemetryRecord, Scalar
 
 # of the load's bytes; of what it writes; bytes per second
 OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)
@@ -67,11 +67,12 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
         raise UnknownError("bytes on the layers below the load were not counted")
-    found = {name: text for name, (text, _) in extra.items() if text}
+    found = {name: more for name, (more, _) in extra.items() if more}
     if found:
         worst = max(share for _, share in extra.values())
-        message = f"foreign traffic on the storage: {told_of(found)}"
-        yield CheckResult("warning", message, round(worst, 3), OTHERS, {"hosts": " ".join(found)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        told: Operands = {"hosts": list(found.items())}
+        yield CheckResult("warning", "more", round(worst, 3), OTHERS, scope, told)
     yield from _of_servers(at)
 
 
@@ -104,8 +105,10 @@ def _loads_on(
     return [*((at, host) for host in hosts), *beside]
 
 
-def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
-    """Return the foreign traffic of a machine: text, and its share of the load; empty if
+def _extra(
+    at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
+) -> dict[str, tuple[list[Clause], float]]:
+    """Return the foreign traffic of a machine, by direction, and its share of the load; empty if
     unknown.
     """
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
@@ -125,18 +128,18 @@ def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, 
     if not whole or all(each is None for each in total.values()):
         return {}
     durable = any(job.durable for job in jobs)  # each sync writes a journal beside the data
-    said, worst = [], 0.0
+    found, worst = list[Clause](), 0.0
     for name, moved in total.items():
         if moved is None or (name == "write" and own[name] and durable):
             continue
         other = moved - own[name]
         allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
         if other > max(allowed, FLOOR):
-            said.append(
-                f"{name} {units.bandwidth(other)} above the load's {units.bandwidth(own[name])}"
+            found.append(
+                clause("above", direction=name, bytes_per_s=other, own_bytes_per_s=own[name])
             )
             worst = max(worst, other / whole)
-    return {hosts[0].host: (", ".join(said), worst)}
+    return {hosts[0].host: (found, worst)}
 
 
 def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
@@ -176,14 +179,10 @@ def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
         moved = sum(disks.values())
         if read and moved > max(share * read, FLOOR):
             most = max(disks, key=lambda host: disks[host])
-            message = (
-                f"disks of the storage nodes {name} {units.bandwidth(moved)}, most of it"
-                f" on {most}; the load only reads "
-            )
-            message += units.bandwidth(read)
-            yield CheckResult(
-                "warning", message, round(moved / read, 3), share, {"direction": name}
-            )
+            told: Operands = {"direction": name, "moved_bytes_per_s": moved, "server": most}
+            told["read_bytes_per_s"] = read
+            scope: dict[str, Scalar] = {"direction": name}
+            yield CheckResult("warning", "servers", round(moved / read, 3), share, scope, told)
 
 
 def _of_disks(host: HostTelemetryRecord, field: str) -> float:

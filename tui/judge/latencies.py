@@ -9,7 +9,7 @@ from itertools import accumulate, compress, pairwise
 from math import isnan, sqrt
 from operator import itemgetter, mul
 
-from tui.metrics import units
+from tui.judge.operands import Operands
 from tui.metrics.buckets import (
     TOP_BUCKET,
     bucket_edges,
@@ -26,7 +26,7 @@ PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 m
 # counts over whole milliseconds, a second or more; fio computes the rate from these
 COUNTED = 1e-4
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
-Disagreement = tuple[str, float, float]
+Disagreement = tuple[str, float, float, Operands]
 MIDDLES = tuple(map(float, map(index_to_value, range(TOP_BUCKET))))
 LAST_BUCKET_NS = index_to_value(TOP_BUCKET)  # printed for any latency from some 17 s on
 WIDE = value_to_index(1024)  # buckets from here on are 16 ns wide, or more
@@ -45,11 +45,7 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         return
     total = sum(latency.buckets.n)
     if total != latency.n:
-        yield (
-            f"{units.exact(latency.n)} I/Os, but {units.exact(total)} in the histogram",
-            latency.n,
-            total,
-        )
+        yield "histogram-count", latency.n, total, {"ios": latency.n, "counted": total}
         return
     if latency.bucket_width is not None or latency.buckets.upper_ns:
         return  # buckets of another tool: edges unknown
@@ -138,10 +134,10 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         return
     unit = max((unit_of(value) for _, _, value in marks), default=1)
     unit = min((unit_of(value) for _, _, value in marks if value), default=unit)
-    rising = [(f"p{name}", float(value), unit) for name, _, value in marks]
+    rising = [(f"p{name}", value, unit) for name, _, value in marks]
     low, high = latency.min_ns, latency.max_ns
-    first = [("the minimum", float(low), unit_of(low))] if low is not None else []
-    last = [("the maximum", float(high), unit_of(high))] if high is not None else []
+    first = [("minimum", low, unit_of(low))] if low is not None else []
+    last = [("maximum", high, unit_of(high))] if high is not None else []
     row = [*first, *rising, *last]
     for (name, value, own), (after, more, other) in pairwise(row):
         percentiles = name[0] == after[0] == "p"
@@ -151,24 +147,13 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
             else _by(value, rounding, max(own, other)) + value * (latency.bucket_width or 0.0)
         )
         if value > more + allowed:
-            yield (
-                f"{name} {units.latency(value)} is above {after} {units.latency(more)}",
-                value,
-                more,
-            )
+            yield "order", value, more, {"lower": [name, value], "upper": [after, more]}
     mean = latency.mean_ns or 0.0
     if low is not None and high is not None and high:
         off = max(mean * rounding, 1.0) + (max(unit_of(low), unit_of(high)) if rounding else 0)
         if not low - off <= mean <= high + off:
             limit = low if mean < low else high
-            yield (
-                (
-                    f"mean {units.latency(mean)} outside minimum and maximum"
-                    f" ({units.latency(limit)})"
-                ),
-                mean,
-                limit,
-            )
+            yield "mean-outside", mean, limit, {"mean_ns": mean, "limit_ns": limit}
 
 
 def _rises(percentiles: Sequence[int], latency: Latency) -> bool:
@@ -198,14 +183,7 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1)
     )
     if told > most * (1 + rounding + COUNTED) + 1:
-        yield (
-            (
-                f"standard deviation {units.latency(told)}; minimum, mean and maximum allow at most"
-                f" {units.latency(most)}"
-            ),
-            told,
-            most,
-        )
+        yield "deviation-above", told, most, {"deviation_ns": told, "most_ns": most}
 
 
 def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
@@ -231,12 +209,8 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
         sqrt(max(squares - mean * mean, 0.0) * few) for squares in (least, high / latency.n)
     )
     if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
-        where = f"{units.latency(low)} to {units.latency(top)}"
-        yield (
-            f"standard deviation {units.latency(told)}; the histogram allows {where}",
-            told,
-            low if told < low else top,
-        )
+        operands = {"deviation_ns": told, "low_ns": low, "high_ns": top}
+        yield "deviation-off", told, low if told < low else top, operands
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
@@ -289,14 +263,7 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         squares += max(end - begin - 3, 0) * max(beyond - off, 0.0) ** 2
     least = sqrt(squares / n)
     if told < least * (1 - rounding - COUNTED) - off:
-        yield (
-            (
-                f"standard deviation {units.latency(told)}; the percentiles require"
-                f" {units.latency(least)} or more"
-            ),
-            told,
-            least,
-        )
+        yield "deviation-below", told, least, {"deviation_ns": told, "least_ns": least}
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:
@@ -330,12 +297,8 @@ def _mean_off(
     own = unit_of(int(mean) or latency.max_ns or 0) if mean.is_integer() else 1
     off = mean * rounding + (max(unit, own) if rounding else 1)
     if not low - off <= mean <= high + off:
-        where = f"{units.latency(low)} to {units.latency(high)}"
-        yield (
-            f"mean {units.latency(mean)}; the distribution allows {where}",
-            mean,
-            low if mean < low else high,
-        )
+        operands = {"mean_ns": mean, "low_ns": low, "high_ns": high}
+        yield "mean-off", mean, low if mean < low else high, operands
 
 
 def _ends_off(latency: Latency) -> Iterator[Disagreement]:
@@ -352,9 +315,8 @@ def _ends_off(latency: Latency) -> Iterator[Disagreement]:
             continue
         low, high = bucket_edges(index)
         if value < low or (value > high and index < TOP_BUCKET):
-            place = "begins" if name == "minimum" else "ends"
-            edge = f"the histogram {place} between {units.latency(low)} and {units.latency(high)}"
-            yield f"{name} {units.latency(value)}, but {edge}", value, low if value < low else high
+            operands = {"value_ns": value, "low_ns": low, "high_ns": high}
+            yield name, value, low if value < low else high, operands
 
 
 def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
@@ -369,8 +331,8 @@ def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
     for name, value in latency.percentiles_ns.items():
         expected = again[label(float(name))]
         if value != expected and not _next_to(latency, float(name), value):
-            text = units.latency(expected)
-            yield f"p{name} {units.latency(value)}; the histogram has {text}", value, expected
+            operands = {"percentile": float(name), "value_ns": value, "histogram_ns": expected}
+            yield "percentile", value, expected, operands
 
 
 def _next_to(latency: Latency, share: float, value: int) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.data import skewed_sets
+from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, rows
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tui.model.host_record import HostRecord
+    from tui.model.step_record import Scalar
 
 REACHED = default("io-limit.reached")
 # the kernel overshoots a limit a little; far above it something else moved the bytes
@@ -41,13 +42,9 @@ class IoLimit(NamedTuple):
     limit: float
 
     @property
-    def text(self) -> str:
-        """The limit as text: ``reads of 100 MiB/s``."""
-        direction, _, unit = self.what.partition("_")
-        return (
-            f"{direction}s of"
-            f" {units.bandwidth(self.limit) if unit == 'bps' else f'{units.iops(self.limit)} IOPS'}"
-        )
+    def told(self) -> Clause:
+        """The limit as part of a finding."""
+        return clause("limit", number=self.number, what=self.what, limit=self.limit)
 
 
 def io_limits(line: object) -> Iterator[IoLimit]:
@@ -159,34 +156,28 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the control groups are unknown")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
-        named = told_in_range(
-            {host: f"{limit.text} on {limit.number}" for host, (limit, _) in found.items()}
-        )
         limit, rate = next(iter(found.values()))
-        message = f"the load is at the I/O limit of its control group: {named}"
-        yield CheckResult("warning", message, round(rate), limit.limit, {"hosts": " ".join(found)})
-    changed = {host.name: text for host in hosts if (text := _changed(host))}
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        told: Operands = {"hosts": [(host, each.told) for host, (each, _) in found.items()]}
+        yield CheckResult("warning", "reached", round(rate), limit.limit, scope, told)
+    changed = {host.name: how for host in hosts if (how := _changed(host))}
     if changed:
-        message = f"the I/O limits of the control group changed during the run: {told_of(changed)}"
-        yield CheckResult("warning", message, len(changed), 0, {"hosts": " ".join(changed)})
+        scope = {"hosts": " ".join(changed)}
+        told = {"hosts": list(changed.items())}
+        yield CheckResult("warning", "changed", len(changed), 0, scope, told)
 
 
-def _changed(host: HostRecord) -> str:
+def _changed(host: HostRecord) -> list[Clause]:
     """Return how the I/O limits of a host differ after the load; empty if they do not."""
     if "cgroup_io_after" not in host.facts:
-        return ""
+        return []
     old, new = (_limits_of(host, name) for name in ("cgroup_io", "cgroup_io_after"))
     told = [
-        f"{limit.text} on {limit.number}{_instead_of(old.get(place))}"
+        clause("now", now=limit.told, before=before.told if before is not None else None)
         for place, limit in new.items()
-        if limit != old.get(place)
+        if limit != (before := old.get(place))
     ]
-    lifted = [f"{old[place].text} on {place[0]} lifted" for place in old if place not in new]
-    return ", ".join(told + lifted)
-
-
-def _instead_of(limit: IoLimit | None) -> str:
-    return f" (before: {limit.text if limit is not None else 'none'})"
+    return told + [clause("lifted", limit=old[place].told) for place in old if place not in new]
 
 
 def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
@@ -240,14 +231,12 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
         if not size or limit is None or memory is None:
             continue
         if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
-            message = (
-                f"{host.name}: the control group limits the page cache to {units.size(limit)} of "
-            )
-            message += f"{units.size(memory)} of memory; the files have {units.size(size)}"
+            told: Operands = {"host": host.name, "limit_bytes": limit, "memory_bytes": memory}
+            told["files_bytes"] = size
             severity: Severity = "warning" if size <= memory else "info"
-            yield CheckResult(
-                severity, message, round(limit), round(min(size, memory)), {"hosts": host.name}
-            )
+            most = round(min(size, memory))
+            scope: dict[str, Scalar] = {"hosts": host.name}
+            yield CheckResult(severity, "page-cache", round(limit), most, scope, told)
 
 
 LIMIT_CHECKS = (io_limit, memory_limit)

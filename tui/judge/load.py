@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
 from tui.judge.chance import drawn
 from tui.judge.check import (
     CheckResult,
@@ -21,6 +18,7 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.observed import cpu_bound_hosts, cpu_share
+from tui.judge.operands import Operands, clause
 from tui.judge.severity import SUBMISSION_SHARE, submission_waits
 from tui.metrics import units
 from tui.metrics.figures import enough_behind
@@ -28,7 +26,7 @@ from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
 from tui.model.hostfacts import boot_of
-from tui.record.headline import SHORT_S, ended_early, is_short, length_text, shortest_phase_s
+from tui.record.headline import SHORT_S, ended_early, is_short, shortest_phase_s
 
 if TYPE_CHECKING:
     from tui.model.figure_record import DirectionRecord, LatencyRecord
@@ -91,18 +89,17 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
             host for host in cpu_bound_hosts(at) if _starves(at, host, doubtful.get(host, 1.0))
         }
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
-        named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
         opens = doubtful[worst[0]] < 1 and any(job.reopens for job in at.step.jobs)
-        why = "; files are opened and closed between I/Os" if opens else ""
-        why = "; the client's CPU was busy" if worst[0] in starved else why
+        code = "opens" if opens else "in-flight"
         yield CheckResult(
             "warning"
             if opens or worst[0] in starved or _is_unseen(at, worst[0], doubtful[worst[0]])
             else severity_of_share(doubtful[worst[0]], rounding),
-            f"expected {held} I/Os in flight on each host: {named} of that{why}",
+            "cpu-busy" if worst[0] in starved else code,
             round(doubtful[worst[0]], 4),
             1.0,
             {"hosts": " ".join(worst)},
+            {"held": held, "shares": [(host, doubtful[host]) for host in worst]},
         )
 
 
@@ -210,9 +207,9 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     if not at.step.jobs:
         raise UnknownError("the job parameters are unknown")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
-    more = f"; points that differ only in {', '.join(swept)} are the same load" if swept else ""
+    code = "swept" if swept else "in-vain"
     for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
-        yield CheckResult("warning", told + more, 1)
+        yield CheckResult("warning", code, 1, operands={"quote": told, "axes": list(swept)})
 
 
 @step_check(
@@ -241,15 +238,16 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
         if not is_reached(at, each):
             name, offered, reached, text = each
             share = reached / (offered * hosts)
-            who = f"{name} of job {job}" if job else name
-            message = (
-                f"{who}: achieved {text(reached)} of {text(offered * hosts)} offered"
-                f" ({units.share(share)})"
-            )
+            code = "bandwidth" if text is units.bandwidth else "iops"
+            told: Operands = {
+                "of": [name, *filter(None, [job])],
+                "reached": reached,
+                "share": share,
+            }
+            told["offered"] = offered * hosts
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
-            yield CheckResult(
-                severity, message, round(share, 4), at.limit("offered-rate.reached"), scope
-            )
+            threshold = at.limit("offered-rate.reached")
+            yield CheckResult(severity, code, round(share, 4), threshold, scope, told)
 
 
 def is_reached(at: StepEvidence, each: Offered) -> bool:
@@ -359,21 +357,17 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     record = at.record
     if record.measured_s is None and (phase_s := shortest_phase_s(record)) is not None:
         if phase_s < SHORT_S:
-            message = (
-                f"the shortest phase took {units.seconds(phase_s)}: too short to represent the load"
-            )
-            yield CheckResult("warning", message, phase_s, SHORT_S)
+            told: Operands = {"phase_s": phase_s}
+            yield CheckResult("warning", "phase", phase_s, SHORT_S, operands=told)
         return
     if record.measured_s is None:
         raise UnknownError("the measured time is unknown")
     if record.state != "cut" and is_short(record):
-        threshold = (
-            record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
-        )
-        message = (
-            f"{length_text(record.measured_s, record.runtime_s)}: too short to represent the load"
-        )
-        yield CheckResult("warning", message, record.measured_s, threshold)
+        ended = ended_early(record.measured_s, record.runtime_s)
+        threshold = record.runtime_s if ended else SHORT_S
+        told = {"measured_s": record.measured_s, "runtime_s": record.runtime_s}
+        code = "ended" if ended else "measured"
+        yield CheckResult("warning", code, record.measured_s, threshold, operands=told)
 
 
 @step_check(
@@ -401,12 +395,8 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
     threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")
-    yield CheckResult(
-        severity,
-        f"only {units.seconds(seconds)} measured ({LONG_S:g} s or more recommended)",
-        seconds,
-        threshold,
-    )
+    told: Operands = {"measured_s": seconds, "recommended_s": LONG_S}
+    yield CheckResult(severity, "measured", seconds, threshold, operands=told)
 
 
 @step_check(
@@ -431,12 +421,11 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
         return
     direct = bool(at.step.jobs) and all(job.direct or job.fileless for job in at.step.jobs)
     for name, slat, lat in submission_waits(at.record):
-        message = f"clat excludes the submission wait: {name} slat mean {units.latency(slat)} "
-        message += f"of {units.latency(lat)}"
+        told: Operands = {"direction": name, "slat_ns": slat, "lat_ns": lat}
         severity: Severity = "info" if direct else "warning"
-        yield CheckResult(
-            severity, message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name}
-        )
+        scope: dict[str, Scalar] = {"direction": name}
+        share = round(slat / lat, 4)
+        yield CheckResult(severity, "submission", share, SUBMISSION_SHARE, scope, told)
 
 
 @step_check(
@@ -466,10 +455,10 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     if share > 1 + OCCUPIED_AT_ALL:
         raise UnknownError("the latency of syncs is not that of waiting: more than the queue holds")
     if share > SYNC_SHARE:
-        queued = any(job.held > job.workers for job in jobs)
-        what = "of the queue holds syncs" if queued else "of the workers' time is spent in syncs"
-        message = f"{units.share(share)} {what}, mean {units.latency(latency)}"
-        yield CheckResult("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
+        code = "queue" if any(job.held > job.workers for job in jobs) else "workers"
+        told: Operands = {"share": share, "mean_ns": latency}
+        scope: dict[str, Scalar] = {"direction": "sync"}
+        yield CheckResult("info", code, round(share, 4), SYNC_SHARE, scope, told)
 
 
 @step_check(
@@ -496,12 +485,9 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
         ]
         if latency is not None and latency.n and thin:
             slower = latency.n * (100 - thin[0]) / 100
-            message = (
-                f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
-            )
-            yield CheckResult(
-                "info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name}
-            )
+            told: Operands = {"direction": name, "ios": latency.n, "percentile": thin[0]}
+            scope: dict[str, Scalar] = {"direction": name}
+            yield CheckResult("info", "few", round(slower, 1), units.TAIL_SAMPLES, scope, told)
 
 
 LOAD_CHECKS = (concurrency, depth, rate, short, runtime, submission, sync_bound, tails)
@@ -526,32 +512,28 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     if not record.tasks:
         raise UnknownError("the exit status of the load generator is unknown")
     said = {
-        host: ", ".join(map(_error_text, task.errors))
+        host: clause("errors", numbers=list(task.errors))
         for host, task in record.tasks.items()
         if task.errors
     }
     codes = {
-        host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code
+        host: clause("exit-code", exit_code=task.exit_code)
+        for host, task in record.tasks.items()
+        if task.exit_code
     }
     results = at.run.seen.state.at_step(at.step.index).results
     failed = {
-        host: f"{result.failed_ios} failed I/Os"
+        host: clause("failed-ios", ios=result.failed_ios)
         for host, result in results.items()
         if result.failed_ios
     }
     wrong = (codes if record.state != "cut" else {}) | failed | said
     if at.run.foreign:  # no other check covers the tool's own errors
         own = [each for each in record.errors if each.fatal and not each.is_contradiction]
-        wrong = {error.host: error.message for error in own} | wrong
+        wrong = {error.host: clause("reported", quote=error.message) for error in own} | wrong
     if wrong:
-        named = names_of([f"{host} {text}" for host, text in wrong.items()])
-        yield CheckResult(
-            "error",
-            f"the load generator failed: {named}",
-            len(wrong),
-            0,
-            {"hosts": " ".join(wrong)},
-        )
+        told: Operands = {"wrong": list(wrong.items())}
+        yield CheckResult("error", "failed", len(wrong), 0, {"hosts": " ".join(wrong)}, told)
     yield from _short_ios(at)
 
 
@@ -567,13 +549,9 @@ def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
             short = 0 if whole else max((result.short_ios or 0) - synced, 0)
             lost = short + (result.drop_ios or 0)
             if lost:
-                message = f"{host}: {lost} short or dropped {name} I/Os"
-                yield CheckResult("error", message, lost, 0, {"hosts": host, "direction": name})
-
-
-def _error_text(number: int) -> str:
-    name = errno.errorcode.get(number)
-    return f"{name} ({os.strerror(number)})" if name else f"error {number}"
+                scope: dict[str, Scalar] = {"hosts": host, "direction": name}
+                told: Operands = {"host": host, "direction": name, "ios": lost}
+                yield CheckResult("error", "short-ios", lost, 0, scope, told)
 
 
 @run_check(
@@ -593,8 +571,8 @@ def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
         if any(each.code in RESTARTED for each in host.problems)
     ]
     if again:
-        message = f"restarted during the run: {names_of(again)}"
-        yield CheckResult("error", message, len(again), 0, {"hosts": " ".join(again)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(again)}
+        yield CheckResult("error", "restarted", len(again), 0, scope, {"hosts": again})
 
 
 ERROR_CHECKS = (tool_errors, restarted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.journal.clock import names_of
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
+from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.criteria import default
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tui.model.host_record import HostRecord
     from tui.model.plan import JobLoad
+    from tui.model.step_record import Scalar
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which discards data
@@ -51,16 +52,24 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
         versions = [*_printed_versions(evidence), *_other_jobs(evidence)]
         if not versions:
             raise UnknownError("facts known for fewer than two hosts")
-        yield from (CheckResult("warning", f"hosts differ: {each}", 1, 0) for each in versions)
+        yield from (
+            CheckResult("warning", "differ", 1, 0, operands={"what": [each], "count": 1})
+            for each in versions
+        )
         return
     differing = [each for each in compare(known).differing if each.matters and each.differs]
     if differing:
-        said = "; ".join(each.text for each in differing[:NAMED])
-        more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
-        yield CheckResult("warning", f"hosts differ: {said}{more}", len(differing), 0)
+        what = [
+            clause(
+                "fact", fact=each.name, groups=[(group.value, group.hosts) for group in each.groups]
+            )
+            for each in differing[:NAMED]
+        ]
+        told: Operands = {"what": what, "count": len(differing)}
+        yield CheckResult("warning", "differ", len(differing), 0, operands=told)
 
 
-def _other_jobs(evidence: RunEvidence) -> Iterator[str]:
+def _other_jobs(evidence: RunEvidence) -> Iterator[Clause]:
     """Yield the hosts of a step that ran other jobs than its first host."""
     for step in evidence.plan.steps:
         usual = [_load(job) for job in step.jobs]
@@ -68,7 +77,7 @@ def _other_jobs(evidence: RunEvidence) -> Iterator[str]:
             task.host for task in step.tasks if task.jobs and [*map(_load, task.jobs)] != usual
         ]
         if others:
-            yield f"{names_of(others)} ran different jobs from {step.tasks[0].host}"
+            yield clause("jobs", hosts=others, first=step.tasks[0].host)
 
 
 def _load(job: JobLoad) -> tuple[object, ...]:
@@ -76,7 +85,7 @@ def _load(job: JobLoad) -> tuple[object, ...]:
     return job.directions, job.held, job.block_bytes, job.random, job.direct, job.queues, rates
 
 
-def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
+def _printed_versions(evidence: RunEvidence) -> Iterator[Clause]:
     """Yield the versions in the outputs of a step, if its hosts ran different ones."""
     for step in evidence.steps:
         hosts: dict[str, list[str]] = {}
@@ -84,7 +93,7 @@ def _printed_versions(evidence: RunEvidence) -> Iterator[str]:
             if task.tool_version:
                 hosts.setdefault(task.tool_version, []).append(host)
         if len(hosts) > 1:
-            yield ", ".join(f"{version} on {names_of(each)}" for version, each in hosts.items())
+            yield clause("versions", versions=list(hosts.items()))
 
 
 @run_check(
@@ -121,19 +130,11 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
         host: {name for name in names if _is_memory(name)} for host, names in devices.items()
     }
     yield from _opened_otherwise(evidence)
-    yield from _named(in_memory, "error", "the target is in memory: no storage was measured")
-    yield from _on_kind(
-        kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured"
-    )
+    yield from _named(in_memory, "error", "in-memory")
+    yield from _on_kind(kinds, IN_MEMORY, "error", "in-memory")
     if any(job.direct for step in evidence.plan.steps for job in step.jobs):
-        yield from _named(
-            _buffered_loops(evidence),
-            "warning",
-            "a loop device serves direct I/O from the page cache",
-        )
-        yield from _on_kind(
-            kinds, MAY_CACHE, "info", "the file system may serve direct I/O from a cache"
-        )
+        yield from _named(_buffered_loops(evidence), "warning", "buffered-loop")
+        yield from _on_kind(kinds, MAY_CACHE, "info", "may-cache")
 
 
 def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -156,11 +157,9 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
                 wrong[host.name] = found[0].path
         if wrong:
             has, told = ("without", "direct=1") if wanted else ("with", "direct=0")
-            message = (
-                f"the load opened its files {has} O_DIRECT, but the plan has {told}:"
-                f" {names_of([f'{path} on {host}' for host, path in wrong.items()])}"
-            )
-            yield CheckResult("error", message, has, told, {"hosts": " ".join(wrong)})
+            code = "not-direct" if wanted else "direct"
+            scope: dict[str, Scalar] = {"hosts": " ".join(wrong)}
+            yield CheckResult("error", code, has, told, scope, {"paths": list(wrong.items())})
 
 
 def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:
@@ -189,33 +188,27 @@ def may_cache(kind: str) -> bool:
 
 
 def _on_kind(
-    kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, why: str
+    kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, code: str
 ) -> Iterator[CheckResult]:
     found = {
         host: {name for name in names if name.partition(".")[0] in doubtful}
         for host, names in kinds.items()
     }
-    yield from _named(found, severity, why)
+    yield from _named(found, severity, code)
 
 
 def _is_memory(device: str) -> bool:
     return device.rstrip("0123456789") in MEMORY_DEVICES
 
 
-def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator[CheckResult]:
-    """Yield one result that names the hosts and the kinds found on them, with the reason for
-    doubt.
-    """
+def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterator[CheckResult]:
+    """Yield one result that names the hosts and the kinds found on them."""
     found = {host: names for host, names in kinds.items() if names}
     if found:
-        name = ", ".join(sorted(set().union(*found.values())))
-        yield CheckResult(
-            severity,
-            f"{why} ({name} on {names_of(list(found))})",
-            name,
-            "a disk",
-            {"hosts": " ".join(found)},
-        )
+        names = sorted(set().union(*found.values()))
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        told: Operands = {"names": names, "hosts": list(found)}
+        yield CheckResult(severity, code, ", ".join(names), "a disk", scope, told)
 
 
 @run_check(
@@ -239,13 +232,13 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if high:
         worst = max(high, key=lambda host: high[host])
-        message = f"the target is {units.share(high[worst])} full on {names_of(list(high))}"
         yield CheckResult(
             "warning",
-            message,
+            "full",
             round(high[worst], 3),
             evidence.limit("target-full.full"),
             {"hosts": " ".join(high)},
+            {"share": high[worst], "hosts": list(high)},
         )
 
 
@@ -267,8 +260,9 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
             busy = layer.md_action if layer.md_action not in ("", "idle", "frozen", "none") else ""
             ill = busy or ("degraded" if layer.md_degraded else "")
             if ill:
-                message = f"{host}: {layer.name} is in {ill} {layer.md_done}".rstrip()
-                yield CheckResult("warning", message, ill, "idle", {"hosts": host})
+                told: Operands = {"host": host, "device": layer.name, "state": ill}
+                told["done"] = layer.md_done
+                yield CheckResult("warning", "ill", ill, "idle", {"hosts": host}, told)
 
 
 @run_check(
@@ -303,17 +297,16 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
         by_latency = any(each is not None and each.metric == "latency" for each in headlines)
-        named = f"{', '.join(sorted(set(saving.values())))} on {names_of(list(saving))}"
         severity: Severity = "warning" if by_latency else "info"
-        yield CheckResult(
-            severity, f"CPU governor {named}", len(saving), 0, {"hosts": " ".join(saving)}
-        )
+        yield _set_to(severity, "governor", saving)
     slow = {host: name for host, name in clocks.items() if name in SLOW_CLOCKS}
     if slow:
-        named = f"{', '.join(sorted(set(slow.values())))} on {names_of(list(slow))}"
-        yield CheckResult(
-            "warning", f"slow clock source {named}", len(slow), 0, {"hosts": " ".join(slow)}
-        )
+        yield _set_to("warning", "clock-source", slow)
+
+
+def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult:
+    told: Operands = {"names": sorted(set(found.values())), "hosts": list(found)}
+    return CheckResult(severity, code, len(found), 0, {"hosts": " ".join(found)}, told)
 
 
 @run_check(
@@ -332,19 +325,12 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the host facts are unknown")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
     found = {
-        host: ", ".join(sorted({each.name for each in running}))
-        for host, running in others.items()
-        if running
+        host: sorted({each.name for each in running}) for host, running in others.items() if running
     }
     if found:
-        named = names_of([f"{host} ({names})" for host, names in found.items()])
-        yield CheckResult(
-            "warning",
-            f"other load generators were already running: {named}",
-            len(found),
-            0,
-            {"hosts": " ".join(found)},
-        )
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        told: Operands = {"running": list(found.items())}
+        yield CheckResult("warning", "running", len(found), 0, scope, told)
 
 
 @run_check(
@@ -363,19 +349,18 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A program with the name and version of a package but other contents may do anything."""
     ending = "_packaged"
     known = {
-        f"{name.removesuffix(ending)} of {host.facts.get(f'{name.removesuffix(ending)}_package')} "
-        f"on {host.name}": value
+        (tool, str(host.facts.get(f"{tool}_package")), host.name): value
         for host in evidence.hosts
         for name, value in host.facts.items()
         if name.endswith(ending)
+        for tool in [name.removesuffix(ending)]
     }
     if not known:
         raise UnknownError("no package owns the load generators, or the package has no checksums")
     changed = [what for what, value in known.items() if value == CHANGED]
     if changed:
-        yield CheckResult(
-            "warning", f"changed since installed: {names_of(changed)}", len(changed), 0
-        )
+        told: Operands = {"programs": changed}
+        yield CheckResult("warning", "changed", len(changed), 0, operands=told)
 
 
 MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load, as_packaged)

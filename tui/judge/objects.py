@@ -50,10 +50,7 @@ def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("bytes on the links were not counted")
     moved = {(host, name): share for (host, name), share in shares.items() if name in moving}
     for each in fell_short(at, moved, "object-traffic.moved"):
-        yield each.result(
-            f"{each.direction}: the links of {each.worst} carried {units.share(each.share)} of the"
-            " bytes counted"
-        )
+        yield each.result("carried")
 
 
 def _shares(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:

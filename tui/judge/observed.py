@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.journal.clock import names_of, told_in_range, told_of
+from tui.journal.clock import names_of
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -20,6 +20,7 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.machines import IN_MEMORY
+from tui.judge.operands import Clause, Operands, clause
 from tui.judge.pace import clock_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tui.model.host_record import HostRecord
-    from tui.model.step_record import HostTelemetryRecord, TaskRecord
+    from tui.model.step_record import HostTelemetryRecord, Scalar, TaskRecord
 
 CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
 # per cent
@@ -82,18 +83,8 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     if not ratios:
         raise UnknownError("no byte counters of the load's processes, devices or mounts")
     for each in fell_short(at, ratios, "storage-traffic.moved"):
-        what = (
-            "came from a cache or was never written"
-            if each.direction == "read"
-            else "never went to storage"
-        )
-        moved = (
-            f"{each.direction}: devices and mounts of {each.worst} moved only"
-            f" {units.share(each.share)} of the bytes"
-        )
-        yield each.result(
-            f"{moved}; the rest {what}", "warning" if _is_later(at, each) else "error"
-        )
+        code = "read" if each.direction == "read" else "written"
+        yield each.result(code, "warning" if _is_later(at, each) else "error")
 
 
 class Shortfall(Struct, frozen=True):
@@ -108,11 +99,12 @@ class Shortfall(Struct, frozen=True):
     wanted: float
     hosts: tuple[str, ...]
 
-    def result(self, message: str, below_half: Severity = "error") -> CheckResult:
+    def result(self, code: str, below_half: Severity = "error") -> CheckResult:
         """Return the check result: a warning, or `below_half` if less than half was moved."""
         severity: Severity = below_half if self.share < HALF else "warning"
-        scope = {"direction": self.direction, "hosts": " ".join(self.hosts)}
-        return CheckResult(severity, message, round(self.share, 4), self.wanted, {**scope})
+        scope: dict[str, Scalar] = {"direction": self.direction, "hosts": " ".join(self.hosts)}
+        told: Operands = {"direction": self.direction, "host": self.worst, "share": self.share}
+        return CheckResult(severity, code, round(self.share, 4), self.wanted, scope, told)
 
 
 def fell_short(
@@ -235,27 +227,21 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):
         raise UnknownError("client CPUs were not monitored" if hosts else "no telemetry")
     if bound := cpu_bound_hosts(at):
-        named = told_in_range(bound)
-        yield CheckResult(
-            "warning",
-            f"client CPU may limit the load: {named}",
-            len(bound),
-            0,
-            {"hosts": " ".join(bound)},
-        )
+        scope: dict[str, Scalar] = {"hosts": " ".join(bound)}
+        told: Operands = {"hosts": list(bound.items())}
+        yield CheckResult("warning", "bound", len(bound), 0, scope, told)
     most = at.limit("client-cpu.steal")
     stolen = {
         host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most
     }
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
-        message = f"{worst}: {stolen[worst]:.1f} % CPU steal by the hypervisor"
-        yield CheckResult(
-            "warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)}
-        )
+        scope = {"hosts": " ".join(stolen)}
+        told = {"host": worst, "percent": stolen[worst]}
+        yield CheckResult("warning", "stolen", round(stolen[worst], 2), most, scope, told)
 
 
-def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
+def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
     """Return clients whose CPU may limit the load, with the reason.
 
     For hosts without telemetry, uses what the load generator reports about its own threads.
@@ -268,8 +254,8 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
     for name, task in at.record.tasks.items():
         used = _cpu_by_tool(task)
         if name not in looked and used is not None and used > most:
-            reasons[name] = f"threads of the load use {used:.0f} % of a core each"
-    return {name: why for name, why in reasons.items() if why}
+            reasons[name] = clause("threads", percent=used)
+    return {name: why for name, why in reasons.items() if why is not None}
 
 
 def _cpu_by_tool(task: TaskRecord) -> float | None:
@@ -279,40 +265,38 @@ def _cpu_by_tool(task: TaskRecord) -> float | None:
 
 def cpu_bound(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
-) -> str:
-    """Return why a host's CPU may limit its load, by the current thresholds; empty if it does
+) -> Clause | None:
+    """Return why a host's CPU may limit its load, by the current thresholds; None if it does
     not.
     """
     if by_itself := _by_itself(host, record, limit):
         return by_itself
     busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
     if busy > limit("client-cpu.host"):
-        return f"{busy:.0f} % busy"
+        return clause("busy", percent=busy)
     waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
     if core > limit("client-cpu.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
-        which = (
-            f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
-        )
-        return f"core{which} is {core:.0f} % busy"
-    return ""
+        if number is None or number.constant is None:
+            return clause("a-core", percent=core)
+        return clause("core", core=round(number.constant), percent=core)
+    return None
 
 
 def _by_itself(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
-) -> str:
-    """Return which CPU the load or its interrupts saturate; empty if none."""
+) -> Clause | None:
+    """Return which CPU the load or its interrupts saturate; None if none."""
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
-        of = f" (limit {allowed:g} CPUs)" if allowed is not None else ""
-        return f"throttled by its control group{of} in {throttled:.0f} % of the periods"
+        return clause("throttled", percent=throttled, cpus=allowed)
     soft, thread = host.mean_of("core.softirq") or 0.0, host.mean_of("gen.thread") or 0.0
     if wanted(host, thread) > limit("client-cpu.thread"):
-        left = left_by_hypervisor(thread, limit("client-cpu.thread"))
-        return f"a thread of the load uses {thread:.0f} % of a core{left}"
+        left = is_left(thread, limit("client-cpu.thread"))
+        return clause("thread-left" if left else "thread", percent=thread)
     if soft > SOFTIRQ:
-        return f"a core spends {soft:.0f} % in soft interrupts"
+        return clause("interrupts", percent=soft)
     return _of_allowed(host, record, limit("client-cpu.host"))
 
 
@@ -328,8 +312,8 @@ def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
     return min(1.0, (used + waited) / 100 / workers)
 
 
-def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return why a host's CPU limits its load; empty if it does not.
+def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
+    """Return why a host's CPU limits its load; None if it does not.
 
     Busy CPUs limit it only if the load itself uses most of that CPU time, or its workers spend most
     of their time on a CPU or waiting for one. Other programs on busy CPUs take nothing from
@@ -341,7 +325,7 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
     if not why or _by_itself(host, record, at.limit) or share is None or used is None:
         return why
     busy = (host.mean_of("cpu.busy") or 0.0) * _cpus(record)
-    return why if share > MOST_OF_TIME or used > MOST_OF_TIME * busy else ""
+    return why if share > MOST_OF_TIME or used > MOST_OF_TIME * busy else None
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
@@ -355,11 +339,9 @@ def wanted(host: HostTelemetryRecord, used: float) -> float:
     return used * busy / (busy - stolen) if busy > stolen else used
 
 
-def left_by_hypervisor(used: float, limit: float) -> str:
-    """Return a note that the hypervisor's steal explains a low CPU limit; empty if the limit is not
-    low.
-    """
-    return "" if used > limit else ", all that the hypervisor leaves"
+def is_left(used: float, limit: float) -> bool:
+    """Return whether a use below the limit is all that the hypervisor's steal leaves."""
+    return used <= limit
 
 
 def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
@@ -367,15 +349,13 @@ def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
     return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
 
 
-def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
-    """Return a note that a load saturates the CPUs it may use, if these are fewer than the
-    host's.
-    """
+def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> Clause | None:
+    """Return whether a load saturates the CPUs it may use, if these are fewer than the host's."""
     allowed = _cpus(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
-        return ""
-    return f"the load uses {share:.0f} % of the {allowed:g} allowed CPUs"
+        return None
+    return clause("allowed", percent=share, cpus=allowed)
 
 
 @step_check(
@@ -403,27 +383,14 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     if not hosts:
         raise UnknownError(Moot.NETWORK)
     full = {
-        host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))
+        host.host: link for host in hosts if (link := full_link(host, record_of(at.run, host.host)))
     }
-    if full:
-        named = told_in_range(full)
-        yield CheckResult(
-            "warning",
-            f"the network may limit the load: {named}",
-            len(full),
-            0,
-            {"hosts": " ".join(full)},
-        )
-    lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
-    if lossy:
-        named = told_of(lossy)
-        yield CheckResult(
-            "warning",
-            f"the network loses packets: {named}",
-            len(lossy),
-            0,
-            {"hosts": " ".join(lossy)},
-        )
+    lossy = {host.host: why for host in hosts if (why := lost_packets(host))}
+    for code, found in (("full", full), ("lossy", lossy)):
+        if found:
+            scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+            told: Operands = {"hosts": list(found.items())}
+            yield CheckResult("warning", code, len(found), 0, scope, told)
     if (
         not full
         and not lossy
@@ -455,16 +422,14 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
     return bool(host.devices) and bool(layers) and not remote
 
 
-def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
-    """Return the saturated link of a host; empty if none is saturated or speeds are unknown."""
+def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> Clause | None:
+    """Return the saturated link of a host; None if none is saturated or speeds are unknown."""
     for name, speed in _speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
-            return (
-                f"{name.partition('.')[2]} carries {units.share(carried / speed)} of its"
-                f" {speed * 8 / 1e9:g} Gbit/s"
-            )
-    return ""
+            link = name.partition(".")[2]
+            return clause("link", link=link, share=carried / speed, gbit_per_s=speed * 8 / 1e9)
+    return None
 
 
 def _speeds(record: HostRecord | None) -> dict[str, float]:
@@ -487,8 +452,8 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
 
 
-def lost_packets(host: HostTelemetryRecord) -> str:
-    """Return the packet loss as text; empty if negligible.
+def lost_packets(host: HostTelemetryRecord) -> Clause | None:
+    """Return the packet loss; None if negligible.
 
     Excludes spurious retransmissions: a peer with a busy CPU acknowledges late, then reports the
     duplicates (DSACK, RFC 2883).
@@ -498,9 +463,9 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
     few = RETRANSMITTED * sent * seconds
     if sent and seconds and again > few + CHANCE * sqrt(max(few, 1.0)):
-        return f"{units.share(again / (sent * seconds), 1)} of TCP segments were retransmitted"
+        return clause("segments", share=again / (sent * seconds))
     calls = host.mean_of("nfs.retrans") or 0.0
-    return f"{calls:.0f} NFS calls were retransmitted" if calls else ""
+    return clause("calls", calls=calls) if calls else None
 
 
 @run_check(
@@ -527,32 +492,27 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
     looked = [(at, host) for at, host in clients if host.quiet]
     if not looked:
         raise UnknownError("the hosts were not monitored before the load")
-    noisy = {host.host: text for at, host in looked if (text := noise(at, host))}
+    noisy = {host.host: what for at, host in looked if (what := noise(at, host))}
     if noisy:
-        named = names_of([f"{host}: {text}" for host, text in noisy.items()])
-        yield CheckResult(
-            "warning",
-            f"not quiet before the load: {named}",
-            len(noisy),
-            0,
-            {"hosts": " ".join(noisy)},
-        )
+        scope: dict[str, Scalar] = {"hosts": " ".join(noisy)}
+        told: Operands = {"hosts": list(noisy.items())}
+        yield CheckResult("warning", "noisy", len(noisy), 0, scope, told)
 
 
-def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the activity on a host before the load as text; empty if it was quiet."""
+def noise(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
+    """Return the activity on a host before the load; None if it was quiet."""
     busy = before(host, "cpu.busy") or 0.0
     if busy > at.limit("background-load.cpu"):
-        return f"CPU {busy:.0f} % busy"
+        return clause("busy", what="CPU", percent=busy)
     for name, place in host.devices.items():
         if place == "top" and (share := before(host, f"dev.{name}.busy") or 0.0) > NOISE_DISK:
-            return f"{name} {share:.0f} % busy"
+            return clause("busy", what=name, percent=share)
     record = record_of(at.run, host.host)
     for nic in rows(record.facts, Nic) if record else []:
         carried = max(before(host, f"nic.{nic.name}.{way}") or 0.0 for way in ("rx", "tx"))
         if nic.speed_mbit and carried > NOISE_NIC * nic.speed_mbit * 1e6 / 8:
-            return f"{nic.name} carries {units.bandwidth(carried)}"
-    return ""
+            return clause("carries", link=nic.name, bytes_per_s=carried)
+    return None
 
 
 def before(host: HostTelemetryRecord, name: str) -> float | None:

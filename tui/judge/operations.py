@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
+from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 
 if TYPE_CHECKING:
-    from tui.model.step_record import MetadataRecord, OperationRecord
+    from tui.model.step_record import MetadataRecord, OperationRecord, Scalar
 
 DIGIT = 0.001  # digits of printed rates
 HUNDREDTH, TEN_THOUSANDTH, MILLIONTH, MIB = 0.01, 1e-4, 1e-6, 1 << 20
@@ -43,8 +44,9 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     tool = workloads.find(result.tool) if result is not None else None
     known = tool.operation_findings(result) if tool is not None and result is not None else ()
     for each in known:
-        scope = {"phases": " ".join(each.phases)}
-        yield CheckResult("warning", each.message, each.measured, each.threshold, {**scope})
+        scope: dict[str, Scalar] = {"phases": " ".join(each.phases)}
+        told: Operands = {"quote": each.message}
+        yield CheckResult("warning", "shift", each.measured, each.threshold, scope, told)
 
 
 @step_check(
@@ -74,16 +76,15 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     }
     known = metadata.operations.items() if metadata is not None else ()
     most = _rates_of(metadata)
-    told = {
-        name: text
+    wrong = {
+        name: how
         for name, each in known
-        if (text := unlike(each, most) or unmoved(each, metadata) or unlisted(each, metadata))
+        if (how := unlike(each, most) or unmoved(each, metadata) or unlisted(each, metadata))
     }
-    apart = [(name, each) for name, each in known if name in told]
+    apart = [(name, each) for name, each in known if name in wrong]
     for name, each in apart:
-        yield CheckResult(
-            "error", f"{name}: {told[name]}", each.mean, each.max, {"operations": name}
-        )
+        told: Operands = {"operation": name, "how": wrong[name]}
+        yield CheckResult("error", "apart", each.mean, each.max, {"operations": name}, told)
     if metadata is None or metadata.iterations < 2 or not spans:
         if apart:
             return
@@ -91,13 +92,9 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
     if same:
         widest = max(same.values())
-        message = (
-            f"{', '.join(same)}: {metadata.iterations} iterations differ by only"
-            f" {widest:.0e}; real repetitions"
-        )
-        yield CheckResult(
-            "warning", f"{message} differ more", widest, SAME, {"operations": " ".join(same)}
-        )
+        scope: dict[str, Scalar] = {"operations": " ".join(same)}
+        told = {"operations": list(same), "count": metadata.iterations, "apart": widest}
+        yield CheckResult("warning", "same", widest, SAME, scope, told)
 
 
 def _has_digits(each: OperationRecord) -> bool:
@@ -117,8 +114,8 @@ def _rates_of(metadata: MetadataRecord | None) -> int:
     return metadata.iterations * (metadata.tasks or 0) if metadata is not None else 0
 
 
-def unlike(rates: OperationRecord, count: int = 0) -> str:
-    """Return figures that no set of rates can have, such as a mean outside the extremes; empty if
+def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
+    """Return figures that no set of rates can have, such as a mean outside the extremes; None if
     possible.
 
     Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
@@ -127,39 +124,34 @@ def unlike(rates: OperationRecord, count: int = 0) -> str:
     """
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
-        return ""
+        return None
+    ends = {"low": low, "high": high}
     off = DIGIT + SAME * max(high, low)
     if low > high + off:
-        return f"minimum rate {low:.6g} is above the maximum {high:.6g}"
+        return clause("ends", **ends)
     if not low - off <= mean <= high + off:
-        return f"mean rate {mean:.6g} is outside minimum {low:.6g} and maximum {high:.6g}"
+        return clause("mean-outside", mean=mean, **ends)
     if count > 1:
         least, top = (low * (count - 1) + high) / count, (low + high * (count - 1)) / count
         if not least - off <= mean <= top + off:
-            return f"{count} rates from {low:.6g} to {high:.6g} cannot have a mean of {mean:.6g}"
+            return clause("mean", count=count, mean=mean, **ends)
         apart = sqrt(((high - mean) ** 2 + (mean - low) ** 2) / count)
         if deviation is not None and deviation < apart - off:
-            return (
-                f"{count} rates from {low:.6g} to {high:.6g} must have a standard deviation"
-                f" above {deviation:.6g}"
-            )
+            return clause("deviation-below", count=count, deviation=deviation, **ends)
     most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
     if deviation is not None and deviation > most + off:
-        return (
-            f"rates from {low:.6g} to {high:.6g} cannot have a standard deviation of"
-            f" {deviation:.6g}"
-        )
-    return ""
+        return clause("deviation-above", deviation=deviation, **ends)
+    return None
 
 
-def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return the first iteration whose rate and time give other bytes than planned; empty if none.
+def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | None:
+    """Return the first iteration whose rate and time give other bytes than planned; None if none.
 
     Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
     throughout.
     """
     if metadata is None or not metadata.files or not each.bytes_per_op:
-        return ""
+        return None
     for number, (rate, seconds) in enumerate(
         zip(each.iterations, each.seconds, strict=False), start=1
     ):
@@ -167,35 +159,34 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
         slack = SAME * 10 + sum(_digit(value) / value for value in printed if value)
         if abs(rate * seconds / metadata.files - 1) > slack:
             moved, wanted = (
-                units.size(round(ios * each.bytes_per_op))
-                for ios in (rate * seconds, metadata.files)
+                round(ios * each.bytes_per_op) for ios in (rate * seconds, metadata.files)
             )
-            return f"iteration {number} moved {moved} (rate x time), but {wanted} were planned"
-    return ""
+            return clause("moved", iteration=number, moved_bytes=moved, planned_bytes=wanted)
+    return None
 
 
-def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return a summary figure that contradicts its iterations; empty if none does, or if these do
+def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | None:
+    """Return a summary figure that contradicts its iterations; None if none does, or if these do
     not cover all ranks.
 
     Tolerance as in `unmoved`.
     """
     listed = each.iterations
     if metadata is None or metadata.iterations_of != "all ranks" or not listed or not all(listed):
-        return ""
+        return None
     if len(listed) != metadata.iterations or not each.bytes_per_op or each.from_iterations:
-        return ""
+        return None
     slack = SAME * 10 + max(
         _digit(printed) / printed for rate in listed if (printed := rate * each.bytes_per_op / MIB)
     )
     for name, told, expected in (
         ("largest", each.max, max(listed)),
         ("smallest", each.min, min(listed)),
-        ("mean", each.mean, fmean(listed)),
+        ("mean-listed", each.mean, fmean(listed)),
     ):
         if told is not None and abs(told / expected - 1) > slack:
-            return f"the {name} rate is {told:.6g}, but {expected:.6g} according to the iterations"
-    return ""
+            return clause(name, told=told, expected=expected)
+    return None
 
 
 def _digit(value: float) -> float:
@@ -221,14 +212,9 @@ def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
     if metadata is None or not (metadata.printed or metadata.invalid):
         raise UnknownError(Moot.VERDICT)
     if metadata.invalid:
-        more = f" and {len(metadata.invalid) - SHOWN} more" if len(metadata.invalid) > SHOWN else ""
-        text = "; ".join(metadata.invalid[:SHOWN])
-        yield CheckResult(
-            "error",
-            f"{metadata.tool} calls its result invalid: {text}{more}",
-            len(metadata.invalid),
-            0,
-        )
+        told: Operands = {"tool": metadata.tool, "count": len(metadata.invalid)}
+        told["quotes"] = metadata.invalid[:SHOWN]
+        yield CheckResult("error", "invalid", len(metadata.invalid), 0, operands=told)
 
 
 OPERATION_CHECKS = (rank_shift, iterations, own_verdict)

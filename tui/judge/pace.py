@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.judge.chance import chance_of
-from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check
+from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
+from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 
@@ -44,11 +45,8 @@ def tool_clock(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("too few samples")
     for host, rate in rates.items():
         if rate != 1.0:
-            message = (
-                f"a second of the load generator on {host} lasts {rate:.2f} s:"
-                " rates and latencies are wrong by this factor"
-            )
-            yield CheckResult("error", message, round(rate, 4), 1.0, {"hosts": host})
+            told: Operands = {"host": host, "second_s": rate}
+            yield CheckResult("error", "factor", round(rate, 4), 1.0, {"hosts": host}, told)
 
 
 def paces(at: StepEvidence) -> Mapping[str, Pace]:
@@ -101,14 +99,10 @@ def _held(host: str, late: Late, rate: float) -> CheckResult:
     stopped_s = late.interval_s - 1
     fell = late.ios < rate * (late.interval_s - stopped_s / 2)
     # without the I/Os of others, one worker alone may have waited
-    who = "it" if fell else "it, or a worker,"
-    message = (
-        f"{host}: no report from the load generator for {late.interval_s:.1f} s from"
-        f" {late.from_s:.0f} s (one is due every second): {who} was stopped, or waited for an I/O"
-    )
-    return CheckResult(
-        "warning" if fell else "info", message, round(late.interval_s, 3), 1.0, {"hosts": host}
-    )
+    severity: Severity = "warning" if fell else "info"
+    code = "held" if fell else "worker-held"
+    told: Operands = {"host": host, "interval_s": late.interval_s, "from_s": late.from_s}
+    return CheckResult(severity, code, round(late.interval_s, 3), 1.0, {"hosts": host}, told)
 
 
 def _lateness_s(pace: Pace, late: Late) -> float:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tui.journal.clock import names_of
 from tui.judge.chance import steady_limits
 from tui.judge.check import (
     CheckResult,
@@ -19,9 +18,9 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
+from tui.judge.operands import Operands, clause
 from tui.judge.proof import cluster_rates
 from tui.metrics import units
-from tui.metrics.registry import headline_text
 from tui.metrics.steady import (
     APART,
     CHANGE_S,
@@ -37,7 +36,7 @@ from tui.model.plan import Headline
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
 from tui.record.headline import iteration_values
 from tui.record.matrix import APART as POINTS_APART
-from tui.record.matrix import MatrixTable, best_of, compared, known_by, tables_of
+from tui.record.matrix import MatrixTable, best_of, compared, noise_of, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,11 +79,11 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         return
     most_range, most_slope = steady_limits(values, at.step.jobs)
     if not window.within(most_range, most_slope):
-        apart, drift = units.share(window.range), units.share(window.slope)
-        message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
+        told: Operands = {"range": window.range, "slope": window.slope}
         slow = window.range <= most_range
         measured, threshold = (window.slope, most_slope) if slow else (window.range, most_range)
-        yield CheckResult("warning", message, round(measured, 4), round(threshold, 4))
+        figures = round(measured, 4), round(threshold, 4)
+        yield CheckResult("warning", "windows", *figures, operands=told)
 
 
 def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
@@ -95,12 +94,14 @@ def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
     change = change_in(values) if at.record.state in ENDED else None
     if change is None:
         raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
-    way = "lower" if change.after < change.before else "higher"
-    message = (
-        f"not in steady state: the rate is {units.iops(change.before)} IOPS for"
-        f" {change.after_s} s, then {units.iops(change.after)} ({units.share(change.share)} {way})"
-    )
-    yield CheckResult("warning", message, round(change.share, 4), RANGE)
+    told: Operands = {
+        "before": change.before,
+        "seconds": change.after_s,
+        "after": change.after,
+        "share": change.share,
+    }
+    code = "lower" if change.after < change.before else "higher"
+    yield CheckResult("warning", code, round(change.share, 4), RANGE, operands=told)
 
 
 @step_check(
@@ -130,11 +131,9 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     mean, noise = fmean(rest), pstdev(rest)
     off = fmean(first) / mean - 1 if mean else 0.0
     if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
-        where = "above" if off > 0 else "below"
-        message = (
-            f"the first {count} s are {units.share(abs(off))} {where} the rest, and ramp_time is 0"
-        )
-        yield CheckResult("warning", message, round(off, 4), WARM_OFF)
+        told: Operands = {"seconds": count, "off": abs(off)}
+        code = "above" if off > 0 else "below"
+        yield CheckResult("warning", code, round(off, 4), WARM_OFF, operands=told)
 
 
 @step_check(
@@ -159,13 +158,13 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
         worst = max(gaps, key=lambda host: gaps[host])
-        message = f"no samples from {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
         yield CheckResult(
             "warning",
-            message,
+            "missing",
             gaps[worst],
             at.limit("missing-samples.missing"),
             {"hosts": " ".join(gaps)},
+            {"host": worst, "seconds": gaps[worst], "of_s": len(series.columns[0].iops)},
         )
 
 
@@ -220,16 +219,20 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
             few[key] = len(again)
         deviation = stdev(again) / fmean(again) if len(again) > 1 and fmean(again) else 0.0
         if deviation > most:
-            said = ", ".join(headline_text(_headline(evidence, key), value) for value in again[:5])
-            text = (
-                f"{key}: standard deviation of {what} is {units.share(deviation)} of the"
-                f" mean ({said})"
-            )
-            yield CheckResult("warning", text, round(deviation, 4), most)
+            headline = _headline(evidence, key)
+            told: Operands = {
+                "point": key,
+                "deviation": deviation,
+                "metric": headline.metric,
+                "direction": headline.direction,
+                "percentile": headline.percentile,
+                "values": again[:5],
+            }
+            yield CheckResult("warning", what, round(deviation, 4), most, operands=told)
     if few:
         least = min(few.values())
-        one = "single run; repeatability unknown"
-        yield CheckResult("info", one if least == 1 else f"only {least} repetitions", least, enough)
+        told = {"count": least}
+        yield CheckResult("info", "once" if least == 1 else "few", least, enough, operands=told)
 
 
 def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
@@ -280,13 +283,10 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.SWEPT)
     for table in tables:
         yield from _not_told_apart(table)
-        short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
+        short = [(cell.name, cell.short) for cell in table.cells if cell.short]
         if short:
-            message = (
-                f"{table.profile}: ended early, excluded from best point and knee:"
-                f" {names_of(short)}"
-            )
-            yield CheckResult("info", message, len(short), 0)
+            told: Operands = {"profile": table.profile, "points": short}
+            yield CheckResult("info", "short", len(short), 0, operands=told)
 
 
 def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
@@ -299,14 +299,13 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
         return
     every = [cell for best, equal in found for cell in (best, *equal)]
     best, equal = found[0]
+    told: Operands = {"profile": table.profile, "by": clause(noise_of(every), apart=POINTS_APART)}
     if len(groups) < 2:
-        told = f"{best.name} is best, but within noise of {names_of([cell.name for cell in equal])}"
+        told |= {"best": best.name, "equal": [cell.name for cell in equal]}
     else:
-        each = names_of([f"{best.name} ({len(equal)} equally good)" for best, equal in found])
-        told = f"best point of each block size is within noise: {each}"
-    yield CheckResult(
-        "info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0
-    )
+        told["best"] = [(best.name, len(equal)) for best, equal in found]
+    code = "within-noise" if len(groups) < 2 else "each-within-noise"
+    yield CheckResult("info", code, len(every) - len(found), 0, operands=told)
 
 
 def _cells(evidence: RunEvidence) -> list[Cell]:

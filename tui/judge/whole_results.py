@@ -16,7 +16,7 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
-from tui.judge.copies import Fingerprint, copied, fingerprint, pairs, text_of
+from tui.judge.copies import Fingerprint, copied, fingerprint, how, pairs
 from tui.judge.counted import Counted, counted
 from tui.judge.identities import (
     FIGURE_CHECKS,
@@ -26,12 +26,13 @@ from tui.judge.identities import (
     whole_latency,
 )
 from tui.judge.latencies import COUNTED, PRINTED
-from tui.metrics import units
+from tui.judge.operands import Operands
 from tui.metrics.registry import direction
 
 if TYPE_CHECKING:
     from tui.model.figure_record import SeriesColumns
     from tui.model.record import CopyRecord
+    from tui.model.step_record import Scalar
 
 
 @step_check(
@@ -64,9 +65,7 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             looked = True
             (total, slack), told = found, float(getattr(each.figures, name))
             if abs(total - told) > slack + each.slack(name) * told:
-                unit = "I/Os" if name == "ios" else name
-                what = f"intervals add up to {units.exact(round(total))} {unit}, but the result"
-                yield each.error(f"{what} has {units.exact(round(told))}", told, total)
+                yield each.error(name, told, total, total=round(total), told=round(told))
     if not looked:
         raise UnknownError("samples do not cover the whole measurement")
 
@@ -131,8 +130,9 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("no latencies to compare")
     same = [names for names in seen.values() if len(names) > 1]
     for names in same:
-        message = f"{len(names)} results are identical to the nanosecond: {', '.join(names)}"
-        yield CheckResult("error", message, len(names), 1, {"hosts": " ".join(names)})
+        scope: dict[str, Scalar] = {"hosts": " ".join(names)}
+        told: Operands = {"count": len(names), "names": names}
+        yield CheckResult("error", "identical", len(names), 1, scope, told)
     if not evidence.foreign:
         return  # its journal shows who measured what
     yield from _alike(found, {frozenset(pair) for names in same for pair in combinations(names, 2)})
@@ -150,20 +150,22 @@ def _alike(found: Sequence[Fingerprint], known: Container[frozenset[str]]) -> It
             told.add(other)
             yield CheckResult(
                 "error",
-                f"{' and '.join(names)} are copies: {text_of(copy)}",
+                "copies",
                 copy.factor if copy.factor is not None else copy.equal,
                 1 if copy.factor is not None else round(copy.expected, 1),
                 {"hosts": " ".join(names)},
+                {"names": list(names), "how": how(copy)},
             )
 
 
 def _of_other_run(copy: CopyRecord) -> CheckResult:
     return CheckResult(
         "error",
-        f"{copy.host} is a copy of the result in {copy.of}: {text_of(copy)}",
+        "copy-of-run",
         copy.factor if copy.factor is not None else copy.figures or copy.equal,
         1 if copy.factor is not None else round(copy.expected, 1),
         {"hosts": copy.host, "step": copy.step},
+        {"host": copy.host, "run": copy.of, "how": how(copy)},
     )
 
 
@@ -221,11 +223,7 @@ def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
         seconds = each.figures.runtime_s or 0.0
         waves = len({load.wave for load in each.loads}) or 1
         if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
-            what = (
-                f"measured for {units.seconds(seconds)}, but the phase lasted"
-                f" {units.seconds(went_s)}"
-            )
-            yield each.error(what, seconds, went_s)
+            yield each.error("longer", seconds, went_s, measured_s=seconds, phase_s=went_s)
 
 
 IDENTITY_CHECKS = (*FIGURE_CHECKS, series_mismatch, copied_output, impossible_time)

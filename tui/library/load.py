@@ -28,8 +28,7 @@ _judged_decoder = PlainDecoder(_Judged)
 def kept_findings(run_dir: Path) -> list[Finding] | None:
     """Return the findings in run.json without parsing the rest; None if there is no record."""
     try:
-        judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
-        return [Finding.model_validate(each) for each in judged.findings]
+        return parse_findings(read_file(run_dir / RECORD_FILE))
     except (OSError, ValueError):
         return None
 
@@ -60,15 +59,34 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as on disk, which keeps keys of newer versions; else the record as JSON.
+    """Return run.json as on disk, which keeps keys of newer versions, with texts of findings; else
+    the record as JSON.
 
     For a file with unprintable characters, it is also the record as JSON. Raises BenchtuiError.
     """
     with suppress(FileNotFoundError):
         text = read_file(run_dir / RECORD_FILE)
         if is_plain_json(text):
-            return text.decode()
-    return (record or load_record(run_dir)).to_json()
+            return with_texts(text.decode())
+    return with_texts((record or load_record(run_dir)).to_json())
+
+
+def with_texts(record: str) -> str:
+    """Return a record as JSON with the text of each finding, which run.json does not contain."""
+    from tui.judge.wording import message_of
+
+    found = parse_findings(record.encode())
+    if all(each.message for each in found):
+        return record
+    document = msgspec.json.decode(record)
+    for each, told in zip(document["findings"], found, strict=True):
+        each["message"] = message_of(told)
+    return msgspec.json.encode(document).decode() + "\n"
+
+
+def parse_findings(record: bytes) -> list[Finding]:
+    """Return the findings in a record as JSON. Raises ValueError."""
+    return [Finding.model_validate(each) for each in _judged_decoder.decode(record).findings]
 
 
 def record_so_far(run_dir: Path) -> RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
@@ -37,7 +37,9 @@ class FindingSummary(Struct, gc=False):
 
     id: str = ""
     severity: str = ""
-    message: str = ""
+    message: str | None = None  # of an older record
+    code: str | None = None
+    operands: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.id = check_name(self.id)

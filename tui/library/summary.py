@@ -391,7 +391,10 @@ def summary_of(record: RunRecord) -> RunSummary:
         tags=dict(record.tags),
         verdict=record.verdict,
         checks=record.checks,
-        findings=[FindingSummary(each.id, each.severity, each.message) for each in record.findings],
+        findings=[
+            FindingSummary(each.id, each.severity, each.message, each.code, each.operands)
+            for each in record.findings
+        ],
         notes=[note.text for note in record.notes],
         target=record.target or "",
         reason=record.reason,

@@ -25,7 +25,7 @@ from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan, write_atomic
 from tui.journal.state import RunState
 from tui.library.build import build_record
-from tui.library.load import load_record
+from tui.library.load import load_record, with_texts
 from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.library.raw_output import raw_differences
@@ -320,7 +320,10 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 
 def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     """Compare every saved value with the derived one, and add the differences to `found`."""
-    again = _decoded(derived.to_json())
+    told = derived.to_json()
+    # records of versions before 2026-11-29 have findings as texts
+    by_text = any(each.get("message") for each in kept.get("findings") or ())
+    again = _decoded(with_texts(told) if by_text else told)
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}

@@ -203,7 +203,15 @@ class Finding(RecordPart):
     )
     measured: Scalar = Field(None, description="what was measured")
     threshold: Scalar = Field(None, description="expected value")
-    message: str = Field(description="message for the user")
+    code: str | None = Field(
+        None, description="what was found, of the check's codes; null in older records"
+    )
+    operands: dict[str, Any] = Field(
+        default_factory=dict, description="figures and names of the finding, in base units"
+    )
+    message: str | None = Field(
+        None, description="the finding as text, in older records and `runs show --json`"
+    )
 
 
 class ResumedRecord(RecordPart):

@@ -80,10 +80,9 @@ def sharing_note(plan: Plan) -> str:
     )
 
 
-def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
+def sharing_text(verb: str, path: str, files: int, hosts: Sequence[str], where: str) -> str:
     """Return the message that several hosts use the same files. `where`: their file system."""
-    verb = verb_of(plan, paths[0])
-    what = f"{some(hosts, NAMED)} {verb} the same file {paths[0]}{more(len(paths))} on {where}"
+    what = f"{some(hosts, NAMED)} {verb} the same file {path}{more(files)} on {where}"
     return f"{what}: they contend for locks and read each other's cached data; {OWN_FILES}"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import log2
+from typing import Literal
 
 from msgspec import Struct
 
@@ -96,14 +97,9 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
     return best, [cell for cell in counted if cell is not best and same(cell, best)]
 
 
-def known_by(cells: Sequence[Cell]) -> str:
-    """Return how the noise of these points is known, as text."""
-    once = all(len(cell.values) < 2 for cell in cells)
-    return (
-        f"{units.share(APART)}, assumed because each was measured once"
-        if once
-        else "the spread of repetitions"
-    )
+def noise_of(cells: Sequence[Cell]) -> Literal["assumed", "repetitions"]:
+    """Return how the noise of these points is known."""
+    return "assumed" if all(len(cell.values) < 2 for cell in cells) else "repetitions"
 
 
 class TableRow(Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import by_weight
+from tui.judge.wording import message_of
 from tui.metrics.units import clock
 from tui.model.record import Finding
 from tui.text.line import (
@@ -31,7 +32,7 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = SEVERITY_MARKS[finding.severity]
-        runs: list[Run] = [(f"{finding.id}  ", LABEL), (finding.message, TEXT)]
+        runs: list[Run] = [(f"{finding.id}  ", LABEL), (message_of(finding), TEXT)]
         lines += labelled([(f"{mark} ", role)], runs, width)
     return lines
 
@@ -50,7 +51,7 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
     name = "  ".join(filter(None, [when, finding.id if check else ""]))
     lines = [Line.of(*spread(title, [(name, LABEL)], width))]
     for each in findings:
-        lines += labelled([("  ", TEXT)], [(each.message, TEXT)], width)
+        lines += labelled([("  ", TEXT)], [(message_of(each), TEXT)], width)
     if check is not None:
         why = " ".join(check.means.split())
         for name, text, role in (

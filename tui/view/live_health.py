@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.judge.chance import steady_limits
+from tui.judge.wording import message_of
 from tui.metrics import units
 from tui.metrics.figures import HostSpread
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
@@ -199,7 +200,7 @@ def worst(
         each = found.was[0]
         return [
             ("was  ", LABEL),
-            (f"{each.finding.id}  {of_role(each.role, each.finding.message)}", LABEL),
+            (f"{each.finding.id}  {of_role(each.role, message_of(each.finding))}", LABEL),
         ]
     count = len(found.made) if found is not None else 0
     if count:
@@ -248,7 +249,7 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
     sign, role = SEVERITY_MARKS[found[0].severity]
     return [
         (f"{sign} {found[0].finding.id}  ", role),
-        (of_role(found[0].role, found[0].finding.message), BRIGHT),
+        (of_role(found[0].role, message_of(found[0].finding)), BRIGHT),
     ]
 
 

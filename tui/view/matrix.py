@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from tui.judge.wording import text_of
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
 from tui.metrics.repeat import ci_tells
 from tui.model.record import RunRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import (
+    APART,
     KneeAt,
     MatrixTable,
     TableRow,
     best_of,
     block_texts,
     compared,
-    known_by,
+    noise_of,
     tables_of,
 )
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, plain_lines
@@ -484,7 +486,8 @@ def _equals(table: MatrixTable) -> str:
         return ""
     named = ", ".join(cell.name for cell in equal[:EQUALS_TOLD])
     more = f" and {len(equal) - EQUALS_TOLD} more" if len(equal) > EQUALS_TOLD else ""
-    return f"within noise of the best, {best.name}: {named}{more} (by {known_by([best, *equal])})"
+    by = text_of("sweep", noise_of([best, *equal]), {"apart": APART})
+    return f"within noise of the best, {best.name}: {named}{more} (by {by})"
 
 
 def legend(tables: Sequence[MatrixTable]) -> str:

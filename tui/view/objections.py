@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from tui.judge.severity import Moot
+from tui.judge.wording import message_of
 from tui.metrics.units import plural
 from tui.model.plain import printable
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
@@ -124,7 +125,7 @@ def standing_of(
 def _of_findings(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
     for finding in record.findings:
         if finding.id in objection.checks:
-            text = f"{finding.message}{_where(record, finding)}"
+            text = f"{message_of(finding)}{_where(record, finding)}"
             yield ObjectionEvidence(WEIGHT_OF[finding.severity], text, finding.id)
 
 

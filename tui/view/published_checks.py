@@ -10,6 +10,7 @@ from typing import Any
 
 from tui.analysis.published_evidence import clients_of, evidence_of
 from tui.judge.catalogue import CHECKS, Examination, examine, verdict_of
+from tui.judge.wording import message_of, with_message
 from tui.metrics.units import plural
 from tui.model.baseline import Baseline
 from tui.model.plan import Plan
@@ -97,7 +98,7 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
         for each in members:
             for finding in each.seen.findings:
                 if finding.severity == severity:
-                    said.setdefault((finding.id, finding.message), []).append(each)
+                    said.setdefault((finding.id, message_of(finding)), []).append(each)
         for (name, message), those in said.items():
             yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
     if unmarked := [each for each in members if each.unmarked]:
@@ -151,7 +152,7 @@ def judged_json(found: PublishedVerdict) -> dict[str, Any]:
         "at": dict(baseline.at),
         "validity": baseline.validity,
         "verdict": found.verdict,
-        "findings": [finding.model_dump(mode="json") for finding in found.seen.findings],
+        "findings": [with_message(finding) for finding in found.seen.findings],
         "checks": list(found.seen.made),
         "checks_not_made": dict(found.seen.not_made),
     }

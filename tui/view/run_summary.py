@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.judge.severity import by_weight
+from tui.judge.wording import message_of
 from tui.metrics import registry, units
 from tui.metrics.facts import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
@@ -391,7 +392,7 @@ def _finding(record: RunRecord, finding: Finding) -> list[str]:
     where = f" {record.steps[step].name}" if isinstance(step, int) and len(record.steps) > 1 else ""
     if several := str(finding.scope.get("steps") or "").split():
         where = f" on {len(several)} of {len(record.steps)} steps"
-    return _wrapped(f"{finding.severity} {finding.id}{where}", finding.message, indent="  ")
+    return _wrapped(f"{finding.severity} {finding.id}{where}", message_of(finding), indent="  ")
 
 
 def _problems(record: RunRecord) -> list[str]:

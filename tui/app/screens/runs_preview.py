@@ -15,6 +15,7 @@ from textual import work
 from textual.geometry import Size
 
 from tui.app.widgets.lines import TextPane
+from tui.judge.wording import message_of
 from tui.library.summary import tags_text
 from tui.metrics import units
 from tui.model.plain import some_in
@@ -273,7 +274,7 @@ def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
     shown = found if whole else found[:FINDINGS_SHOWN]
     for each in shown:
         yield from indented(
-            [(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0
+            [(each.id, ROLES.get(each.severity, LABEL)), (f" {message_of(each)}", TEXT)], width, 0
         )
     if len(found) > len(shown):
         yield Line.of((f"and {len(found) - len(shown)} more", LABEL))

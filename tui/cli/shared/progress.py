@@ -160,9 +160,10 @@ class ProgressDisplay:
     def finding(self, t: float, found: LiveFinding) -> None:
         """Print a finding once; notes are only in the final result."""
         if found.severity != "info":
-            from tui.view.live_health import of_role  # few runs have findings
+            from tui.judge.wording import message_of  # few runs have findings
+            from tui.view.live_health import of_role
 
-            said = of_role(found.role, found.finding.message)
+            said = of_role(found.role, message_of(found.finding))
             self.line(f"{clock(t)} {found.severity} {found.finding.id}: {said}")
 
     def line(self, text: str) -> None:

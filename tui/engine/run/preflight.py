@@ -54,6 +54,7 @@ from tui.model.shared_files import (
     paths_used_at_once,
     same_files,
     sharing_text,
+    verb_of,
 )
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
@@ -181,7 +182,9 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
     at_once = paths_used_at_once(ctx.plan)
     for shared in shared_files(ctx.plan, found):
         if paths := [path for path in shared.paths if path in at_once]:
-            ctx.say("warning", sharing_text(ctx.plan, paths, shared.hosts, shared.where))
+            path, verb = paths[0], verb_of(ctx.plan, paths[0])
+            text = sharing_text(verb, path, len(paths), shared.hosts, shared.where)
+            ctx.say("warning", text)
         for session in ctx.sessions:
             if session.name in shared.hosts:
                 sharing: dict[str, Fact] = {"shares_files_with": " ".join(shared.hosts)}

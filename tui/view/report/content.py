@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
+from tui.judge.wording import message_of
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -437,7 +438,7 @@ def _found(record: RunRecord, finding: Finding) -> FindingBlock:
         severity=finding.severity,
         title=check.title if check is not None else "",
         where=_where(record, finding),
-        message=finding.message,
+        message=message_of(finding),
         advice=check.advice if check is not None and finding.severity != "info" else "",
         rule=check.rule if check is not None else "",
         means=" ".join(check.means.split()) if check is not None else "",

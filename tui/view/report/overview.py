@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui.judge.severity import by_weight
+from tui.judge.wording import message_of
 from tui.metrics import units
 from tui.metrics.registry import METRICS, in_order, meaning
 from tui.metrics.units import plural
@@ -162,7 +163,7 @@ def said_of(record: RunRecord) -> Iterator[str]:
         None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),)
     )
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
-    yield from (f"{each.severity} {each.id}: {each.message}" for each in worst[:WORST])
+    yield from (f"{each.severity} {each.id}: {message_of(each)}" for each in worst[:WORST])
     if len(worst) > WORST:
         yield f"and {plural(len(worst) - WORST, 'finding')} more below"
 

@@ -1,0 +1,102 @@
+"""Findings are codes with operands; their texts are made when they are read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.judge.test_own_figures import imported, look
+from tui.judge import wording
+from tui.judge.catalogue import BY_ID
+from tui.judge.operands import clause, likeness
+from tui.judge.wording import CHECKS, message_of, text_of
+from tui.model.event import Contradiction
+from tui.model.record import Finding
+
+JUDGE = Path(wording.__file__).parent
+MAKERS = {"CheckResult": 1, "clause": 0, "error": 0, "result": 0, "_named": 2, "_set_to": 1}
+
+
+def constants(node: ast.expr) -> Iterator[str]:
+    """Yield the strings that an expression may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*constants(node.body), *constants(node.orelse))
+
+
+def codes() -> set[str]:
+    """Return the codes that checks give to findings and their parts."""
+    found: set[str] = set()
+    for file in JUDGE.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                place = MAKERS.get(name)
+                if place is not None and len(node.args) > place:
+                    found.update(constants(node.args[place]))
+    return found
+
+
+def test_every_code_has_a_text_and_texts_are_of_checks_that_exist() -> None:
+    known = {code for texts in CHECKS.values() for code in texts}
+    assert len(codes()) > 80 and codes() - known == set()
+    assert CHECKS.keys() == BY_ID.keys()
+
+
+def test_no_check_reads_a_text() -> None:
+    readers = {
+        file.name
+        for file in JUDGE.glob("*.py")
+        if file.name != "wording.py"
+        and any(word in file.read_text() for word in ("judge.texts", "judge.wording"))
+    }
+    assert readers == {"bottleneck.py"}, "which stores texts of its own"
+
+
+def test_a_finding_of_another_version_is_told_by_code_and_operands() -> None:
+    assert text_of("runtime", "of-tomorrow", {"hosts": ["h1"], "share": 0.25}) == (
+        "of-tomorrow: hosts h1, share 0.25"
+    )
+    assert text_of("gone", "code", {}) == "code"
+    assert text_of("straggler", "tail", {"median_ns": "x"}) == "tail: median_ns x"
+
+
+def test_a_finding_of_an_older_record_says_what_it_said() -> None:
+    old = Finding(id="runtime", severity="info", message="too short")
+    assert message_of(old) == "too short"
+
+
+def test_operands_that_agree_to_three_digits_are_alike() -> None:
+    def at(seconds: float, count: int) -> dict[str, Any]:
+        return {"parts": [clause("took", took_s=seconds)], "count": count}
+
+    assert likeness(at(30.01, 1234)) == likeness(at(30.02, 1234)) != likeness(at(30.2, 1234))
+    assert likeness(at(30.01, 1234)) != likeness(at(30.01, 1235)), "counts are exact"
+
+
+def test_contradictions_keep_their_code_figures_and_names() -> None:
+    (found,) = look(imported(Contradiction("formats", 3.0, 4.0, names=("I/Os", "JSON", "text"))))
+    assert (found.code, found.message) == ("contradiction", None)
+    assert found.operands == {
+        "host": "h1",
+        "job": "",
+        "direction": "",
+        "tool": found.operands["tool"],
+        "about": "formats",
+        "names": ["I/Os", "JSON", "text"],
+        "told": 3.0,
+        "other": 4.0,
+    }
+    assert message_of(found) == "h1: 3 I/Os in JSON, but 4 in text of the same measurement"
+
+
+@pytest.mark.parametrize("operands", [{"names": [1, None]}, {"told": "x"}, {"names": "abc"}])
+def test_damaged_operands_do_not_stop_a_reader(operands: dict[str, Any]) -> None:
+    for check, texts in CHECKS.items():
+        for code in texts:
+            assert text_of(check, code, operands)

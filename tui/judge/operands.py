@@ -1,0 +1,44 @@
+"""Operands of findings: what their texts are made of. Nothing here is a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Operands = dict[str, Any]
+"""By name: numbers in base units, names, quoted texts of hosts and people (`quote`), lists of
+these, lists of (name, value), and clauses.
+"""
+Clause = dict[str, Any]
+"""A part of a finding with a text of its own: its code and operands."""
+
+
+def clause(code: str, /, **operands: Any) -> Clause:
+    """Return a part of a finding that has a text of its own."""
+    return {"code": code, "operands": operands}
+
+
+def is_clause(value: object) -> bool:
+    """Return whether an operand is a clause."""
+    return isinstance(value, dict) and value.keys() == {"code", "operands"}
+
+
+def listed(value: Any) -> Any:
+    """Return an operand as JSON has it: lists for tuples."""
+    if isinstance(value, dict):
+        return {name: listed(each) for name, each in value.items()}
+    return [listed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def likeness(operands: Operands) -> bytes:
+    """Return a key that is equal for operands that agree to three digits."""
+    return msgspec.json.encode(_rounded(operands))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value

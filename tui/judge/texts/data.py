@@ -1,0 +1,112 @@
+"""Texts about the data under load: files, contents, caches, the command that accesses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.journal.clock import names_of
+from tui.judge.texts.form import Text
+from tui.metrics import units
+from tui.model.shared_files import more, other_names_text, sharing_text
+
+
+def no(quotes: Sequence[tuple[str, str]]) -> str:
+    """Return the conditions that do not hold."""
+    return f"answered no: {'; '.join(f'{question} ({name})' for question, name in quotes)}"
+
+
+def other_names(names: Sequence[tuple[str, str]], files: int) -> str:
+    """Return that files have several names."""
+    return other_names_text(names) + more(files)
+
+
+def same_path(verb: str, path: str, files: int, hosts: Sequence[str]) -> str:
+    """Return that several hosts use the same files."""
+    return sharing_text(verb, path, files, hosts, "a shared file system")
+
+
+def preloaded(libraries: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return which libraries are preloaded on which hosts."""
+    named = names_of([f"{', '.join(names)} on {host}" for host, names in libraries])
+    return f"the load runs with preloaded libraries, which can change what it does: {named}"
+
+
+def _fits(where: str) -> Text:
+    def told(
+        share: float,
+        hot_bytes: int,
+        whole_bytes: int,
+        skew: str,
+        times: float,
+        memory_bytes: float | None = None,
+    ) -> str:
+        asked = f"{units.share(share)} of the I/Os go to {units.size(hot_bytes)} of"
+        asked = f"{asked} {units.size(whole_bytes)}{f' ({skew})' if skew else ''}"
+        size = f" ({units.size(memory_bytes)})" if memory_bytes else ""
+        return f"{asked}, {times:.0f} per touched block: they fit in {where}{size}"
+
+    return told
+
+
+ARGUMENTS = (
+    "the load ran with %s arguments than planned on {hosts:names}: {ran} (planned: {planned})"
+)
+FILES = "{files_bytes:size} of files, {memory_bytes:size} of memory"
+DATA: dict[str, dict[str, Text]] = {
+    "precondition": {
+        "skipped": "measured without the profile's preconditioning: skipped at launch",
+        "too-few": "steady state unknown: after {rounds:rounds}: too few for a window of {window}",
+        "too-few-planned": (
+            "steady state unknown: not steady after {rounds:rounds}: too few for a window of"
+            " {window}"
+        ),
+        "not-steady": (
+            "not steady after {rounds} rounds: range {range:share1} (max {most_range:share}),"
+            " slope {slope:share1} (max {most_slope:share})"
+        ),
+    },
+    "attest": {"no": no, "not-attested": "not attested: {conditions:all}"},
+    "unwritten-data": {
+        "unwritten": "only {written:share} of {path} on {host} was written before it was read"
+    },
+    "working-set": {
+        "page-cache": "no direct I/O: {held}: the page cache serves the I/O",
+        "may-cache": "{held}; the file system may cache direct I/O",
+        "files": FILES,
+        "hot": f"{{share:share}} of the I/Os ({{skew}}) go to {FILES}",
+    },
+    "page-cache": {
+        "not-dropped": "the page cache was not dropped: {hosts:colon}",
+        "why": "{quote}",
+        "unknown": "not dropped",
+    },
+    "shared-files": {"other-names": other_names, "same-path": same_path},
+    "same-offsets": {
+        "same-seeds": (
+            "all hosts and shared files use the same random offsets: the storage's cache can serve"
+            " them"
+        ),
+        "in-order": (
+            "{workers} workers of job {job} {verb} the same blocks of one file in the same order: a"
+            " cache can serve all but the first"
+        ),
+    },
+    "reducible-data": {"options": "the data written is reducible: {options:all}"},
+    "content": {
+        "reducible": "the data {kind} is reducible: {hosts:merged}",
+        "zeros": "{zeros} of {blocks} blocks are zeros",
+        "alike": "{blocks} blocks have {distinct} different contents",
+        "gzip": "gzip leaves {left:share} of a block",
+    },
+    "planned-command": {
+        "other-job": "the job file of the load is not the planned one on {hosts:names}",
+        "other": ARGUMENTS % "other",
+        "more": ARGUMENTS % "more",
+        "preloaded": preloaded,
+    },
+    "hot-set": {
+        "drive": _fits("the buffer of a single drive"),
+        "servers": _fits("the servers' memory"),
+        "controller": _fits("the cache of a typical controller"),
+    },
+}

@@ -1,0 +1,139 @@
+"""Texts of figures that contradict each other: results, latencies, copies, iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.judge.texts.form import Text, where
+from tui.metrics import units
+
+
+def order(at: Sequence[str], kind: str, lower: tuple[str, float], upper: tuple[str, float]) -> str:
+    """Return two figures of a latency that are in the wrong order."""
+    (first, less), (second, more) = (
+        (name if name.startswith("p") else f"the {name}", units.latency(value))
+        for name, value in (lower, upper)
+    )
+    return f"{where(*at)}: {kind}: {first} {less} is above {second} {more}"
+
+
+def invalid(tool: str, quotes: Sequence[str], count: int) -> str:
+    """Return why a benchmark calls its result invalid."""
+    more = f" and {count - len(quotes)} more" if count > len(quotes) else ""
+    return f"{tool} calls its result invalid: {'; '.join(quotes)}{more}"
+
+
+SIZE = "{at:of}: {bytes:exact} bytes in {ios:exact} I/Os are {mean_bytes:size} per I/O, but the"
+SIZE = f"{SIZE} block size of the job is {{low_bytes:size}}"
+DEVIATION = "{at:of}: {kind}: standard deviation {deviation_ns:latency};"
+EXTREME = (
+    "{at:of}: {kind}: %s {value_ns:latency}, but the histogram %s between {low_ns:latency} and"
+    " {high_ns:latency}"
+)
+SUM = "{at:of}: intervals add up to {total:exact} %s, but the result has {told:exact}"
+RATE = "the %s rate is {told:.6g}, but {expected:.6g} according to the iterations"
+RATES = "rates from {low:.6g} to {high:.6g}"
+FIGURES: dict[str, dict[str, Text]] = {
+    "rate-mismatch": {
+        "ios": (
+            "{at:of}: {count:exact} I/Os in {seconds:time} are {expected:iops} IOPS, but the"
+            " result has {rate:iops} IOPS"
+        ),
+        "bytes": (
+            "{at:of}: {count:exact} bytes in {seconds:time} are {expected:bandwidth}, but the"
+            " result has {rate:bandwidth}"
+        ),
+    },
+    "size-mismatch": {
+        "only-reads": "{at:of}: {ios:exact} I/Os, but the jobs only read",
+        "size": SIZE,
+        "sizes": f"{SIZE} to {{high_bytes:size}}",
+    },
+    "above-offered": {
+        "iops": "{at:of}: achieved {reached:iops} IOPS, but only {offered:iops} IOPS offered",
+        "bandwidth": (
+            "{at:of}: achieved {reached:bandwidth}, but only {offered:bandwidth} offered"
+        ),
+    },
+    "above-depth": {
+        "above": (
+            "{at:of}: {in_flight:.1f} I/Os in flight (IOPS x latency), but the jobs allow only"
+            " {held}"
+        )
+    },
+    "latency-mismatch": {
+        "below-parts": "{at:of}: lat {lat_ns:latency} is below slat + clat, {parts_ns:latency}",
+        "above-parts": "{at:of}: lat {lat_ns:latency} is above slat + clat, {parts_ns:latency}",
+        "below-part": (
+            "{at:of}: maximum lat, {lat_ns:latency}, is below maximum {kind}, {part_ns:latency}"
+        ),
+        "spread-of-parts": (
+            "{at:of}: standard deviation of lat {deviation_ns:latency}; slat and clat allow"
+            " {low_ns:latency} to {high_ns:latency}"
+        ),
+        "counts": "{at:of}: {ios:exact} I/Os, but {latencies:exact} latencies",
+        "histogram-count": (
+            "{at:of}: {kind}: {ios:exact} I/Os, but {counted:exact} in the histogram"
+        ),
+        "order": order,
+        "mean-outside": (
+            "{at:of}: {kind}: mean {mean_ns:latency} outside minimum and maximum"
+            " ({limit_ns:latency})"
+        ),
+        "mean-off": (
+            "{at:of}: {kind}: mean {mean_ns:latency}; the distribution allows {low_ns:latency} to"
+            " {high_ns:latency}"
+        ),
+        "deviation-above": (
+            f"{DEVIATION} minimum, mean and maximum allow at most {{most_ns:latency}}"
+        ),
+        "deviation-below": f"{DEVIATION} the percentiles require {{least_ns:latency}} or more",
+        "deviation-off": (
+            f"{DEVIATION} the histogram allows {{low_ns:latency}} to {{high_ns:latency}}"
+        ),
+        "minimum": EXTREME % ("minimum", "begins"),
+        "maximum": EXTREME % ("maximum", "ends"),
+        "percentile": (
+            "{at:of}: {kind}: p{percentile:.10g} {value_ns:latency}; the histogram has"
+            " {histogram_ns:latency}"
+        ),
+    },
+    "series-mismatch": {"ios": SUM % "I/Os", "bytes": SUM % "bytes"},
+    "impossible-time": {
+        "longer": "{at:of}: measured for {measured_s:time}, but the phase lasted {phase_s:time}"
+    },
+    "copied-output": {
+        "identical": "{count} results are identical to the nanosecond: {names:all}",
+        "copies": "{names:and} are copies: {how}",
+        "copy-of-run": "{host} is a copy of the result in {run}: {how}",
+        "rates": "{count} rates are equal to the last digit",
+        "counts": "{equal} of {of} histogram counts are equal, {by_chance:.0f} by chance",
+        "equal": "mean, deviation and maximum latency are equal to the last digit",
+        "factor": "mean, deviation and maximum latency are all {factor:.6g} times as large",
+    },
+    "rank-shift": {"shift": "{quote}"},
+    "iterations": {
+        "apart": "{operation}: {how}",
+        "same": (
+            "{operations:all}: {count} iterations differ by only {apart:.0e}; real repetitions"
+            " differ more"
+        ),
+        "ends": "minimum rate {low:.6g} is above the maximum {high:.6g}",
+        "mean-outside": (
+            "mean rate {mean:.6g} is outside minimum {low:.6g} and maximum {high:.6g}"
+        ),
+        "mean": f"{{count}} {RATES} cannot have a mean of {{mean:.6g}}",
+        "deviation-below": (
+            f"{{count}} {RATES} must have a standard deviation above {{deviation:.6g}}"
+        ),
+        "deviation-above": f"{RATES} cannot have a standard deviation of {{deviation:.6g}}",
+        "moved": (
+            "iteration {iteration} moved {moved_bytes:size} (rate x time), but"
+            " {planned_bytes:size} were planned"
+        ),
+        "largest": RATE % "largest",
+        "smallest": RATE % "smallest",
+        "mean-listed": RATE % "mean",
+    },
+    "own-verdict": {"invalid": invalid},
+}

@@ -1,0 +1,105 @@
+"""Texts that compare hosts: stragglers, clocks, start and end, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.journal.clock import loss_text, names_of, told_of
+from tui.judge.texts.form import Text
+from tui.metrics import units
+
+
+def unfair(
+    direction: str, counted: str, spread: float, jain: float, ends: Sequence[tuple[str, float]]
+) -> str:
+    """Return how far apart the rates of hosts are, with the slowest and the fastest one."""
+    (low, least), (high, most) = ends
+    said = f"from {units.iops(least)} {counted} ({low}) to {units.iops(most)} ({high})"
+    return f"{direction}: hosts are {units.share(spread)} apart, {said}; Jain's index {jain:.3f}"
+
+
+def apart(
+    skew_s: float,
+    uncertainty_s: float | None,
+    own_clocks: bool,
+    late_s: Sequence[tuple[str, float]],
+    together_s: float | None,
+) -> str:
+    """Return how far apart hosts started."""
+    late = [f"{name} {delay:+.2f} s" for name, delay in late_s]
+    by = "by the hosts' own clocks, which" if own_clocks else "by arrival: clocks"
+    error = f"± {uncertainty_s:.2f} s" if uncertainty_s is not None else f"{by} were not compared"
+    together = f"{together_s:.1f} s" if together_s is not None else "never"
+    return (
+        f"started {skew_s:.2f} s apart ({error}): {names_of(late)}; all measured together:"
+        f" {together}"
+    )
+
+
+def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
+    """Return why allocations ended, or how many hosts were left when."""
+    said = "; ".join(parts)
+    if not quotes:
+        return f"not all hosts measured to the end: {said}"
+    return "; ".join(filter(None, dict.fromkeys([*quotes, said])))
+
+
+def _stalled(what: str, why: str) -> Text:
+    def told(spans_s: Sequence[tuple[str, int, int]], of_s: int, all_hosts: bool) -> str:
+        spans = {host: f"{seconds} s at {at_s} s" for host, seconds, at_s in spans_s}
+        if all_hosts:
+            when = next(iter(spans.values()))
+            return f"{when}: {what} on all {len(spans)} hosts, of {of_s} s; {why}"
+        return f"{told_of(spans, ' for ')}, of {of_s} s: {what}; {why}"
+
+    return told
+
+
+NO_REPORT = (
+    "{host}: no report from the load generator for {interval_s:.1f} s from {from_s:.0f} s (one is"
+    " due every second): %s was stopped, or waited for an I/O"
+)
+HOSTS: dict[str, dict[str, Text]] = {
+    "straggler": {
+        "rate": ("{direction} {counted} far below the median host's {median:iops}: {shares:share}"),
+        "unfair": unfair,
+        "ranks": (
+            "{operation}: ranks took much longer than on the median host ({median_ns:latency}):"
+            " {slow_ns:latency}"
+        ),
+        "tail": "{direction} p99 far above the median host's {median_ns:latency}:"
+        " {slow_ns:latency}",
+    },
+    "start-skew": {"apart": apart},
+    "clock-offset": {
+        "off": (
+            "clocks differ from the jump host's: {offsets_s:offset}; times in the record are"
+            " corrected"
+        )
+    },
+    "clock-step": {
+        "set": (
+            "the clock of {host} or of the jump host was set by about {size_s:+.1f} s after the"
+            " comparison; benchtui uses arrival times instead"
+        )
+    },
+    "host-loss": {
+        "lost": lost,
+        "left": loss_text,
+        "idle": "no I/O at all: {hosts:names}; the total is that of the other hosts",
+    },
+    "never-together": {
+        "never": (
+            "the hosts never measured at the same time: the total adds loads that did not run"
+            " together"
+        )
+    },
+    "stall": {
+        "held": NO_REPORT % "it",
+        "worker-held": NO_REPORT % "it, or a worker,",
+        "stalled": _stalled("I/O stalled", "the host froze, or its storage did not answer"),
+        "slow": _stalled(
+            "I/O far below the usual rate", "every second had some: a limit, or slower storage"
+        ),
+    },
+}

@@ -1,0 +1,71 @@
+"""Texts about steadiness and repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tui.journal.clock import names_of
+from tui.judge.texts.form import Text
+from tui.metrics import units
+from tui.metrics.registry import headline_text
+from tui.model.plan import Headline
+
+Metric = Literal["iops", "bandwidth", "latency", "ops", "score"]
+
+
+def _deviation(what: str) -> Text:
+    def told(
+        point: str,
+        deviation: float,
+        metric: Metric,
+        direction: str,
+        percentile: float | None,
+        values: Sequence[float],
+    ) -> str:
+        headline = Headline(metric, direction, percentile)
+        said = ", ".join(headline_text(headline, value) for value in values)
+        share = units.share(deviation)
+        return f"{point}: standard deviation of {what} is {share} of the mean ({said})"
+
+    return told
+
+
+def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
+    """Return the best points of each block size, and how many are as good."""
+    each = names_of([f"{name} ({count} equally good)" for name, count in best])
+    return f"{profile}: best point of each block size is within noise: {each} (by {by})"
+
+
+CHANGE = (
+    "not in steady state: the rate is {before:iops} IOPS for {seconds} s, then {after:iops}"
+    " ({share:share} %s)"
+)
+FIRST = "the first {seconds} s are {off:share} %s the rest, and ramp_time is 0"
+KNOWN_BY = {
+    "assumed": "{apart:share}, assumed because each was measured once",
+    "repetitions": "the spread of repetitions",
+}
+STEADINESS: dict[str, dict[str, Text]] = {
+    "steady-state": {
+        "windows": (
+            "not in steady state: five windows {range:share} apart, drifting by {slope:share}"
+        ),
+        "lower": CHANGE % "lower",
+        "higher": CHANGE % "higher",
+    },
+    "warm-up": {"above": FIRST % "above", "below": FIRST % "below"},
+    "missing-samples": {"missing": "no samples from {host} for {seconds} of {of_s} s"},
+    "repetitions": {
+        "iterations": _deviation("iterations"),
+        "repetitions": _deviation("repetitions"),
+        "once": "single run; repeatability unknown",
+        "few": "only {count} repetitions",
+    },
+    "sweep": {
+        "short": ("{profile}: ended early, excluded from best point and knee: {points:bracket}"),
+        "within-noise": ("{profile}: {best} is best, but within noise of {equal:names} (by {by})"),
+        "each-within-noise": each_within_noise,
+        **KNOWN_BY,
+    },
+}

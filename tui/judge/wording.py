@@ -1,0 +1,114 @@
+"""Word findings, from their codes and operands.
+
+A text is a format string (units in `UNITS`: ``{size:bytes}``), or a function of the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tui.judge.operands import is_clause
+from tui.judge.texts import (
+    data,
+    figures,
+    hosts,
+    load,
+    machines,
+    observed,
+    own_figures,
+    steadiness,
+    times,
+)
+from tui.judge.texts.form import Text, formed
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from tui.model.record import Finding
+
+    class Found(Protocol):
+        """A finding of a record, or its summary."""
+
+        @property
+        def id(self) -> str:
+            """Name of the check."""
+
+        @property
+        def code(self) -> str | None:
+            """Which of the check's texts."""
+
+        @property
+        def operands(self) -> Mapping[str, Any]:
+            """What the text is made of."""
+
+        @property
+        def message(self) -> str | None:
+            """The text, in records of older versions."""
+
+
+CHECKS: Mapping[str, Mapping[str, Text]] = {
+    check: texts
+    for each in (
+        own_figures.FIGURES,
+        load.LOAD,
+        hosts.HOSTS,
+        times.TIMES,
+        data.DATA,
+        machines.MACHINES,
+        observed.OBSERVED,
+        steadiness.STEADINESS,
+        figures.FIGURES,
+    )
+    for check, texts in each.items()
+}
+
+
+def message_of(found: Found) -> str:
+    """Return the text of a finding; of an older record, the one stored in it."""
+    if not found.code:
+        return found.message or ""
+    return text_of(found.id, found.code, found.operands)
+
+
+def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:
+    """Return a text of a check. One that this version does not have is code and operands."""
+    texts = CHECKS.get(check, {})
+    points = operands.get("points_merged")
+    told = _text(texts, code, {k: v for k, v in operands.items() if k != "points_merged"})
+    return f"{told}; the worst of {points} points" if points else told
+
+
+def _text(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> str:
+    text = texts.get(code)
+    try:
+        known = {name: _told(texts, value) for name, value in operands.items()}
+        if text is not None:
+            return text(**known) if callable(text) else formed(text, known)
+    except (TypeError, ValueError, LookupError, AttributeError):
+        pass
+    return _by_name(code, operands)
+
+
+def _by_name(code: str, operands: Mapping[str, Any]) -> str:
+    """Return code and operands of another version."""
+    said = ", ".join(f"{name} {_plain(value)}" for name, value in operands.items())
+    return f"{code}: {said}" if said else code
+
+
+def _told(texts: Mapping[str, Text], value: Any) -> Any:
+    """Return an operand with clauses replaced by their texts."""
+    if is_clause(value):
+        return _text(texts, value["code"], value["operands"])
+    return [_told(texts, each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def with_message(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain data, with its text, for readers outside of benchtui."""
+    return {**finding.model_dump(mode="json"), "message": message_of(finding)}
