@@ -17,7 +17,9 @@ from tests.samples.events import DATA
 from tui.cli.main import main
 from tui.engine.control import ControlServer, Request
 from tui.journal.rundir import process_identity
+from tui.judge.wording import with_message
 from tui.library.build import write_record
+from tui.library.load import load_record
 from tui.model.record import run_json_schema
 
 OLD, NEW = "20261119T080000Z-test-mix-0001", "20261120T080000Z-test-lost-0002"
@@ -76,17 +78,18 @@ def test_list_as_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[
 def test_a_list_as_json_says_what_was_checked_and_found(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for kept in (False, True):  # from run.json, then from summary.json
-        for run_id in (OLD, NEW) if not kept else ():
+    for cached in (False, True):  # from run.json, then from summary.json
+        for run_id in (OLD, NEW) if not cached else ():
             (runs / run_id / "summary.json").unlink()
         assert main(["runs", "list", "--json"]) == 0
         for shown in json.loads(capsys.readouterr().out):
             record = json.loads((runs / shown["run_id"] / "run.json").read_text())
             assert (shown["verdict"], shown["checks"]) == (record["verdict"], record["checks"])
+            kept = load_record(runs / shown["run_id"]).findings
             assert shown["findings"] == [
-                {key: found[key] for key in ("id", "severity", "message")}
-                for found in record["findings"]
+                {key: with_message(found)[key] for key in shown["findings"][0]} for found in kept
             ]
+            assert all(found["message"] for found in shown["findings"])
 
 
 def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(
@@ -148,11 +151,16 @@ def test_show_has_the_title_the_star_and_the_tags_that_a_run_has_by_now(
     assert out.startswith("* before tuning\n") and "lab=b" in out
 
 
-def test_show_as_json_is_the_record_as_it_is_on_disk(
+def test_show_as_json_is_the_record_as_it_is_on_disk_with_the_texts_of_findings(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["runs", "show", OLD[:10], "--json"]) == 0
-    assert capsys.readouterr().out == (runs / OLD / "run.json").read_text()
+    shown, kept = (
+        json.loads(text)
+        for text in (capsys.readouterr().out, (runs / OLD / "run.json").read_text())
+    )
+    assert all(each["message"] for each in shown["findings"])
+    assert shown == kept | {"findings": shown["findings"]}
 
 
 def test_show_can_plot_without_colour_into_a_pipe(

@@ -100,3 +100,8 @@ def test_damaged_operands_do_not_stop_a_reader(operands: dict[str, Any]) -> None
     for check, texts in CHECKS.items():
         for code in texts:
             assert text_of(check, code, operands)
+
+
+def test_contradictions_of_one_step_that_are_nearly_alike_are_all_told() -> None:
+    near = [Contradiction("bytes", 1_000_001.0, 4.0), Contradiction("bytes", 1_000_002.0, 4.0)]
+    assert [each.measured for each in look(imported(*near, near[0]))] == [1_000_001.0, 1_000_002.0]

@@ -80,6 +80,10 @@ def uncollected() -> Iterator[None]:
 def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[RunSummary]) -> None:
     """Print runs as a table or JSON."""
     if args.json:
+        from tui.judge.wording import message_of
+
+        for found in (each for summary in summaries for each in summary.findings):
+            found.message = message_of(found)
         print(msgspec.json.format(msgspec.json.encode(summaries), indent=1).decode())
     elif summaries:
         print("\n".join(table(summaries)))

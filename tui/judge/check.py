@@ -212,19 +212,17 @@ def _keyed(
     purpose.
     """
     count: dict[tuple[object, ...], int] = {}
+    alike: dict[tuple[object, ...], list[Operands]] = {}
+    kind: tuple[object, ...]
     for each in found:
         if not by_kind:
-            yield (
-                (
-                    each.severity,
-                    each.code,
-                    likeness(each.operands),
-                    *each.scope.items(),
-                ),
-                each,
-            )
+            kind = (each.severity, each.code, likeness(each.operands), *each.scope.items())
+            here = alike.setdefault(kind, [])
+            if each.operands not in here:
+                here.append(each.operands)
+            yield (*kind, here.index(each.operands)), each
             continue
-        kind = (each.severity, each.threshold, each.scope.get("direction"))
+        kind = each.severity, each.threshold, each.scope.get("direction")
         count[kind] = count.get(kind, 0) + 1
         yield (*kind, count[kind]), each
 

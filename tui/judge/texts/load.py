@@ -51,9 +51,7 @@ LOAD: dict[str, dict[str, Text]] = {
     },
     "sync": {
         "queue": "{share:share} of the queue holds syncs, mean {mean_ns:latency}",
-        "workers": (
-            "{share:share} of the workers' time is spent in syncs, mean {mean_ns:latency}"
-        ),
+        "workers": ("{share:share} of the workers' time is spent in syncs, mean {mean_ns:latency}"),
     },
     "few-samples": {
         "few": "{direction}: {ios:exact} I/Os are too few for p{percentile:g} and above"
