@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tui.metrics.facts import NONE, FactsTogether, hosts_text, leaf_text, leaf_title, spec_of
+from tui.metrics.facts import (
+    NONE,
+    FactDifference,
+    FactsTogether,
+    hosts_text,
+    leaf_text,
+    leaf_title,
+    spec_of,
+)
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import (
     LABEL,
@@ -43,17 +51,22 @@ def _sections(found: FactsTogether) -> dict[str, list[Row]]:
     """Return titles and values by section, those that differ first; unknown facts are left out."""
     sections: dict[str, list[Row]] = {fact.section: [] for fact in HOST_FACTS.values()}
     for each in found.differing:
-        parts = (
-            f"{leaf_text(each.name, group.value)} on {hosts_text(group.hosts)}"
-            for group in each.groups
-        )
-        value: Run = ("; ".join(parts), WARN if each.differs and each.matters else TEXT)
-        sections.setdefault(spec_of(each.name).section, []).append((_title(each.name), [value]))
+        runs = list(_group_runs(each))
+        sections.setdefault(spec_of(each.name).section, []).append((_title(each.name), runs))
     for name, common in found.common.items():
         if common is not None:
-            value = (leaf_text(name, common), LABEL if common == NONE else TEXT)
+            value: Run = (leaf_text(name, common), LABEL if common == NONE else TEXT)
             sections.setdefault(spec_of(name).section, []).append((_title(name), [value]))
     return {section: rows for section, rows in sections.items() if rows}
+
+
+def _group_runs(difference: FactDifference) -> Iterator[Run]:
+    """Yield each value with its hosts; what few hosts have stands out if it matters."""
+    stands_out = WARN if difference.differs and difference.matters else TEXT
+    for number, group in enumerate(difference.groups):
+        value, hosts = leaf_text(difference.name, group.value), hosts_text(group.hosts)
+        role = LABEL if group.value is None else stands_out if number else TEXT
+        yield f"{'; ' if number else ''}{value} on {hosts}", role
 
 
 def _section_lines(rows: Sequence[Row], titles: int, width: int) -> Iterator[Line]:
