@@ -66,7 +66,7 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    """Return the offered and achieved rates; empty unless every direction has a fixed rate."""
+    """Return the offered rate if the load reached it in every direction; empty otherwise."""
     hosts = len(at.step.tasks)
     said: dict[str, str] = {}
     try:
@@ -144,7 +144,7 @@ def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return the device that limits a host's I/O: always busy, with a queue, and causing most of
-    the latency.
+    the latency; empty if there is none.
     """
     for name, place in host.devices.items():
         busy, queue = (

@@ -74,7 +74,7 @@ def _of_job(job: JobLoad, name: str) -> float:
 
 
 def _of_sizes(job: JobLoad, name: str) -> float:
-    """Return the squared relative deviation of I/O sizes; for a range of sizes, its maximum."""
+    """Return the squared relative deviation of I/O sizes; the largest possible for a range."""
     parts = job.blocks.get(name, ())
     sizes = [size for part in parts for size in (part.low, part.high)]
     known = all(part.share for part in parts)

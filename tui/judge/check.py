@@ -241,7 +241,7 @@ def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
 
 
 def _how_far(found: CheckResult) -> float:
-    """Return by how much a figure exceeds its threshold; 0 if it is not a number."""
+    """Return how far a figure is from its threshold; 0 if either is not a number."""
     numbers = [each for each in (found.measured, found.threshold) if isinstance(each, int | float)]
     return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else 0.0
 

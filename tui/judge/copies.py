@@ -1,4 +1,5 @@
-"""Results that are copies of another one with changes: noise on the counts, or all times a factor.
+"""Results that are copies of another one with changes: noise on the counts, or all figures
+multiplied by a factor.
 
 Two loads never share what chance decides: how many I/Os fall into each rare bucket of a histogram,
 and the last digits of mean, deviation and maximum.
@@ -149,7 +150,8 @@ def _factor(one: Latency, other: Latency, *, rough: bool) -> float | None:
 
 
 def _in_common(one: Mapping[int, int], other: Mapping[int, int]) -> Copied | None:
-    """Return the counts that are equal in two histograms, if they are more than chance allows.
+    """Return the counts that are equal in two histograms, if they are more than chance allows; else
+    None.
 
     Of n I/Os in a bucket of both, each may come from either: they are split evenly with a
     probability of C(n, n/2) / 2^n at most, whatever the loads. Loads whose latencies come in bursts

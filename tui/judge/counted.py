@@ -89,8 +89,8 @@ def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]
 
 
 def _one_of(load: JobLoad, entries: int) -> JobLoad:
-    """Return the load of one of several entries; the whole one, as a limit, if their workers
-    differ.
+    """Return the load of one of several entries; the whole load, as an upper limit, if their
+    workers differ.
     """
     if load.workers != entries:
         return load

@@ -336,7 +336,7 @@ def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _next_to(latency: Latency, share: float, value: int) -> bool:
-    """Return whether a percentile belongs to an adjacent rank."""
+    """Return whether a percentile is in the bucket of its rank, or of the rank before or after."""
     assert latency.buckets is not None
     wanted, reached = rank(share, latency.n), 0
     for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True):

@@ -81,9 +81,9 @@ def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
 def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
     """Yield the rates to compare with a limit.
 
-    The load's rate, if all of its I/O goes to that device; the device's rate, if the load causes
-    most of it. I/Os are limited when submitted, before the kernel merges them, so the device may
-    count fewer.
+    These are the load's mean and median rate, if all of its I/O goes to that device, and the
+    device's rate, if the load causes most of it. I/Os are limited when submitted, before the kernel
+    merges them, so the device may count fewer.
     """
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)

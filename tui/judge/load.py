@@ -104,7 +104,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _starves(at: StepEvidence, host: str, share: float) -> bool:
-    """Return whether busy CPUs explain the missing I/Os in flight."""
+    """Return whether busy CPUs explain the missing I/Os in flight; true if CPU use is unknown."""
     looked = next(
         (each for each in at.record.telemetry if each.host == host and each.role == "client"), None
     )
@@ -294,7 +294,8 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
     """Yield each direction with its offered rate per host, its total achieved rate, and their
     format.
 
-    Skips directions shared with a job without a rate, because their offered rate is unknown.
+    Skips directions shared with a job without a rate, because their offered rate is unknown. Raises
+    UnknownError if no job has a rate.
     """
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)

@@ -126,8 +126,8 @@ def fell_short(
 
 
 def _edge(at: StepEvidence, host: str, name: str) -> float:
-    """Return the share of a host's bytes that may be missing: one mean second, or its last one, as
-    counters of processes that have ended cannot be read.
+    """Return the share of a host's bytes that may be missing: one mean second, or the last one if
+    it carried more, because counters of processes that have ended cannot be read.
     """
     mean = EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     columns = at.record.series.columns if at.record.series is not None else []
@@ -142,7 +142,10 @@ def _is_later(at: StepEvidence, each: Shortfall) -> bool:
 
 
 def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield, by direction, the share of the load's bytes that moved beneath it."""
+    """Yield, by direction, the share of the load's bytes that moved beneath it.
+
+    Raises UnknownError for a short measurement.
+    """
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     for name, own, disk, server in COUNTED:

@@ -96,7 +96,7 @@ def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResul
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a value rounded to six significant digits."""
+    """Return a value rounded to six significant digits; None stays None."""
     return None if value is None else float(f"{value:.6g}")
 
 
@@ -236,7 +236,10 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:
-    """Return the step to test: the given one, the headline's, or the first with a bottleneck."""
+    """Return the step to test: the given one, the headline's, or the first with a bottleneck.
+
+    Raises UsageError if that step, or every step, cannot be tested.
+    """
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
