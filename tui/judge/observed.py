@@ -289,7 +289,7 @@ def cpu_bound(
 def _by_itself(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> Clause | None:
-    """Return which CPU the load or its interrupts saturate; None if none."""
+    """Return which CPU the load or its interrupts saturate; None if there is none."""
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None

@@ -25,7 +25,7 @@ def is_clause(value: object) -> bool:
 
 
 def listed(value: Any) -> Any:
-    """Return an operand as JSON has it: lists for tuples."""
+    """Return an operand with lists for tuples, as in JSON."""
     if isinstance(value, dict):
         return {name: listed(each) for name, each in value.items()}
     return [listed(each) for each in value] if isinstance(value, list | tuple) else value

@@ -145,7 +145,8 @@ def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | None:
-    """Return the first iteration whose rate and time give other bytes than planned; None if none.
+    """Return the first iteration whose rate and time give other bytes than planned; None if there
+    is none.
 
     Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
     throughout.

@@ -72,7 +72,7 @@ def message_of(found: Found) -> str:
 
 
 def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:
-    """Return a text of a check. One that this version does not have is code and operands."""
+    """Return a text of a check; for a code unknown to this version, code and operands."""
     texts = CHECKS.get(check, {})
     points = operands.get("points_merged")
     told = _text(texts, code, {k: v for k, v in operands.items() if k != "points_merged"})
@@ -91,7 +91,7 @@ def _text(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> 
 
 
 def _by_name(code: str, operands: Mapping[str, Any]) -> str:
-    """Return code and operands of another version."""
+    """Return code and operands as text, for a code unknown to this version."""
     said = ", ".join(f"{name} {_plain(value)}" for name, value in operands.items())
     return f"{code}: {said}" if said else code
 

@@ -16,12 +16,12 @@ def no(quotes: Sequence[tuple[str, str]]) -> str:
 
 
 def other_names(names: Sequence[tuple[str, str]], files: int) -> str:
-    """Return that files have several names."""
+    """Return a text that says which files have several names."""
     return other_names_text(names) + more(files)
 
 
 def same_path(verb: str, path: str, files: int, hosts: Sequence[str]) -> str:
-    """Return that several hosts use the same files."""
+    """Return a text that says which files several hosts use."""
     return sharing_text(verb, path, files, hosts, "a shared file system")
 
 

@@ -13,7 +13,7 @@ DAY_S = 86_400
 
 
 def version(number: float) -> str:
-    """Return a version that is one number: 1000 times the major one, plus the minor one."""
+    """Return the text of a version that is one number: 1000 times the major plus the minor one."""
     major, minor = divmod(int(number), 1000)
     return f"{major}.{minor}"
 

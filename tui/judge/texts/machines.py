@@ -10,7 +10,7 @@ from tui.metrics.facts import FactDifference, FactGroup, Value, leaf_title
 
 
 def differ(what: Sequence[str], count: int) -> str:
-    """Return in what hosts differ."""
+    """Return how hosts differ."""
     more = f"; and {count - len(what)} more" if count > len(what) else ""
     return f"hosts differ: {'; '.join(what)}{more}"
 
