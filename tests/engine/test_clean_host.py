@@ -194,7 +194,7 @@ async def test_a_tree_is_removed_by_its_own_name_alone(
 ) -> None:
     path = str(tmp_path / name)
     (tmp_path / name).mkdir(parents=True)
-    with pytest.raises(HostError, match="not a directory of ours"):
+    with pytest.raises(HostError, match="not a directory of a run"):
         await unmake_tree(agent, "remove", path, await identify(agent, [path]))
     assert (tmp_path / name).exists()
 

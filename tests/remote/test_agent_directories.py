@@ -89,5 +89,5 @@ def test_a_directory_that_is_not_ours_is_refused(shell: str, tmp_path: Path, use
         said = said_by(shell, f"BT_UID={user}; bt_enter_new run/host t")
     finally:
         base.unlink()
-    assert said[0] == f"error={base} is not a directory of this user: somebody else made it"
+    assert said[0] == f"error={base} is not a directory of this user: another user created it"
     assert list(tmp_path.iterdir()) == []

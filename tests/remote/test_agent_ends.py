@@ -253,5 +253,5 @@ async def test_shells_of_a_task_that_is_well_are_no_leftovers(agent: Agent) -> N
         assert [
             process for process in (await agent.leftovers())[0] if process.run == agent.run_id
         ] == []
-        with pytest.raises(HostError, match="still runs"):
+        with pytest.raises(HostError, match="still running"):
             await agent.clean()

@@ -116,7 +116,7 @@ async def test_leftovers_name_run_host_task_and_command(agent: Agent) -> None:
 async def test_clean_is_refused_while_something_runs(agent: Agent) -> None:
     directory = Path(await start(agent, sh("sleep 300")))
     await running(agent, 1)
-    with pytest.raises(HostError, match=r"task t of run .* still runs"):
+    with pytest.raises(HostError, match=r"task t of run .* is still running"):
         await agent.clean()
     await agent.sweep(kill=True)
     await agent.clean()
@@ -134,7 +134,7 @@ async def test_spool_of_a_task_that_is_over_can_go_while_its_end_stays(agent: Ag
 
 async def test_spool_of_a_task_that_runs_stays(agent: Agent) -> None:
     directory = Path(await start(agent, ["sleep", "300"]))
-    with pytest.raises(HostError, match=r"task t of run .* still runs"):
+    with pytest.raises(HostError, match=r"task t of run .* is still running"):
         await agent.free_spool("t")
     assert (directory / "out").exists()
 

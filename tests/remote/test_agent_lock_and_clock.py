@@ -132,7 +132,7 @@ async def test_locks_that_another_user_made_first_are_refused(
     locks = tmp_path / f"locks-{os.getuid()}"
     locks.mkdir(mode=0o777)
     os.chown(locks, ANOTHER_USER, ANOTHER_USER)
-    with pytest.raises(HostError, match="somebody else made it"):
+    with pytest.raises(HostError, match="another user created it"):
         await new_agent().lock(60, "anna")
     assert list(locks.iterdir()) == []
 

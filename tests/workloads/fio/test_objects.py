@@ -459,7 +459,7 @@ def test_a_bucket_is_asked_for_with_the_keys_in_the_environment_only() -> None:
         ("HTTP 403", None),
         ("curl: (60) SSL certificate problem HTTP 000", None),
         ("curl: option --aws-sigv4: is unknown", None),
-        ("no end in 60s", None),
+        ("still running after 60s", None),
     ],
 )
 def test_only_404_and_no_connection_mean_that_a_bucket_cannot_be_used(

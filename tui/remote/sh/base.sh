@@ -183,8 +183,8 @@ bt_prefer_carried() { # copied programs precede those of the host; sets BT_CARRI
 bt_not_ours() { # DIR: dies with the reason why our directory cannot be used
   local said=''
   [ -e "$1" ] || [ -L "$1" ] || said=$(mkdir -m 700 "$1" 2>&1)
-  [ -z "$said" ] || bt_die "cannot make $1: ${said##*: }"
-  bt_die "$1 is not a directory of this user: somebody else made it"
+  [ -z "$said" ] || bt_die "cannot create $1: ${said##*: }"
+  bt_die "$1 is not a directory of this user: another user created it"
 }
 
 bt_name() { # WORD...: each must be a plain file name

@@ -19,7 +19,7 @@ bt_carried() { # RUN HOST NAME SHA256: path= of the program if it is complete; j
     chmod 700 "$3.new" && mv -f "$3.new" "$3"
   fi
   [ -e "$3" ] || return 0
-  [ -x "$3" ] || bt_die "cannot run $3 from /tmp of this host: mounted noexec"
+  [ -x "$3" ] || bt_die "cannot run $3 from /tmp on this host: it is mounted noexec"
   if command -v sha256sum >/dev/null 2>&1; then sum=$(sha256sum -- "$3" 2>/dev/null)
   elif command -v openssl >/dev/null 2>&1; then sum=$(openssl dgst -sha256 -r "$3" 2>/dev/null)
   else bt_die "cannot copy $3 to this host: sha256sum or openssl is required"; fi

@@ -61,7 +61,7 @@ bt_is_numbered() { # FILE PREFIX SUFFIX COUNT: does a number as fio writes it, a
 }
 
 bt_drop_caches() {
-  local method=none said='not root, and there is no sudo' code=1
+  local method=none said='not root, and sudo is not installed' code=1
   sync
   if [ "$BT_UID" = 0 ]; then
     method=root

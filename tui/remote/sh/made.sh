@@ -186,7 +186,7 @@ bt_rm() { # ./FILE...: empty words are none
 
 bt_unmake_tree() { # look|empty|remove|share DIR REAL PLACE EXPECTED ./NAME [INDEX COUNT]: with what is below it
   local how="$1" name="$6" size='' inode='' stamp=''
-  case $name in ./benchtui-?*) ;; *) bt_die "not a directory of ours: $name" ;; esac
+  case $name in ./benchtui-?*) ;; *) bt_die "not a directory of a run: $name" ;; esac
   if bt_stand_in "$2" "$3" "$4"; then
     read -r size inode stamp <<BT_EOF
 $5

@@ -81,7 +81,7 @@ bt_mpi_directory() { # DIR: inodes, space, and what is in it already
 }
 
 bt_mpi_mark() { # DIR NAME: a file for the other hosts to see
-  (umask 022; set -C; : >"$1/$2") 2>/dev/null || bt_die "cannot write in $1"
+  (umask 022; set -C; : >"$1/$2") 2>/dev/null || bt_die "cannot write to $1"
 }
 
 bt_mpi_see() { # DIR NAME: is it there? Own write test too: a directory, a file in it, and gone
@@ -95,7 +95,7 @@ bt_mpi_see() { # DIR NAME: is it there? Own write test too: a directory, a file 
 bt_mpi_unmark() { rm -f -- "$1/$2"; } # DIR NAME
 
 bt_mpi_write() { # DIR NAME TEXT: a file that rank 0 reads, which runs as this user
-  (set -C; printf '%s' "$3" >"$1/$2") 2>/dev/null || bt_die "cannot write in $1"
+  (set -C; printf '%s' "$3" >"$1/$2") 2>/dev/null || bt_die "cannot write to $1"
 }
 
 bt_mpi_ranks() { # RUN HOST: how many ranks there are, and which of them hang in the kernel

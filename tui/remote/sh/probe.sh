@@ -76,7 +76,7 @@ bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its
 bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said
   local said='' code=0
   cd / && said=$(bt_limited 60 "$@" 2>&1) || code=$?
-  [ "$code" != 124 ] || said='no end in 60s'
+  [ "$code" != 124 ] || said='still running after 60s'
   bt_kv exit "$code"
   [ "$code" = 0 ] || bt_kv said "$(bt_say "$said" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
 }

@@ -29,7 +29,7 @@ bt_enter_new() { # RUN/HOST TASK: makes a task's directory and goes there; sets 
     said=$(mkdir -p "$BT_BASE/$1" 2>&1)
     mkdir "$BT_BASE/$1/$2" 2>/dev/null || BT_NEW=0 # atomic: a repeated start starts nothing
     cd "$BT_BASE/$1/$2" 2>/dev/null && bt_ours "$BT_BASE" && return
-    [ "$tries" -lt 10 ] || bt_die "cannot make $BT_BASE/$1/$2${said:+: $said}"
+    [ "$tries" -lt 10 ] || bt_die "cannot create $BT_BASE/$1/$2${said:+: $said}"
     tries=$((tries + 1))
   done
 }
@@ -45,9 +45,9 @@ bt_furnish() { # ARMED: what every task's directory holds
   local each=''
   : >out && : >err && bt_say 0 >lease || bt_cannot_write "$PWD"
   for each in exit reason left done; do # blocks reserved for the last messages: bt_put_last
-    dd if=/dev/zero of="reserve.$each" bs=4096 count=1 2>/dev/null || bt_die "cannot write to $PWD: no room for 16 KiB"
+    dd if=/dev/zero of="reserve.$each" bs=4096 count=1 2>/dev/null || bt_die "cannot write to $PWD: no space for 16 KiB"
   done
-  [ "$1" = 0 ] || mkfifo go || bt_die "cannot make a FIFO in $PWD"
+  [ "$1" = 0 ] || mkfifo go || bt_die "cannot create a FIFO in $PWD"
 }
 
 bt_spawn() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: the supervisor, in a session of its own where setsid exists

@@ -31,7 +31,7 @@ bt_stop_here() { # stop|abort: the task in the current directory
 
 bt_free_spool() { # RUN HOST TASK: what it spooled, once it is over; its few last words stay
   bt_task "$1" "$2" "$3"
-  [ -e done ] || bt_die "task $3 of run $1 still runs"
+  [ -e done ] || bt_die "task $3 of run $1 is still running"
   rm -f out err
 }
 
@@ -206,12 +206,12 @@ bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
   bt_base
   for dir in "$BT_BASE/$1/$2"/*; do
     [ -d "$dir" ] && cd "$dir" || continue
-    ! bt_supervised || bt_die "task ${dir##*/} of run $1 still runs"
+    ! bt_supervised || bt_die "task ${dir##*/} of run $1 is still running"
   done
-  [ -z "$(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2")" ] || bt_die "processes of run $1 still run"
+  [ -z "$(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2")" ] || bt_die "processes of run $1 are still running"
   [ ! -L "$BT_BASE/$1" ] || bt_die "$BT_BASE/$1 is a link"
   bt_kill_shells "$1/$2/"
-  cd / || bt_die "there is no /"
+  cd / || bt_die "cannot enter /"
   rm -rf -- "${BT_BASE:?}/$1/$2"
   rmdir -- "$BT_BASE/$1" "$BT_BASE" 2>/dev/null
   dir=/dev/shm/benchtui-$1 # shared memory of MPI programs, see mpi.sh
