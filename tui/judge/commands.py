@@ -26,8 +26,8 @@ MOST_SHOWN = 120  # characters of a command line
         " libraries"
     ),
     advice=(
-        "Find out what is in the load generator's place on the host (command -v, type) and remove"
-        " it, or put its options into the profile."
+        "Find out what runs in place of the load generator on the host (command -v, type) and"
+        " remove it, or put its options into the profile."
     ),
     source="/proc/PID/cmdline, environ and cwd of the load, 3 s into each step",
 )

@@ -47,10 +47,10 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     "content",
     "File contents",
     rule=(
-        f"of at least {LEAST_BLOCKS} sampled blocks, half or more are not zeros (reads),"
+        f"of {LEAST_BLOCKS} or more sampled blocks, at least half are not zeros (reads),"
         f" {units.share(OTHERS)} of the others differ, and gzip leaves at least"
-        f" {units.share(DATA)} of each; data that the job declares reducible is left to"
-        " reducible-data"
+        f" {units.share(DATA)} of each; reducible-data covers what the job declares"
+        " reducible"
     ),
     advice=(
         "Lay the files out with the load generator's random data (prepare: layout), or write"

@@ -78,7 +78,7 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
 @run_check(
     "attest",
     "Attested conditions",
-    rule="the user answered yes for every condition of the profile",
+    rule="every condition of the profile was answered with yes",
     advice="Check the condition and attest it at launch: on Review, or with run --attest ID=yes.",
     source="attest in the profile, answered at launch",
 )

@@ -41,8 +41,8 @@ def durable_by_word(evidence: RunEvidence) -> str:
     "no-flush",
     "Writes that may not be durable",
     rule=(
-        "a note if writes are never flushed during the measurement, and nobody attested that"
-        " caches survive a power cut"
+        "a note if writes are never flushed during the measurement, unless caches are attested to"
+        " survive a power cut"
     ),
     advice=("Use fsync, fdatasync or sync, or attest that caches are off or survive a power cut."),
     source="fsync, fdatasync, sync, end_fsync",
@@ -72,7 +72,7 @@ FLUSHING = ("ext2", "ext3", "ext4", "xfs")  # file systems that flush the device
         "if writes are flushed, no mount below the target disables flushes, and the median"
         f" flush takes at least {FLUSH_NS / 1000:g} µs; on ext4, XFS and block devices whose"
         f" write cache is on, devices complete at least {units.share(FLUSHED)} of the load's syncs"
-        " as flushes (of several workers, one flush for all)"
+        " as flushes (with several workers, one flush may serve all)"
     ),
     advice=(
         "Mount without nobarrier; check for libeatmydata (LD_PRELOAD), for a virtual disk"

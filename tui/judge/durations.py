@@ -25,7 +25,7 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
     "End skew",
     rule=(
         f"in a timed load, no host stops more than {END_SKEW_S:g} s before the longest-running"
-        f" one (error beyond {units.share(END_SKEW_SHARE)} of its time, if the clocks are"
+        f" one (error above {units.share(END_SKEW_SHARE)} of its time, if the clocks are"
         " accurate enough); in a size-bound load, all hosts run together for"
         f" {units.share(TOGETHER)} of the time"
     ),

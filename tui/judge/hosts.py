@@ -204,7 +204,7 @@ SHORTEST_S = 8  # with fewer seconds the median means little
     "start-skew",
     "Start skew",
     rule=(
-        f"hosts start within {START_SKEW_S:g} s of each other (error beyond"
+        f"hosts start within {START_SKEW_S:g} s of each other (error above"
         f" {units.share(START_SKEW_SHARE)} of the runtime, if the clocks are accurate enough)"
     ),
     advice=(
@@ -390,9 +390,9 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     rule=(
         f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S}"
         " seconds in a row (with Poisson arrivals and mixed block sizes, chance and I/Os in"
-        f" flight are allowed for); no report that is due every second is more than {LATE_S:g} s"
-        " late, beyond the load's p99 and the delay of the agent's own telemetry (a note, if the"
-        " rate did not fall)"
+        f" flight are allowed for); no per-second report is more than {LATE_S:g} s"
+        " late, not counting the load's p99 and the delay of the agent's own telemetry (a"
+        " note, if the rate did not fall)"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"

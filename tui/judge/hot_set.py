@@ -58,7 +58,7 @@ class HotSet(Struct, frozen=True):
     ),
     advice=(
         "Use larger files or a more even random_distribution, attest cache-off, or state that"
-        " the figure is that of a cache."
+        " the figure measures a cache."
     ),
     source=("random_distribution, file sizes, I/Os completed; expected values, not a trace"),
     when="files",

@@ -88,7 +88,7 @@ def _other_rate(
     "I/Os x block size",
     rule=(
         "bytes equal I/Os times the job's block size (for split sizes: the mean, within six"
-        " standard errors); jobs that only read write nothing"
+        " standard errors); read-only jobs write nothing"
     ),
     advice=(
         "Check the job file and the tool's own output: the bytes are from a job with another"

@@ -141,8 +141,8 @@ def _device_rate(
         " after the load"
     ),
     advice=(
-        "The figure is the limit. Raise io.max (v1: blkio.throttle) of the load's group or"
-        " slice, or quote the limit with the figure."
+        "The figure measures the limit, not the storage. Raise io.max (v1: blkio.throttle) of"
+        " the load's group or slice, or quote the limit with the figure."
     ),
     source="io.max, blkio.throttle; rates of the load and of the device",
     when="files",

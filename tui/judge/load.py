@@ -51,7 +51,7 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     "Concurrency",
     rule=(
         f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error"
-        f" beyond {units.share(OCCUPIED_AT_ALL)}, unless client-cpu or files opened between I/Os"
+        f" above {units.share(OCCUPIED_AT_ALL)}, unless client-cpu or files opened between I/Os"
         " explain it, or imported output with unknown CPU use has fewer in flight); fewer are"
         f" allowed if the load generator takes less than {BETWEEN_NS / 1000:g} µs between I/Os,"
         " more if the I/O in flight of an asynchronous engine waits for a sync"
@@ -220,7 +220,7 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
         " arrivals: less three standard deviations)"
     ),
     advice=(
-        "The storage or the client cannot sustain this rate: the latency is that of an overload."
+        "The storage or the client cannot sustain this rate: the latency reflects an overload."
         " Lower the rate, or run without one to measure the maximum."
     ),
     source="coordinated omission: I/Os that were never sent have no latency",

@@ -26,10 +26,10 @@ LAST = 2  # reports that may wait for the final sync
     "tool-clock",
     "Clock of the load generator",
     rule=(
-        f"over {LEAST_TICKS} or more samples, their arrival times plotted against the load"
-        f" generator's clock have slope 1 within {units.share(CLOCK)}, beyond that of the host's"
-        f" telemetry; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the fitted line"
-        " do not count"
+        f"over {LEAST_TICKS} or more samples, the slope of arrival times against the load"
+        f" generator's clock is 1 within {units.share(CLOCK)}, apart from drift that the host's"
+        f" telemetry has too; drifts below {LEAST_S:g} s or {LINEAR:g} x the residuals of the"
+        " fitted line do not count"
     ),
     advice=(
         "Rates and latencies are wrong by this factor: run the load generator without preloaded"

@@ -56,7 +56,7 @@ ENDED = ("done", "cut")
     rule=(
         f"five equal windows are within {units.share(RANGE)} of their mean and drift by at"
         f" most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
-        f" allowed for; from {CHANGE_S} s to {ROUNDS * ROUND_S} s, the rate does not change once by"
+        f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S} s, the rate does not jump by"
         f" more than {units.share(RANGE)} and {APART:g} standard deviations of the seconds before"
         " and after"
     ),

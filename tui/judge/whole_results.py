@@ -100,8 +100,9 @@ def _added_up(
     "copied-output",
     "Distinct results",
     rule=(
-        "no two hosts or steps have the same counts, times and latencies; in imports also no two"
-        " runs, nor the same rare latencies, exact or scaled by a common factor"
+        "no two hosts or steps have the same counts, times and latencies; in imports, no two"
+        " runs do either, and no two results share rare latencies, exactly or scaled by a common"
+        " factor"
     ),
     advice=(
         "One output is a copy of another: find the original of each host, then import or"

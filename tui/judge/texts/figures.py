@@ -77,8 +77,8 @@ FIGURES: dict[str, dict[str, Text]] = {
         ),
         "order": order,
         "mean-outside": (
-            "{at:of}: {kind}: mean {mean_ns:latency} outside minimum and maximum"
-            " ({limit_ns:latency})"
+            "{at:of}: {kind}: mean {mean_ns:latency} is outside minimum and maximum"
+            " (limit {limit_ns:latency})"
         ),
         "mean-off": (
             "{at:of}: {kind}: mean {mean_ns:latency}; the distribution allows {low_ns:latency} to"

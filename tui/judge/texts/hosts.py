@@ -86,7 +86,7 @@ HOSTS: dict[str, dict[str, Text]] = {
     "host-loss": {
         "lost": lost,
         "left": loss_text,
-        "idle": "no I/O at all: {hosts:names}; the total is that of the other hosts",
+        "idle": "no I/O at all: {hosts:names}; the total covers only the other hosts",
     },
     "never-together": {
         "never": (

@@ -95,7 +95,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         ),
         "servers": (
             "disks of the storage nodes {direction} {moved_bytes_per_s:bandwidth}, most of it on"
-            " {server}; the load only reads {read_bytes_per_s:bandwidth}"
+            " {server}; the load only reads, at {read_bytes_per_s:bandwidth}"
         ),
     },
 }

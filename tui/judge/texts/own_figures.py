@@ -11,7 +11,7 @@ from tui.judge.texts.form import Text, formed, where
 TEXTS = {
     "total-bandwidth": "total {told:bandwidth}, but directions add up to {other:bandwidth}",
     "total-iops": "total {told:iops} IOPS, but directions add up to {other:iops}",
-    "hosts": "total {0} is {told:.4g} x the average of hosts",
+    "hosts": "total {0} is {told:.4g} x the average of the hosts",
     "average-bandwidth": "average {told:bandwidth}, but a host has {other:bandwidth}",
     "average-iops": "average {told:iops} IOPS, but a host has {other:iops}",
     "formats": "{told:.0f} {0} in {1}, but {other:.0f} in {2} of the same measurement",

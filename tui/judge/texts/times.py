@@ -15,7 +15,7 @@ def shorter(
     named = names_of([f"{host} {seconds:.1f} s" for host, seconds in short_s])
     together = f"{together_s:.1f} s" if together_s is not None else "never"
     return (
-        f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran"
+        f"ran for less time than the longest host ({longest_s:.1f} s): {named}; all hosts ran"
         f" together: {together}"
     )
 
