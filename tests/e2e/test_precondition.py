@@ -124,7 +124,7 @@ def test_a_load_whose_rate_changes_is_measured_with_a_warning_that_has_the_figur
     assert rounds["slope"] == pytest.approx(abs(last[2] - last[0]) / (sum(last) / 3), rel=1e-3)
     (finding,) = findings(record, "precondition")
     assert (finding["severity"], finding["scope"]) == ("warning", {"step": 6})
-    assert finding["message"].startswith("not steady when it was measured, after 5 rounds: range ")
+    assert (finding["code"], finding["operands"]["rounds"]) == ("not-steady", 5)
     assert "not steady after 5 rounds" in done.stdout
 
 
@@ -280,7 +280,7 @@ def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(
         None,
         None,
     )
-    assert [each["message"] for each in findings(record, "attest")] == ["not attested: quiet"]
+    assert [each["operands"] for each in findings(record, "attest")] == [{"conditions": ["quiet"]}]
     assert findings(record, "no-flush") == []
     assert "yes: Is it off? (cache-off, " in done.stdout
 

@@ -112,7 +112,7 @@ def blames_the_job_alone(record: dict[str, Any], job: str) -> None:
         ("allocation-ended", ended)
     }
     (finding,) = [each for each in record["findings"] if each["id"] == "host-loss"]
-    assert finding["message"].startswith(ended)
+    assert finding["operands"]["quotes"] == [ended]
     assert "hosts" not in finding["scope"]
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from tui.cli.main import main
+from tui.judge.wording import message_of
 from tui.model.exporter import installed, load
 from tui.model.record import RunRecord
 from tui.view.report.content import ReportedRun
@@ -326,3 +327,23 @@ def test_a_word_that_is_hidden_is_redacted_in_exports(
 ) -> None:
     assert main(["export", str(kept), "influx", "--hide", "read"]) == 0
     assert "host=host-1" in capsys.readouterr().out
+
+
+def test_names_in_what_findings_are_made_of_are_hidden() -> None:
+    record = json.loads((RUN / "run.json").read_text())
+    name = record["hosts"][0]["name"]
+    slow = {"direction": "read", "counted": "IOPS", "median": 90.0, "shares": [[name, 0.5]]}
+    fact = {"fact": "links.mtu", "groups": [[9000, [name]], [None, ["h-of-nobody"]]]}
+    record["findings"] = [
+        {"id": "straggler", "severity": "warning", "code": "rate", "operands": slow},
+        {
+            "id": "host-differences",
+            "severity": "warning",
+            "code": "differ",
+            "operands": {"what": [{"code": "fact", "operands": fact}], "count": 1},
+        },
+    ]
+    (found,) = redacted([ReportedRun(RunRecord.model_validate(record), RUN)])
+    texts = [message_of(each) for each in found.record.findings]
+    assert [name in text for text in texts] == [False, False]
+    assert "host-1 50 %" in texts[0] and "9000 on host-1" in texts[1]

@@ -23,6 +23,8 @@ from tests.long.lies.own_cpu import OwnCpu, cpu_ticks
 from tests.long.lies.retracted import retracted
 from tests.long.lies.sabotage import OWN_PIDS
 from tests.patience import PATIENCE_S
+from tui.judge.wording import message_of
+from tui.model.record import Finding
 
 PROFILE = """\
 profile: {tag}
@@ -234,7 +236,8 @@ def of_record(record: dict[str, Any]) -> Played:
     ids: dict[str, list[str]] = {severity: [] for severity in ("error", "warning", "info")}
     for finding in record["findings"]:
         ids[finding["severity"]].append(finding["id"])
-    messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
+    found = [Finding.model_validate(each) for each in record["findings"]]
+    messages = [f"{each.id} {message_of(each)}" for each in found]
     bottleneck = (record["steps"][0].get("bottleneck") or {}).get("kind", "")
     failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
     codes = [

@@ -472,5 +472,5 @@ def _has_text(values: Sequence[Any]) -> bool:
     return (
         not values
         or not isinstance(values[0], int | float | None)
-        or any(isinstance(each, str) for each in values)
+        or any(isinstance(each, str | list | dict) for each in values)
     )
