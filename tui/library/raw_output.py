@@ -12,6 +12,7 @@ from tui import workloads
 from tui.journal.raw import readable
 from tui.journal.reader import read_events
 from tui.library.older import as_before
+from tui.model.dense import as_kept
 from tui.model.event import (
     HostResult,
     MetadataResult,
@@ -130,16 +131,19 @@ def _of_host(
 def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator[str]:
     by_time: dict[int, list[Sample]] = {}
     for sample in again:
-        by_time.setdefault(sample.host_time_ms, []).append(replace(sample, t=0.0))
-    other = [
-        each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())
-    ]
+        by_time.setdefault(sample.host_time_ms, []).append(_alike(sample))
+    other = [each for each in told if _alike(each) not in by_time.get(each.host_time_ms, ())]
     for sample in other[:SHOWN_SAMPLES]:
         yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
     if len(other) > SHOWN_SAMPLES:
         yield f"{where}: and {len(other) - SHOWN_SAMPLES} more samples"
     if (missing := len(again) - len(told)) > 0:
         yield f"{where}: {missing} samples of the raw output are not in the journal"
+
+
+def _alike(sample: Sample) -> Sample:
+    """Return a sample without its time of arrival, its histograms as the journal keeps them now."""
+    return as_kept(replace(sample, t=0.0))
 
 
 def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:

@@ -37,6 +37,7 @@ from tui.metrics.figures import over_hosts
 from tui.model import exporter, profile_model, tool
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
+from tui.model.dense import as_kept
 from tui.model.event import (
     AnyEvent,
     HostProblem,
@@ -145,6 +146,7 @@ def write_run(
     end = max(event.t for event in events)
     events += [*_results(plan.steps[0], found, end), *_kept(run_dir, outputs, end)]
     events.append(RunEnded(t=end, state="complete", exit_code=0))
+    events = [as_kept(event) for event in events]
     (run_dir / JOURNAL_FILE).write_bytes(b"".join(map(encode, events)))
     return events
 
