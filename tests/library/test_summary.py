@@ -70,7 +70,7 @@ def test_reads_and_writes_without_a_total_are_named() -> None:
     assert {"read", "write", "mixed"} <= dirs.keys()
     apart = {name: dirs[name] for name in ("read", "write")}
     for found, named in ((dirs, False), (apart, True), ({"read": dirs["read"]}, False)):
-        assert any("no mixed total" in text for text in window_texts(found)) is named
+        assert any("no mixed total" in text for text in window_texts(step, found)) is named
 
 
 def test_how_far_hosts_started_apart_and_measured_together_is_reported_with_its_uncertainty(

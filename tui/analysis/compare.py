@@ -5,7 +5,7 @@ Every figure of every point gets its change, interval and verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
@@ -223,6 +223,12 @@ def _floor(
     )
 
 
+def _requests(a: ComparedPoint, b: ComparedPoint) -> Mapping[str, str]:
+    """Return the requests of a store by direction; empty unless both sides have them."""
+    told = [attempt.step.requests for point in (a, b) for attempt in point.attempts]
+    return told[0] if told and all(each == told[0] for each in told) else {}
+
+
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
     """Return one figure for both sides, with the effect between them.
 
@@ -237,7 +243,7 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
     change = Change(
         figure=figure,
         name=figure_name(figure),
-        title=meaning(figure),
+        title=meaning(figure, _requests(a, b)),
         unit=METRICS[figure.metric].unit,
         a=_middle(values[0], few=few),
         b=_middle(values[1], few=few),

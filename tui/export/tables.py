@@ -53,6 +53,7 @@ STEP = (
     ExportColumn("warmup", "bool"),
 )
 DIRECTION = ExportColumn("direction", "text")
+REQUEST = ExportColumn("request", "text")  # of an object store
 COUNTS = (
     ExportColumn("runtime_s", "float"),
     ExportColumn("ios", "int"),
@@ -172,6 +173,7 @@ def summary(record: RunRecord) -> ExportTable:
     moving, moved = _moved(record)
     rates = (*RATES, *moving) if counted else ()
     figures = (*_figure_columns(labels), *WINDOW)
+    asked, request = _requests(record)
     if counted and not any(step.results.aggregate for step in record.steps):
         figures = ()
 
@@ -181,15 +183,29 @@ def summary(record: RunRecord) -> ExportTable:
             for name in in_order(step.results.aggregate):
                 part = step.results.aggregate[name]
                 measured = (*_figures(part, labels), *_window(part))
-                yield (*head, len(part.hosts), step.in_flight, name, *measured, *_nothing(rates))
+                known = (*request(step, name), *measured)
+                yield (*head, len(part.hosts), step.in_flight, name, *known, *_nothing(rates))
             for name, each in _operations(step).items():
                 told = (*_rates(each), *moved(each, each.mean))
-                yield (*head, _nodes(step), step.in_flight, name, *_nothing(figures), *told)
+                none = _nothing((*asked, *figures))
+                yield (*head, _nodes(step), step.in_flight, name, *none, *told)
 
     hosts = (ExportColumn("hosts", "int"), ExportColumn("in_flight", "int"))
     return ExportTable(
-        "summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *figures, *rates), rows
+        "summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *asked, *figures, *rates), rows
     )
+
+
+def _requests(
+    record: RunRecord,
+) -> tuple[tuple[ExportColumn, ...], Callable[[StepRecord, str], Row]]:
+    """Return the column for requests of an object store, and a function that returns its cells.
+
+    There is no column if no step used a store.
+    """
+    if not any(step.requests for step in record.steps):
+        return (), lambda _step, _name: ()
+    return (REQUEST,), lambda step, name: (step.requests.get(name),)
 
 
 def _nothing(columns: Sequence[ExportColumn]) -> Row:
@@ -233,6 +249,7 @@ def per_host(record: RunRecord) -> ExportTable:
     """Return one row per step, host and direction."""
     columns, point = _point(record)
     labels = percentiles_of(record)
+    asked, request = _requests(record)
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
@@ -244,10 +261,11 @@ def per_host(record: RunRecord) -> ExportTable:
                         *point(step),
                         host,
                         name,
+                        *request(step, name),
                         *_figures(dirs[name], labels),
                     )
 
-    own = (ExportColumn("host", "text"), DIRECTION, *_figure_columns(labels))
+    own = (ExportColumn("host", "text"), DIRECTION, *asked, *_figure_columns(labels))
     return ExportTable("hosts", (RUN[0], *STEP, *columns, *own), rows)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeVar
 
 from tui.metrics import units
@@ -193,14 +194,21 @@ class NamesHeadline(Protocol):
     def percentile(self) -> float | None: ...  # noqa: D102
 
 
-def meaning(headline: NamesHeadline) -> str:
-    """Return a headline in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
+NO_REQUESTS: Mapping[str, str] = MappingProxyType({})
+
+
+def meaning(headline: NamesHeadline, requests: Mapping[str, str] = NO_REQUESTS) -> str:
+    """Return a headline in words: ``read IOPS``, ``write p99 latency``, ``creates``.
+
+    `requests`: those of an object store, by direction.
+    """
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
     if headline.metric == "score":
         return f"{headline.direction} score"
     kind = f"{_ranked(headline.percentile)} " if headline.metric == "latency" else ""
-    return f"{headline.direction} {kind}{METRICS[headline.metric].title}"
+    name = requests.get(headline.direction, headline.direction)
+    return f"{name} {kind}{METRICS[headline.metric].title}"
 
 
 def _ranked(percentile: float | None) -> str:
@@ -210,18 +218,22 @@ def _ranked(percentile: float | None) -> str:
     return "max" if percentile >= 100 else f"p{label(percentile)}"
 
 
-def headline_text(headline: NamesHeadline, value: float | None) -> str:
-    """Return a headline with its value: ``read 390k IOPS``, ``write p99.5 432 µs``."""
+def headline_text(
+    headline: NamesHeadline, value: float | None, requests: Mapping[str, str] = NO_REQUESTS
+) -> str:
+    """Return a headline with its value: ``read 390k IOPS``, ``write p99.5 432 µs``.
+
+    `requests`: those of an object store, by direction.
+    """
+    name = requests.get(headline.direction, headline.direction)
     metric = METRICS[headline.metric]
     text = metric.text(value)
     if headline.metric == "latency":
-        return f"{headline.direction} {_ranked(headline.percentile)} {text}"
+        return f"{name} {_ranked(headline.percentile)} {text}"
     if headline.metric == "score":
         return f"{meaning(headline)} {text}"
     counted = direction(headline.direction).counted if headline.metric == "iops" else metric.counted
     what = (
-        OPERATIONS.get(headline.direction, headline.direction)
-        if headline.metric == "ops"
-        else headline.direction
+        OPERATIONS.get(headline.direction, headline.direction) if headline.metric == "ops" else name
     )
     return f"{what} {text} {counted}".rstrip()

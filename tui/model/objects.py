@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from tui.model.problem import UsageError
 
+# what directions are called on objects
+REQUESTS: Mapping[str, str] = {"read": "GET", "write": "PUT", "trim": "DELETE", "head": "HEAD"}
 NUMBER = "*"  # stands for a number in object names
 
 

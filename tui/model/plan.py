@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from tui.model.address import HostAddress
 from tui.model.check_names import with_current_names
-from tui.model.objects import ObjectSet
+from tui.model.objects import REQUESTS, ObjectSet
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.roles import in_role
 from tui.model.search import Proof, Search
@@ -351,6 +351,18 @@ class Step(Struct, omit_defaults=True):
     def cell_key(self) -> str:
         """Key of the measured point, equal for its repetitions and warm-up."""
         return self.cell or self.name
+
+    @property
+    def requests(self) -> dict[str, str]:
+        """Names of the requests of a store, by direction; empty for files and devices."""
+        if not self.tasks or not all(task.objects for task in self.tasks):
+            return {}
+        return {name: REQUESTS[name] for name in self.directions if name in REQUESTS}
+
+    @property
+    def does(self) -> str:
+        """Directions, or the requests of a store, as text: ``read/write``, ``PUT``."""
+        return "/".join(self.requests.get(name, name) for name in self.directions)
 
     @property
     def part(self) -> str:

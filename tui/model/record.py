@@ -9,6 +9,7 @@ be added without a new schema name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr
@@ -480,6 +481,10 @@ class RunRecord(RecordPart):
     @judged_since.setter
     def judged_since(self, value: bool) -> None:
         self._judged_since = value
+
+    def requests_of(self, step: int | None) -> Mapping[str, str]:
+        """Return the requests of a store by direction in the step with this index."""
+        return {} if step is None else self.steps[step].requests
 
     def latency_kind_of(self, step: StepRecord) -> Literal["clat", "lat"]:
         """Return the latency kind of the figures of a step."""

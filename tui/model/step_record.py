@@ -409,6 +409,10 @@ class StepRecord(RecordPart):
     in_flight: int | None = Field(
         None, description="I/Os in flight over all hosts: numjobs x iodepth"
     )
+    requests: dict[str, str] = Field(
+        default_factory=dict,
+        description="requests of an object store by direction: write is PUT, read is GET",
+    )
     phases: list[PhaseRecord] = Field(default_factory=list, description="step phases, in order")
     runtime_s: float | None = Field(
         None, description="planned seconds of measurement; null if bounded by size"
@@ -466,6 +470,10 @@ class StepRecord(RecordPart):
     def cell_key(self) -> str:
         """Key of the measured point, equal for its repetitions and warm-up."""
         return self.cell or self.name
+
+    def called(self, direction: str) -> str:
+        """Return the name of a direction, or of the requests of a store: ``GET`` for ``read``."""
+        return self.requests.get(direction, direction)
 
 
 class FillRecord(RecordPart):

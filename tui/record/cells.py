@@ -211,6 +211,8 @@ def _recorded(
         found.key, found.part or record.profile.tag, found.point, headline, attempts, found.state
     )
     cell = replace(cell, short=shortest(steps))
+    if headline is not None and steps:
+        cell = replace(cell, what=meaning(headline, steps[0].requests))
     if cell.value is None or cell.step is None or headline is None:
         return cell
     step = record.steps[cell.step]

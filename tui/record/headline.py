@@ -350,7 +350,7 @@ def put_figure(
         headline, step.results.aggregate, step.latency_kind or kind
     )
     few = record.behind is not None and record.behind < units.TAIL_SAMPLES
-    record.text = headline_text(headline, units.Few(value) if few else value)
+    record.text = headline_text(headline, units.Few(value) if few else value, step.requests)
 
 
 def blank(headline: Headline) -> HeadlineRecord:

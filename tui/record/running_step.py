@@ -358,6 +358,7 @@ class RunningStep:
             attempt=seen.attempt,
             warmup=self.step.warmup,
             in_flight=self.step.in_flight,
+            requests=self.step.requests,
             cache_drops=[
                 CacheDropRecord(host=each.host, ok=each.ok, method=each.method, detail=each.detail)
                 for each in seen.cache_drops

@@ -133,6 +133,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         tool=step.tool,
         provider=_provider(step),
         params=dict(step.params),
+        requests=step.requests,
         repetition=step.repetition,
         in_flight=step.in_flight,
         phases=[phase_record(state, span, _command(seen, span)) for span in seen.phases],

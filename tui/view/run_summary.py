@@ -226,7 +226,9 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         return [*lines, *metadata_lines(step.metadata), *notes, *load_lines(step)]
     for direction in step.results.aggregate:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
-        lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
+        operation = _operation(record, step)
+        kind = record.latency_kind_of(step)
+        lines += _table(step, direction, rows, kind, operation)
     if printed := printed_lines(step):
         lines += [
             NOT_MERGEABLE,
@@ -270,16 +272,16 @@ def _job_rows(step: StepRecord, direction: str) -> list[Row]:
 
 
 def _table(
-    direction: str, rows: Sequence[Row], kind: str, operation: str | None = None
+    step: StepRecord, direction: str, rows: Sequence[Row], kind: str, operation: str | None = None
 ) -> list[str]:
     known = registry.direction(direction)
     name, rate = (
         (operation, "ops/s")
         if operation
-        else (f"{direction} ({kind_of(direction, kind)})", known.counted)
+        else (f"{step.called(direction)} ({kind_of(direction, kind)})", known.counted)
     )
     if len(name) + len(rate) >= NAME_WIDTH + 6:
-        name = direction  # only whole objects, which have one kind of latency
+        name = step.called(direction)  # only whole objects, which have one kind of latency
     moves_data = known.moves_data and not operation
     bandwidth = "MiB/s" if moves_data else ""
     left = f"{name}{rate:>{max(NAME_WIDTH + 6 - len(name), len(rate) + 1)}}"
@@ -355,7 +357,7 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
             )
             latencies = f"{_short_latency(mean):>8}{_short_latency(p99):>8}"
             figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{latencies}"
-            lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")
+            lines.append(f"{_fit(name, 33):<34}{step.called(direction):<6}{figures}")
     return lines
 
 

@@ -198,6 +198,7 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
     """Yield notes: measured time, what latencies exclude, lost hosts, skew."""
+    yield from request_texts(step)
     yield from filter(None, (submission_text(step, kind),))
     if any(
         result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
@@ -209,11 +210,17 @@ def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
     yield from bucket_texts(shown)
     if step.coverage_text:
         yield f"coverage: {step.coverage_text}"
-    yield from window_texts(step.results.aggregate)
+    yield from window_texts(step, step.results.aggregate)
     yield from timing_texts(step)
 
 
-def window_texts(dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
+def request_texts(step: StepRecord) -> list[str]:
+    """Return the directions that requests of a store count as; empty for files and devices."""
+    named = [f"{request} is {name}" for name, request in step.requests.items()]
+    return [f"in findings and limits {', '.join(named)}"] if named else []
+
+
+def window_texts(step: StepRecord, dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
     """Yield the rate while all hosts measured, where it differs from the whole step's rate, and
     that reads and writes have no total.
     """
@@ -226,7 +233,7 @@ def window_texts(dirs: Mapping[str, AggregateRecord]) -> Iterator[str]:
                 f"{units.iops(result.iops_window)} IOPS"
                 f" ({(result.window_difference or 0.0) * 100:+.1f} %)"
             )
-            yield f"{direction}: {window} while all hosts measured ({span})"
+            yield f"{step.called(direction)}: {window} while all hosts measured ({span})"
 
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:

@@ -154,6 +154,14 @@ def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:
     assert not [line for line in fill if line.startswith(("runtime", "time_based"))]
 
 
+def test_steps_on_objects_name_their_requests(tmp_path: Path) -> None:
+    plan = preset("all")
+    assert [step.does for step in plan.steps] == ["PUT", "PUT", "GET", "DELETE"]
+    assert own(tmp_path, f"{NAMES}, rw: randrw").steps[-1].requests == {
+        "read": "GET", "write": "PUT"
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "job", [f"rw: randread, {NAMES}", f"rw: trim, {NAMES}", f"rw: randrw, {NAMES}"]
 )

@@ -28,6 +28,7 @@ from tui.metrics.registry import METRICS, MIXED
 from tui.metrics.registry import direction as direction_of
 from tui.model.figure_record import DirectionRecord, SeriesColumns
 from tui.model.plain import printable, some
+from tui.model.step_record import StepRecord
 from tui.text.facts import common_lines, difference_rows, machine_lines, machines_text
 from tui.text.line import (
     BAD,
@@ -349,7 +350,7 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
         return [Line.of(("no latencies measured", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
     lines = [rule(f"Percentiles, {who}", f"{kind}, over all I/Os, not averaged", width)]
-    table = _table(found, kind, width)
+    table = _table(step, found, kind, width)
     counted = _counted(found)
     table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
@@ -407,7 +408,7 @@ def _two_charts(
     ]
 
 
-def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:
+def _table(step: StepRecord, found: dict[str, Latency], kind: str, width: int) -> list[Line]:
     wide = width >= 12 + len(found) * (CELL + BEHIND)
     shown = (
         list(found)
@@ -416,7 +417,8 @@ def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:
     )
     head: list[Run] = [(fit("", 10), LABEL)]
     for name in shown:
-        title = name if kind_of(name, kind) == kind else f"{name} ({kind_of(name, kind)})"
+        title, own = step.called(name), kind_of(name, kind)
+        title = title if own == kind else f"{title} ({own})"
         head.append((fit(title, CELL, right=True), KEYS.get(name, TEXT)))
         head += [(fit("slower I/Os", BEHIND, right=True), LABEL)] if wide else []
     lines = [Line.of(*head)]

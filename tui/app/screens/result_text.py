@@ -239,7 +239,12 @@ def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
     """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
-    from tui.view.step_notes import bucket_texts, submission_text, window_texts
+    from tui.view.step_notes import (
+        bucket_texts,
+        request_texts,
+        submission_text,
+        window_texts,
+    )
 
     mark: Run = ("! ", "warn") if is_short(step) else ("  ", LABEL)
     length = length_text(measured_s(page.all_hosts), step.runtime_s)
@@ -248,7 +253,8 @@ def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
     lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in bucket_texts(shown)]
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
-    lines += [Line.of(("! ", "warn"), (text, LABEL)) for text in window_texts(page.all_hosts)]
+    lines += [Line.of(("! ", "warn"), (text, LABEL)) for text in window_texts(step, page.all_hosts)]
+    lines += [Line.of(("  ", LABEL), (text, LABEL)) for text in request_texts(step)]
     if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
         lines.append(
             Line.of(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
     from tui.model.record import HeadlineRecord, RunRecord
     from tui.model.search_record import SearchRecord
-    from tui.model.step_record import MetadataRecord, ProofRecord
+    from tui.model.step_record import MetadataRecord, ProofRecord, StepRecord
 
 MEDIAN, TAIL = 50.0, 99.0
 # of an MPI benchmark, before all others
@@ -47,10 +47,9 @@ def headline(page: Page, width: int) -> list[Line]:
         lines = [Line.of(*clip([(headline_parts(page)[2], VALUE)], width))]
     if page.shown_matrix is not None and found is not None and found.step is not None:
         which = of_which(page.shown_matrix.cells, found.step, found.unit)
+        what = meaning(found, page.record.requests_of(found.step))
         lines.append(
-            Line.of(
-                *clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)
-            )
+            Line.of(*clip([(f"{what}, {which}: ", LABEL), (best_name(page), TEXT)], width))
         )
     if tiles and found is not None and page.record.search is not None:
         lines.append(Line.of(*clip([(found.text, VALUE)], width)))  # the answer and its limit
@@ -80,7 +79,7 @@ def figure_tiles(page: Page) -> list[FigureTile]:
     named = found.direction if found is not None and found.direction in dirs else ""
     subject = {named: dirs[named]} if named else dict(dirs)
     shown = shown_percentiles(page.record.search, found)
-    tiles = [*rate_tiles(subject, named), *latency_tiles(subject, kind, shown)]
+    tiles = [*rate_tiles(step, subject, named), *latency_tiles(subject, kind, shown)]
     if found is None or page.shown_job is not None:
         return tiles
     own = headline_tile(page, found)
@@ -94,7 +93,8 @@ def figure_tiles(page: Page) -> list[FigureTile]:
 def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
     """Return the tile of the headline, in the colour of its direction."""
     number, unit, _ = headline_parts(page)
-    title = meaning(found).removesuffix(" latency")
+    named = meaning(found, page.record.requests_of(found.step))
+    title = named.removesuffix(" latency")
     return FigureTile(
         title,
         number,
@@ -103,7 +103,9 @@ def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
     )
 
 
-def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTile]:
+def rate_tiles(
+    step: StepRecord, dirs: Mapping[str, AggregateRecord], named: str
+) -> list[FigureTile]:
     """Return rate and bandwidth as tiles, for one direction or summed over several."""
     summed = (
         [MIXED]
@@ -113,7 +115,7 @@ def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTi
     if not summed:
         return []
     counted = {direction(name).counted for name in summed}
-    who = f"{summed[0]} " if len(summed) == 1 else ""
+    who = f"{step.called(summed[0])} " if len(summed) == 1 else ""
     number, unit = units.iops_parts(_sum(dirs[name].iops for name in summed))
     tiles = [
         FigureTile(
@@ -299,7 +301,11 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
         )
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
     number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
-    what = found.text if page.record.search is not None else meaning(found)
+    what = (
+        found.text
+        if page.record.search is not None
+        else meaning(found, page.record.requests_of(found.step))
+    )
     if page.record.search is not None:
         return number, unit, what
     return number, unit, what if found.value is not None else f"{what} was not measured"

@@ -95,7 +95,7 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
     for step in plan.steps:
         again = f"repetition {step.repetition}" if repeated else ""
         flight = f"{step.in_flight} in flight" if step.in_flight else ""
-        about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
+        about = "  ".join(part for part in (step.does, flight, again) if part)
         name, details = (step.name, BRIGHT), (f"  {about}", LABEL)
         time = (f"  {time_text(step.expected_s)}", TEXT)
         fits = width_of_runs([name, details, time]) <= width - 4

@@ -178,8 +178,13 @@ class ProgressDisplay:
             if self.plan is not None
             else {}
         )
+        requests = (
+            {step.index: step.requests for step in self.plan.steps if step.requests}
+            if self.plan is not None
+            else {}
+        )
         far = matrix_progress(self.plan, state, now_t)
-        text = status_text(state, now_t, far, live_text(self.plan, state), roles)
+        text = status_text(state, now_t, far, live_text(self.plan, state), roles, requests)
         if not self.rewrites:
             if state.phase in ("measure", "layout") and now_t - self.logged_at >= LOG_EVERY_S:
                 self.logged_at = now_t
@@ -217,14 +222,16 @@ def _latencies(view: DirectionView) -> str:
     return " ".join(f"p{p} {units.latency(found.get(p))}" for p in PERCENTILES)
 
 
-def _rates(cluster: Mapping[str, DirectionView]) -> list[str]:
-    """Return the current rate and latencies of each direction."""
+def _rates(
+    cluster: Mapping[str, DirectionView], requests: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """Return the current rate and latencies of each direction, by the names of its requests."""
     parts = []
     for name in in_order(cluster):
         view, known = cluster[name], direction(name)
         if view.iops is None:
             continue
-        rate = f"{name} {units.iops(view.iops)} {known.counted}"
+        rate = f"{requests.get(name, name)} {units.iops(view.iops)} {known.counted}"
         parts.append(f"{rate} {units.bandwidth(view.bw_bytes_per_s)}" if known.moves_data else rate)
         parts.append(_latencies(view))
     return parts
@@ -236,10 +243,12 @@ def status_text(
     matrix: MatrixProgress | None = None,
     conditioning: str = "",
     roles: Mapping[int, str] = MappingProxyType({}),
+    requests: Mapping[int, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
     """Return the current figures over all hosts in one line.
 
-    `conditioning`: progress of preconditioning. `roles`: names of parallel steps, by step.
+    `conditioning`: progress of preconditioning. `roles`: names of parallel steps,
+    `requests`: those of an object store, by step.
     """
     progress = state.progress(now_t)
     far = [
@@ -255,9 +264,9 @@ def status_text(
     if (left_s := allocation_left_s(state, now_t)) is not None:
         parts.append(allocation_text(left_s))
     if not state.measuring:
-        parts += _rates(state.cluster)
+        parts += _rates(state.cluster, requests.get(state.step or 0, {}))
     for step, measurement in state.measuring.items():
-        rates = _rates(measurement.cluster)
+        rates = _rates(measurement.cluster, requests.get(step, {}))
         parts += [f"{roles.get(step, f'step {step + 1}')}:", *rates] if rates else []
     metadata = (
         state.at_step(state.step).metadata

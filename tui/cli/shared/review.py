@@ -83,7 +83,7 @@ def _step_lines(step: Step) -> Iterator[str]:
     kind = f"{kind_text(step)}, not counted" if step.warmup else f"repetition {step.repetition}"
     takes = f", {time_text(step.expected_s)}"
     pause = f", after {units.duration(step.pause_s)} without load" if step.pause_s else ""
-    yield f"step {step.index + 1}: {step.name}, {'/'.join(step.directions)}, {kind}{takes}{pause}"
+    yield f"step {step.index + 1}: {step.name}, {step.does}, {kind}{takes}{pause}"
     if step.in_flight:
         yield f"  in flight  {step.in_flight} I/Os over all hosts"
     shown: dict[str, str] = {}

@@ -118,7 +118,7 @@ def headline_parts(record: RunRecord) -> tuple[str, str, str]:
     cells = cells_of_record(record)
     best = f", {of_which(cells, found.step, found.unit)}" if len(cells) > 1 else ""
     where = f" at {_point(record)}" if best and _point(record) else ""
-    return number, unit, f"{meaning(found)}{best}{where}"
+    return number, unit, f"{meaning(found, record.requests_of(found.step))}{best}{where}"
 
 
 def _point(record: RunRecord) -> str:

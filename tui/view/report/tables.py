@@ -45,12 +45,14 @@ def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTa
     kind = record.latency_kind_of(step)
     rows = []
     for name, result in step.results.aggregate.items():
-        rows.append(_figures(name, result, name, kind))
+        rows.append(_figures(step.called(name), result, name, kind))
         jobs = [
             (job, dirs[name]) for job, dirs in (step.results.jobs or {}).items() if name in dirs
         ]
         rows += [
-            _figures(f"{name}, job {job}", part, name, kind) for job, part in jobs if len(jobs) > 1
+            _figures(f"{step.called(name)}, job {job}", part, name, kind)
+            for job, part in jobs
+            if len(jobs) > 1
         ]
     heads = ["per second", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
     return (
@@ -93,7 +95,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
     for name, result in step.results.aggregate.items():
         kinds = (("slat", result.slat), ("clat", result.clat), ("lat", result.lat))
         found += [
-            (f"{name} {kind}", latency)
+            (f"{step.called(name)} {kind}", latency)
             for kind, latency in kinds
             if latency is not None and latency.n
         ]
