@@ -324,6 +324,8 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
     # records of versions before 2026-11-29 have findings as texts
     by_text = any(each.get("message") for each in kept.get("findings") or ())
     again = _decoded(with_texts(told) if by_text else told)
+    if by_text:
+        _reworded(kept, again)
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
@@ -337,6 +339,13 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
             f"{plural(len(reworded), 'text')} of version {version} are worded differently by"
             f" {tui.__version__}, with equal numbers: {', '.join(reworded[:SHOWN_TEXTS])}"
         )
+
+
+def _reworded(kept: dict[str, Any], again: dict[str, Any]) -> None:
+    """Give derived findings the texts of an older record that differ from theirs only in words."""
+    for each, other in zip(kept["findings"], again["findings"], strict=False):
+        if _numbers(each.get("message")) == _numbers(other["message"]):
+            other["message"] = each.get("message")
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
