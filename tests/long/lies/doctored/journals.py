@@ -4,6 +4,7 @@ moved below.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Sequence
 from random import Random
@@ -12,6 +13,7 @@ from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import Case, factor, thinned
 from tests.long.lies.doctored.change import Lied
 from tests.long.lies.doctored.real_run import Event, RealRun, judged_again, results, samples
+from tui.model.dense import listed
 
 HOSTS = ("h1", "h2", "h3")
 Change = Callable[[list[Event]], object]
@@ -27,6 +29,9 @@ def _scale_sample(event: Event, by: float) -> None:
     """Do more or fewer I/Os in an interval, of the same latencies."""
     part = _part(event)
     block = part["bytes"] // max(part["ios"], 1)
+    if isinstance(part["lat"], str):  # dense
+        buckets = listed(base64.b64decode(part["lat"]))
+        part["lat"] = {"idx": list(buckets.idx), "n": list(buckets.n)}
     counts = thinned(part["lat"]["n"], by)
     part["lat_sum_ns"] = round(part["lat_sum_ns"] * by)
     part["ios"], part["lat"]["n"] = sum(counts), counts
