@@ -382,6 +382,17 @@ def test_hosts_that_differ_are_shown_as_a_difference() -> None:
     assert found("host-differences", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
 
 
+def test_hosts_of_one_boot_id_are_a_note() -> None:
+    (only,) = found("one-machine", machines(boot_id="b1", hostname="n1"))
+    assert (only.severity, only.scope["hosts"]) == ("info", "h1 h2")
+    assert found("one-machine", machines(boot_id=("b1", "b2"), hostname="n1")) == []
+    server = machines(boot_id="b1", hostname="n1")
+    server.hosts[1].role = "server"
+    for unknown in (machines(hostname="n1"), server):
+        with pytest.raises(UnknownError):
+            found("one-machine", unknown)
+
+
 @pytest.mark.parametrize(
     ("fstype", "severity"),
     [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")],

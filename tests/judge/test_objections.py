@@ -13,7 +13,6 @@ from tests.record.test_timing import host_run
 from tests.samples.events import DATA, closed, run_of
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import Moot
-from tui.judge.wording import message_of
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
 from tui.model.host_record import ClockRecord
@@ -141,14 +140,14 @@ def test_hosts_with_start_skew_make_the_objection_stand(tmp_path: Path) -> None:
     assert text.index('✗ "') < text.index('! "') < text.index('? "') < text.index('✓ "')
 
 
-def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: Path) -> None:
+def test_names_of_one_machine_are_a_note_and_an_objection(tmp_path: Path) -> None:
     facts = {"boot_id": "b1", "hostname": "box"}
     seen = [HostFactsCollected(t=1.0, host=host, facts=dict(facts)) for host in ("h1", "h2")]
     events = [*seen, *host_run("h1", 10.0, 40.0), *host_run("h2", 10.0, 40.0), closed(42.0)]
     run = build_record(run_of(tmp_path, ["h1", "h2"], events))
     said = [each for each in against(run, "alike").evidence if "one machine" in each.text]
-    assert [each.weight for each in said] == ["fact"]
-    assert not any("machine" in message_of(finding) for finding in run.findings)
+    assert len(said) == 1
+    assert [each.severity for each in run.findings if each.id == "one-machine"] == ["info"]
     assert "machine: h1, h2 are one machine" in summary_text(run)
 
 

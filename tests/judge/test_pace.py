@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -50,6 +51,19 @@ def test_a_clock_that_does_not_count_real_seconds_is_an_error(tmp_path: Path, ra
     (finding,) = of_pace(tmp_path, [*at_rate(rate), *telemetry_at(1.0)])
     assert (finding.id, finding.severity) == ("tool-clock", "error")
     assert finding.measured == pytest.approx(rate, rel=0.01)
+
+
+@pytest.mark.parametrize(("end", "told"), [(19.0, ["warning"]), (24.5, [])])
+def test_more_seconds_of_io_than_were_measured_are_a_slow_clock(
+    tmp_path: Path, end: float, told: list[str]
+) -> None:
+    whole = [*at_rate(1.0), *telemetry_at(1.0), result("h1", START, end, IOPS), closed(50.0)]
+    directory = run_of(tmp_path, ["h1"], whole, runtime_s=end - START)
+    plan = msgspec.json.decode((directory / "plan.json").read_bytes())
+    plan["steps"][0]["jobs"] = [{"name": "read", "directions": ["read"]}]
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    found = build_record(directory).findings
+    assert [each.severity for each in found if each.id == "tool-clock"] == told
 
 
 def test_a_connection_that_falls_behind_is_no_clock(tmp_path: Path) -> None:

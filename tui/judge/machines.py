@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
 from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
-from tui.metrics.facts import compare
+from tui.metrics.facts import compare, one_boot
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows
-from tui.model.hostfacts import CHANGED, number_of
+from tui.model.hostfacts import CHANGED, boot_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,6 +67,30 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
         ]
         told: Operands = {"what": what, "count": len(differing)}
         yield CheckResult("warning", "differ", len(differing), 0, operands=told)
+
+
+@run_check(
+    "one-machine",
+    "A machine for each host",
+    rule="a note on clients that report the same boot ID and so run on one kernel",
+    advice=(
+        "Name each machine once, or quote the number of machines: hosts on one kernel share its"
+        " CPUs, memory, network links and devices. Containers and pods of one node are a valid"
+        " set-up."
+    ),
+    source="/proc/sys/kernel/random/boot_id and the host name, read in preflight",
+)
+def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Two names of one machine do not add a client: both compete for the same CPUs and links."""
+    clients = {host.name: host.facts for host in evidence.hosts if host.role == "client"}
+    known = [name for name, facts in clients.items() if boot_of(facts)]
+    if len(known) < 2:
+        raise UnknownError("boot IDs known for fewer than two hosts")
+    for group in one_boot(clients):
+        told: Operands = {"hosts": list(group.hosts)}
+        code = "machine" if group.machine else "kernel"
+        scope = {"hosts": " ".join(group.hosts)}
+        yield CheckResult("info", code, len(group.hosts), 1, {**scope}, told)
 
 
 def _other_jobs(evidence: RunEvidence) -> Iterator[Clause]:
@@ -363,4 +387,4 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield CheckResult("warning", "changed", len(changed), 0, operands=told)
 
 
-MACHINE_CHECKS = (alike, direct, room, devices, frequency, other_load, as_packaged)
+MACHINE_CHECKS = (alike, one_machine, direct, room, devices, frequency, other_load, as_packaged)

@@ -356,12 +356,11 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield which hosts share a machine or kernel, and which performance-relevant facts differ."""
+    """Yield performance-relevant differences of hosts."""
     from tui.record.host_facts import facts_together
-    from tui.text.facts import differing_lines, machine_lines
+    from tui.text.facts import differing_lines
 
-    same = machine_lines({host.name: host.facts for host in record.hosts})
-    for label, runs in (*same, *differing_lines(facts_together(record))):
+    for label, runs in differing_lines(facts_together(record)):
         yield ObjectionEvidence("fact", f"{label}: {''.join(text for text, _ in runs)}")
 
 
@@ -493,7 +492,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection(
         "alike",
         "The hosts were not identical",
-        ("host-differences", "shared-files"),
+        ("host-differences", "one-machine", "shared-files"),
         ("host-differences",),
         differences,
         one_host,

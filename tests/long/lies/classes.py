@@ -51,7 +51,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "hosts": (
         "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load",
         "other-traffic",
-        "host-differences", "network", "io-limit",
+        "host-differences", "one-machine", "network", "io-limit",
     ),
     "steadiness": ("steady-state", "stall", "warm-up", "missing-samples", "runtime"),
 }  # fmt: skip

@@ -341,6 +341,11 @@ def unlike(rng: Random) -> Lie:
                sabotage=places.mounted_with("defaults", option))  # fmt: skip
 
 
+def two_names(rng: Random) -> Lie:
+    """Two host names of one machine."""
+    return Lie("two names of one machine", _reads(rng), "one-machine", hosts=2)
+
+
 # -- over time
 
 
@@ -407,7 +412,7 @@ LIES: tuple[Draw, ...] = (
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
     late, ended, role_short, role_late, role_ended, held_by_group, little_memory,
-    slow_host, other_generator, busy, unlike, frozen, drifts, comes_and_goes,
+    slow_host, other_generator, busy, unlike, two_names, frozen, drifts, comes_and_goes,
     limit_lowered, storage_slows_once,
 )  # fmt: skip
 

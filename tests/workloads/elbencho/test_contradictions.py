@@ -57,3 +57,15 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
 def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) -> None:
     found = contradictions(name, pattern, new)
     assert found and are_worded(found, TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("option", "runtime_s"),
+    [("--infloop", 6.0), ("--limitread", None), ("--verify", None), ("--nolive", None)],
+)
+def test_only_threads_that_read_to_the_time_limit_keep_their_queue_full(
+    option: str, runtime_s: float | None
+) -> None:
+    text = (DATA / "rand-read-live.csv").read_text().replace("--infloop", option)
+    (read,) = import_output(text, "rand-read-live.csv")
+    assert read.runtime_s == runtime_s

@@ -171,6 +171,7 @@ LIES: dict[str, Callable[[Document], object]] = {
         job["job options"].update(direct="0") or job.update(usr_cpu=0.0, sys_cpu=0.0)
         or job["read"].update(io_bytes=1 << 40) for job in found["jobs"]
     ],
+    "more-cpu": lambda found: [job.update(usr_cpu=60.0, sys_cpu=50.0) for job in found["jobs"]],
     "off-cpu": lambda found: [job.update(usr_cpu=1.0, sys_cpu=1.0, ctx=5) for job in found["jobs"]],
     "version": changed("fio version", to="fio-2.2.10"),
     "too-early": lambda found: found.update(timestamp=1_577_880_000, time=""),

@@ -47,6 +47,10 @@ MACHINES: dict[str, dict[str, Text]] = {
         "versions": versions,
         "jobs": "{hosts:names} ran different jobs from {first}",
     },
+    "one-machine": {
+        "machine": "{hosts:names} are one machine (same boot ID)",
+        "kernel": "{hosts:names} share one kernel (same boot ID)",
+    },
     "direct-io": {
         "in-memory": f"the target is in memory: no storage was measured {ON}",
         "buffered-loop": f"a loop device serves direct I/O from the page cache {ON}",

@@ -25,7 +25,11 @@ TIMES: dict[str, dict[str, Text]] = {
         "factor": (
             "a second of the load generator on {host} lasts {second_s:.2f} s: rates and latencies"
             " are wrong by this factor"
-        )
+        ),
+        "slow": (
+            "{host} did I/O for {ran_s:time}, but its load generator measured {measured_s:time}:"
+            " its clock may be slow"
+        ),
     },
     "end-skew": {"shorter": shorter},
     "job-time": {"early": "{host}, job {job}: ran for {ran_s:time} of {bound_s:time}"},

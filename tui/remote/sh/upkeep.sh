@@ -99,28 +99,59 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
 
 bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have open: `open=PID FLAGS PATH`, FLAGS octal;
   # of each such process `ran=PID SUM PRELOAD WORDS`: cksum of its job file, libraries of LD_PRELOAD; of at most 32
-  local each='' pid='' opened='' sum='' preload=''
-  for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do
-    pid=${each%:*}
-    # shellcheck disable=SC2012,SC2016  # one process for all descriptors, as find -printf is not POSIX; awk's dollars
-    opened=$({ # where each descriptor leads, and its flags
-      ls -l "/proc/$pid/fd" | sed -n 's|^.* \([0-9][0-9]*\) -> \(/.*\)$|p \1 \2|p'
-      grep -H '^flags:' /proc/"$pid"/fdinfo/[0-9]* | sed -n 's|^.*/\([0-9]*\):flags:[[:space:]]*\([0-7]*\)$|f \1 \2|p'
-    } 2>/dev/null | ${BENCHTUI_AWK:-awk} -v pid="$pid" '
-      $1 == "p" { fd = $2; sub(/^p [0-9]+ /, ""); path[fd] = $0 }
-      $1 == "f" && $2 in path && path[$2] !~ /^\/(proc|sys)\// && !told[$3 " " path[$2]]++ && count++ < 32 {
-        print "open=" pid " " $3 " " path[$2] }')
-    [ -n "$opened" ] || continue
-    bt_say "$opened"
-    sum=$({ cksum <"/proc/$pid/cwd/$3"; } 2>/dev/null) sum=${sum%% *}${sum:+:}${sum##* } preload=''
-    # few processes are started here: it is during a measurement
-    if grep -q LD_PRELOAD= "/proc/$pid/environ" 2>/dev/null || [ -s "/proc/$pid/root/etc/ld.so.preload" ]; then
-      preload=$({ bt_environ "$pid" | sed -n 's/^LD_PRELOAD=//p' && cat "/proc/$pid/root/etc/ld.so.preload"; } 2>/dev/null |
+  local job="$3" each='' pid='' pids='' opened='' sums='' path='' rest='' with=''
+  for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do pids="$pids ${each%:*}"; done
+  [ -n "$pids" ] || return 0
+  # few processes are started here, and each for all loads: it is during a measurement
+  # shellcheck disable=SC2086  # numbers
+  opened=$(bt_descriptors $pids)
+  [ -n "$opened" ] || return 0
+  bt_say "$opened"
+  set --
+  for pid in $pids; do set -- "$@" "/proc/$pid/cwd/$job"; done
+  while read -r each rest path; do
+    path=${path#/proc/}
+    sums="$sums ${path%%/*}=$each:$rest"
+  done <<BT_EOF
+$(cksum "$@" 2>/dev/null)
+BT_EOF
+  set --
+  for pid in $pids; do set -- "$@" "/proc/$pid/environ"; done
+  with=" $(grep -ls LD_PRELOAD= "$@" 2>/dev/null | tr '\n' ' ')"
+  for pid in $pids; do
+    case $BT_NL$opened in *"${BT_NL}open=$pid "*) ;; *) continue ;; esac
+    each='-' rest=''
+    case "$sums " in *" $pid="*) each=${sums##* "$pid"=} each=${each%% *} ;; esac
+    case $with in *" /proc/$pid/environ "*) rest=y ;; *) [ ! -s "/proc/$pid/root/etc/ld.so.preload" ] || rest=y ;; esac
+    [ -z "$rest" ] ||
+      rest=$({ bt_environ "$pid" | sed -n 's/^LD_PRELOAD=//p' && cat "/proc/$pid/root/etc/ld.so.preload"; } 2>/dev/null |
         tr -s ' \n' ::)
-    fi
+    path=$(tr '\0\n' '  ' 2>/dev/null <"/proc/$pid/cmdline")
     # the end of a long line: the program's own arguments are there, whatever started it
-    bt_say "ran=$pid ${sum:--} ${preload:--} $({ tr '\0\n' '  ' | tail -c 4096; } 2>/dev/null <"/proc/$pid/cmdline")"
+    [ ${#path} -le 4096 ] || path=$(bt_say "$path" | tail -c 4097)
+    bt_say "ran=$pid $each ${rest:--} $path"
   done
+}
+
+bt_descriptors() { # PID...: where each descriptor leads, and its flags: `open=PID FLAGS PATH`, at most 32 of a process
+  local pid=''
+  for pid; do shift; set -- "$@" "/proc/$pid/fd"; done
+  # shellcheck disable=SC2012,SC2016  # one process for all descriptors, as find -printf is not POSIX; awk's dollars
+  {
+    ls -l /proc/$$/task "$@" # more than one directory, so that each has its heading
+    for pid; do grep -H '^flags:' "${pid}info"/[0-9]*; done
+  } 2>/dev/null | ${BENCHTUI_AWK:-awk} '
+    /^\/proc\/[0-9]+\/fd:$/ { split($0, part, "/"); pid = part[3]; next }
+    /^\/proc\/[0-9]+\/fdinfo\/[0-9]+:flags:/ {
+      split($1, part, "/")
+      at = part[3] " " part[5] + 0
+      if (!(at in path) || path[at] ~ /^\/(proc|sys)\// || told[part[3] " " $2 " " path[at]]++) next
+      if (count[part[3]]++ < 32) print "open=" part[3] " " $2 " " path[at]
+      next
+    }
+    / -> \// { match($0, / -> \//); split(substr($0, 1, RSTART - 1), part, " "); n = 0
+      for (each in part) n++
+      path[pid " " part[n]] = substr($0, RSTART + 4) }'
 }
 
 bt_leftovers() { # every process of any of our runs that this user may look at

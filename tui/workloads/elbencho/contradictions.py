@@ -27,6 +27,12 @@ UNBOUNDED = ("timelimit", "infloop", "randamount", "rand", "rwmixthr", "rwmixthr
 FLAGS = frozenset(
     ("write", "read", "stat", "mkdirs", "delfiles", "deldirs", "infloop", "direct", "rand")
 )
+# with these alone, threads read until the time limit and keep their queue full
+STEADY = frozenset((
+    "read", "threads", "hosts", "size", "block", "direct", "rand", "randalgo", "iodepth", "infloop",
+    "timelimit", "lat", "lathisto", "latpercent", "latpercent9s", "livecsv", "livecsvex", "liveint",
+    "nolive", "jsonfile", "csvfile", "resfile", "label",
+))  # fmt: skip
 CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_size"}
 Words = Mapping[str, str]  # options by long name
 
@@ -94,6 +100,14 @@ def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
             continue
         found[name] = cluster[at + 1 :].removeprefix("=") or (words.pop(0) if words else "")
         return
+
+
+def steady_s(command: str, path_type: str) -> float | None:
+    """Return for how many seconds all threads keep their queue full; None if that is unknown."""
+    given = options(command)
+    steady = path_type not in ("", DIRECTORY, BUCKET) and given.keys() <= STEADY
+    limit_s = _size(given.get("timelimit")) if steady and "infloop" in given else None
+    return float(limit_s) if limit_s else None
 
 
 def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:

@@ -26,6 +26,7 @@ from tui.workloads.elbencho.contradictions import (
     contradictions,
     missing_phases,
     of_table,
+    steady_s,
 )
 from tui.workloads.elbencho.options import Phase, phase_of
 from tui.workloads.elbencho.output import BUCKET, QUARTER, Done, done, part, whole
@@ -154,7 +155,8 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
         rates,
     )
     host = ALL_HOSTS if hosts > 1 else ""
-    return ImportedOutput(0, name, result, host, loads, None, command, 0.001, mark=mark)
+    runtime_s = steady_s(command, row[PATH_TYPE])
+    return ImportedOutput(0, name, result, host, loads, runtime_s, command, 0.001, mark=mark)
 
 
 FORMATS = ("JSON", "CSV", "table")
@@ -269,7 +271,8 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
         command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
         result.contradictions = list(of_table(row))[:MOST_CONTRADICTIONS]
         mark = _row_mark(row, command)
-        yield ImportedOutput(*(0, name, result, host, load, None, command, 1.0), mark=mark)
+        runtime_s = steady_s(command, row.get(PATH_TYPE, ""))
+        yield ImportedOutput(*(0, name, result, host, load, runtime_s, command, 1.0), mark=mark)
 
 
 def _stamp(result: HostResult, row: Row, seconds: float) -> None:

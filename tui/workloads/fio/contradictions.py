@@ -50,13 +50,7 @@ from tui.workloads.fio.printed import (
     numjobs_of,
 )
 from tui.workloads.fio.printed_numbers import Span
-from tui.workloads.fio.snapshot import (
-    ALL_CLIENTS,
-    LIBAIO,
-    NOT_A_NUMBER,
-    LatencyKind,
-    StatusLatency,
-)
+from tui.workloads.fio.snapshot import ALL_CLIENTS, NOT_A_NUMBER, LatencyKind, StatusLatency
 from tui.workloads.fio.versions import of_version
 
 Host = tuple[str, int]
@@ -263,7 +257,7 @@ def _in_flight(entry: Entry) -> Iterator[Found]:
     if len(waits) != len(job.dirs):
         return
     levels = [share for _, share in sorted(entry.levels)]
-    timed = options.engine not in LIBAIO  # in old versions each sync includes the write before it
+    timed = options.engine != "libaio"  # in old versions each sync includes the write before it
     if timed and job.sync is not None and job.sync.lat is not None:
         waits += [job.sync.lat] if distributions.one_at_a_time(levels) else []
     yield from distributions.in_flight(levels, 1, waits, runtime_ms)
@@ -417,11 +411,14 @@ CALL_S = 50e-9  # no processor makes a system call that moves data in less
 COPIED_PER_S = 100e9  # bytes: no core copies faster
 RUSAGE_S = 0.002  # user and system time, each in whole milliseconds
 LEAST_S = 0.2  # in calls
+MORE_CPU = 1.02  # of the time that workers ran
 UNSEEN = 0.3  # of a job's calls: interrupts, and a hypervisor that runs others
 
 
 def cpu_of(entry: Entry) -> Iterator[Found]:
-    """Yield a CPU time too short for a job's I/Os.
+    """Yield a CPU time too short for a job's I/Os, or above the time that its workers ran.
+
+    A worker is one thread; without RUSAGE_THREAD (macOS), threads have their process's time.
 
     Buffered I/O copies every byte on a CPU. A worker inside a call is either on a CPU or was
     switched out. Each time it was costs a context switch and lasts no longer than its longest call.
@@ -438,6 +435,10 @@ def cpu_of(entry: Entry) -> Iterator[Found]:
     spent_s = (job.usr_cpu + job.sys_cpu) / 100 * job.job_runtime / 1000 + RUSAGE_S
     libaio = options.engine == "libaio"
     if options.engine not in CALLING and not libaio:
+        return
+    ran_s = job.job_runtime / 1000
+    if spent_s > MORE_CPU * ran_s and ran_s > 1 and not options.flag("thread"):
+        yield "more-cpu", spent_s, ran_s
         return
     buffered = not options.flag("direct") and options.flag("buffered", default=True)
     if buffered:

@@ -63,6 +63,7 @@ TEXTS = {
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
     "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
     "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
+    "more-cpu": "CPU time {told:.3g} s of workers that ran for {other:.3g} s",
     "off-cpu": (
         "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
         " switches for the rest"

@@ -15,6 +15,7 @@ from tui.workloads.ior.output import IorOutput
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
 ROUNDED_BYTES = 0.06 * MIB  # the summary has MiB with one decimal
+ROUNDED_SIZES = 0.01  # sizes in the header may have two decimals: 0.5 % each
 PRINTED = 1e-6  # of figures of ranks: eleven digits
 
 
@@ -55,6 +56,9 @@ def _header(told: Told) -> Iterator[Contradiction]:
     if len(output.told_tasks) > 1:
         yield Contradiction("tasks", min(output.told_tasks), max(output.told_tasks))
         return
+    whole = output.aggregate
+    if whole and told.due and abs(whole - told.due) > ROUNDED_SIZES * max(whole, told.due):
+        yield Contradiction("aggregate", whole, told.due)
     for name, each in output.figures.items():
         moved = each.moved_bytes or 0.0
         if not moved or not told.due or (told.ends_by_time and moved <= told.due):

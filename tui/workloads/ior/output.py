@@ -84,6 +84,7 @@ class IorOutput:
     segments: int = 0
     transfer: int = 0
     block: int = 0
+    aggregate: int = 0  # printed before the first access: tasks x segments x block, rounded
     stonewall_s: int = 0  # after so long a phase ends; 0: when its bytes are moved
     iteration: int = 0
     phase: str = ""
@@ -170,7 +171,7 @@ class IorOutput:
                 self.tests.add(value)
             elif name == "Command line":
                 self.command = value
-            elif name in ("xfersize", "blocksize"):
+            elif name in ("xfersize", "blocksize", "aggregate filesize"):
                 self._size(name, value)
             elif name == "repetitions" and value.isdigit():
                 self.iterations = int(value)
@@ -188,6 +189,8 @@ class IorOutput:
         )
         if name == "xfersize":
             self.transfer = size
+        elif name == "aggregate filesize":
+            self.aggregate = size
         else:
             self.block = size
 

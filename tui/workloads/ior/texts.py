@@ -5,6 +5,9 @@ from __future__ import annotations
 TEXTS = {
     "tasks": "{told:.0f} tasks in one place, {other:.0f} in another",
     "moved": "{told:size} moved, but tasks, segments and block size give {other:size}",
+    "aggregate": (
+        "aggregate file size {told:size}, but tasks, segments and block size give {other:size}"
+    ),
     "setting": "{0}: {told:.0f} in the {1}, but {other:.0f} in the {2}",
     "rows": "rows of {told:.0f} iterations, but {other:.0f} repetitions",
     "summary": "{0} {told:.6g} MiB/s, but {other:.6g} from the iterations",

@@ -12,7 +12,7 @@ from random import Random
 from tests.long.lies.doctored.case import Case, factor
 from tests.long.lies.doctored.documents import DATA, weakening
 
-AIMS = ("own-figures", "tool-errors", "iterations", "rate-mismatch", "size-mismatch",
+AIMS = ("own-figures", "concurrency", "tool-errors", "iterations", "rate-mismatch", "size-mismatch",
     "latency-mismatch")  # fmt: skip
 ROOT = DATA.parent
 Files = dict[str, str]  # text by name
@@ -128,6 +128,8 @@ KINDS: Sequence[tuple[str, Sequence[Sequence[str]], Change]] = (
      partial(_number, within=r"^(?:write|read),\d,(\d\.\d+)e", least=0.002)),
     ("IOR's settings", [[each] for each in IOR],
      partial(_other, old=r"^(Command line.*) -F", new=r"\g<1> -z")),
+    ("IOR's settings", [[each] for each in IOR],
+     partial(_number, within=r"^aggregate filesize *: (\d+(?:\.\d+)?)", least=0.05)),
     ("IOR's settings", [[JSON[0]]],
      partial(_number, within=r'"(?:transferSize|blockSize|repetitions)": (\d+)', least=0.5)),
     ("IO500's score", [IO500, IO500[:1], ["io500/valid.out"]],
@@ -162,6 +164,8 @@ KINDS: Sequence[tuple[str, Sequence[Sequence[str]], Change]] = (
      partial(_other, old=r'"--limitread\\" \\"1m', new=r'"--limitread\\" \\"100k')),
     ("elbencho's limits", [["elbencho/rand-read-live.json"]],
      partial(_other, old=r'"elapsed_time_ms":"6', new=r'"elapsed_time_ms":"600')),
+    ("elbencho's depth", [["elbencho/rand-read-live.csv"]],
+     partial(_other, old=",53,375,8702,", new=",5,37,870,")),
     ("elbencho's formats", [[f"{FILES}.json", f"{FILES}.csv"]],
      partial(_number, within=r",(?:WRITE|READ),(?:\d*,){9,11}(\d{3}),", least=0.1, file="files-write-read.csv")),
     ("elbencho's table", [[f"{FILES}.out"]],

@@ -216,6 +216,24 @@ def no_processor(rng: Random, document: Document, _: Source) -> Lied | None:
     )
 
 
+def several_processors(rng: Random, document: Document, _: Source) -> Lied | None:
+    """More CPU time than a worker's one thread can use."""
+    if (found := pick(rng, document)) is None:
+        return None
+    job = found[0]
+    engine = option(document, job, "ioengine", "psync")
+    if engine not in ("psync", "sync", "pvsync", "libaio") or job.get("job_runtime", 0) <= 1000:
+        return None
+    if option(document, job, "thread", "0") != "0":
+        return None
+    job["usr_cpu"], job["sys_cpu"] = rng.uniform(5, 150), rng.uniform(50, 150)
+    whole = job["usr_cpu"] + job["sys_cpu"]
+    seen = whole > 103
+    return Lied(
+        f"{whole:.0f} % CPU", aims(OWN) if seen else (), "a thread may be busy all the time"
+    )
+
+
 def older(rng: Random, document: Document, _: Source) -> Lied | None:
     """A version that could not print what is here."""
     if not any(True for _ in parts_of(document)):
@@ -336,6 +354,7 @@ LIES: dict[str, Lie] = {
     "a longer run": longer,
     "calm samples": calm,
     "CPU time": no_processor,
+    "CPU time of one thread": several_processors,
     "an older version": older,
     "an earlier day": earlier,
     "requests of devices": not_of_devices,
