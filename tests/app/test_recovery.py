@@ -1,4 +1,4 @@
-"""Runs that were cut off: said at the start, finished when asked, from every screen."""
+"""Interrupted runs: said at the start, finished when asked, from every screen."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ async def test_start_tells_of_runs_that_were_cut_off_and_says_the_key(home: Path
     cut_off(home, 18)
     cut_off(home, 19)
     async with opened(options(home)) as user:
-        await user.sees("2 runs were cut off: press R to finish them")
+        await user.sees("2 interrupted runs: press R to recover them")
 
 
 async def test_start_is_silent_when_every_run_has_its_end(home: Path) -> None:
     RunMaker(home / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(2).finish()
     async with opened(options(home)) as user:
         await user.app.workers.wait_for_complete()
-        assert "cut off" not in user.text and not user.told
+        assert "interrupted run" not in user.text and not user.told
         await user.press("R")
         assert not isinstance(user.app.screen, Confirm)
 
@@ -85,7 +85,7 @@ async def test_yes_takes_the_run_over_and_shows_it(
     await asyncio.to_thread(wait_until, lambda: measures(run_dir), "live samples")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
     async with opened(options(home)) as user:
-        await user.sees("1 run was cut off")
+        await user.sees("1 interrupted run")
         await user.press("R")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.press("y")

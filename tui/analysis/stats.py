@@ -249,11 +249,11 @@ def of_spreads(
 
 
 def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
-    """Return the effect between single runs, from the deviation of `runs` equal runs.
+    """Return the effect between two single runs, using the noise floor of `runs` earlier runs.
 
     `deviation`: deviation of one run, relative to the mean. The interval is Student's for the
-    difference of two single runs, on logarithms; or the one within the runs if that is wider,
-    because these runs may be noisier.
+    difference of two single runs, on logarithms. If the interval measured within the two runs is
+    wider, it is used: they may be noisier than the earlier ones.
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)

@@ -108,12 +108,12 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Find the running run, the newest result, and runs that were cut off."""
+        """Find the running run, the newest result, and interrupted runs."""
         for found in find_runs(self):
             self.post_message(found)
 
     def on_runs_found(self, found: RunsFound) -> None:
-        """Show notices that offer to watch the running run and to finish runs that were cut off.
+        """Show notices that offer to watch the running run and to finish interrupted runs.
 
         Then open the screen that had to wait for the search, if any.
         """
@@ -134,7 +134,7 @@ class BenchtuiApp(AppShell):
         if found.cut_off:
             text = cut_off_text(found.cut_off)
             if not any(
-                screen.show_notice("cut off", f"{self.symbols.warn} {text}") for screen in shown
+                screen.show_notice("interrupted", f"{self.symbols.warn} {text}") for screen in shown
             ):
                 self.notify(text, severity="warning")
         self.looked_at_runs |= found.is_all
@@ -150,14 +150,14 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the selected run, or all runs that were cut off."""
+        """Ask, then finish the selected run, or all interrupted runs."""
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
             runs := await resuming.runs_to_recover(self, self.screen.run_at_hand)
         ):
             for screen in self.steps.made.values():
-                screen.show_notice("cut off", "")
+                screen.show_notice("interrupted", "")
             work = resuming.recover(runs, self.open_live, self.answer_questions)
             self.run_worker(work, group="recover-runs", exclusive=True)
 
@@ -400,11 +400,11 @@ def recent_runs(shell: AppShell) -> list[tuple[Path, str]]:
 
 
 def cut_off_text(count: int) -> str:
-    """Return the notice about runs that were cut off."""
+    """Return the notice about interrupted runs."""
     return (
-        f"{count} run was cut off: press R to finish it"
+        f"{count} interrupted run: press R to recover it"
         if count == 1
-        else f"{count} runs were cut off: press R to finish them"
+        else f"{count} interrupted runs: press R to recover them"
     )
 
 

@@ -362,7 +362,7 @@ SEARCHED = {
     "scaling_one_host_iops": "Single-host rate by the scaling law",
     "scaling_contention": "Scaling law: contention",
     "scaling_coherence": "Scaling law: coherence",
-    "scaling_best_hosts": "Scaling law: number of hosts at the maximum",
+    "scaling_best_hosts": "Scaling law: number of hosts at peak throughput",
     "scaling_iops": "I/Os per second at full load, by number of hosts",
     "scaling_efficiency_ratio": ("Throughput as a share of linear scaling, by number of hosts"),
 }

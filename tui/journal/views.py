@@ -20,7 +20,7 @@ from tui.metrics.series import Parts, RateSeries, parts_of
 from tui.model.dense import has_counts
 from tui.model.event import Buckets, DirectionSample
 
-FRESH_S = 3.0  # a running host that was silent for longer is stale
+FRESH_S = 3.0  # a running host without samples for longer is silent
 # an interval shorter than this gives no rate worth showing; it counts in totals and series
 SHORT_S = 0.3
 EDGE_S = 0.05  # a second with a gap up to this is whole
@@ -182,7 +182,7 @@ class DirectionView(ABC):
 
     @property
     def version(self) -> int:
-        """Number that increases when figures change, except when a host turns stale."""
+        """Number that increases when figures change, but not when a host goes silent."""
         return self._changes.count
 
     @property
@@ -357,7 +357,7 @@ class Arrival(NamedTuple):
 
 
 class Leaf(DirectionView):
-    """View of one direction of one host. Keeps the last interval even if the host is stale.
+    """View of one direction of one host. Keeps the last interval even if the host is silent.
 
     The caller counts the changes in `Changes`.
     """
@@ -436,7 +436,7 @@ class Leaf(DirectionView):
         return self._histogram
 
     def intervals(self) -> list[Interval]:
-        """Return the last interval, even if the host is stale."""
+        """Return the last interval, even if the host is silent."""
         return [self.last] if self.last is not None else []
 
     def values(self, metric: MetricName, start_s: float, end_s: float) -> Values:

@@ -57,7 +57,7 @@ class Fingerprint(Struct, frozen=True):
 
 
 def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint | None:
-    """Return what to compare of a result; None if it has too few I/Os, or no latencies."""
+    """Return the figures of a result to compare with others; None if too few I/Os or no latencies."""
     found: dict[Place, Latency] = {}
     for direction, part in dirs.items():
         for kind in ("slat", "clat", "lat"):

@@ -94,7 +94,7 @@ def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _other_jobs(evidence: RunEvidence) -> Iterator[Clause]:
-    """Yield the hosts of a step that ran other jobs than its first host."""
+    """Yield the hosts of a step that ran jobs other than those of its first host."""
     for step in evidence.plan.steps:
         usual = [_load(job) for job in step.jobs]
         others = [

@@ -53,9 +53,9 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     "iterations",
     "Different iterations",
     rule=(
-        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if printed with"
+        f"the rates of iterations differ by more than {units.share(SAME, 2)} if printed with"
         " enough digits; minimum, mean, maximum and standard deviation are consistent, and"
-        " rate x seconds equals the planned bytes (error)"
+        " rate x seconds equals the planned bytes (otherwise an error)"
     ),
     advice=(
         "Use the rates of the individual iterations (verbose mode of the load generator), or"
@@ -145,7 +145,7 @@ def unlike(rates: OperationRecord, count: int = 0) -> Clause | None:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> Clause | None:
-    """Return the first iteration whose rate and time give other bytes than planned; None if there
+    """Return the first iteration whose rate and time give bytes other than planned; None if there
     is none.
 
     Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four

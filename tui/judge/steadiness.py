@@ -54,8 +54,8 @@ ENDED = ("done", "cut")
     "steady-state",
     "Steady state",
     rule=(
-        f"five equal windows are within {units.share(RANGE)} of their mean and drift by at"
-        f" most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
+        f"five equal windows have a range of at most {units.share(RANGE)} of their mean and a drift"
+        f" of at most {units.share(SLOPE)}; with Poisson arrivals and split block sizes, chance is"
         f" allowed for; in loads of {CHANGE_S} to {ROUNDS * ROUND_S} s, the rate does not jump by"
         f" more than {units.share(RANGE)} and {APART:g} standard deviations of the seconds before"
         " and after"

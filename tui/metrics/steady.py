@@ -157,7 +157,7 @@ def _needed(
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
     """Return the window of the last rounds; None if there are too few.
 
-    Rounds on other hosts than the last, and rounds before one without a figure, are a different
+    Rounds on hosts other than those of the last, and rounds before one without a figure, are a different
     load and do not count.
     """
     values: list[float] = []

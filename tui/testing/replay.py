@@ -318,8 +318,9 @@ def _check_targets(step: Step) -> Iterator[Mistake]:
     commands = {need.command for need in tool.requirements([step])}
     for check in tool.target_checks([step]):
         if check.needs not in commands:
-            said = f"{check.target}: {check.needs}; requirements are {', '.join(sorted(commands))}"
-            yield Mistake("target-check", said)
+            listed = ", ".join(sorted(commands))
+            said = f"the check needs '{check.needs}', which requirements() omits; it lists: {listed}"
+            yield Mistake("target-check", f"{check.target}: {said}")
         tool.target_problem(check, "no answer")
 
 

@@ -314,7 +314,10 @@ def precondition_texts(plan: Plan) -> list[str]:
         rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
         within, drift = units.share(rule.range), units.share(rule.slope)
-        until = f"until {rule.window} are within {within} of their mean with drift below {drift}"
+        until = (
+            f"until {rule.window} in a row have a range of at most {within} of their mean and a"
+            f" drift of at most {drift}"
+        )
         found.append(f"up to {rule.rounds} rounds of {each} of the profile's load{where}, {until}")
     left_out = "skipped at launch: the storage is measured in its current state"
     return [*found, *([left_out] if plan.no_precondition else [])]

@@ -41,7 +41,7 @@ def _buckets(each: Buckets) -> str:
         return f": idx has {len(each.idx)} entries, n has {len(each.n)}"
     if not all(map(lt, each.idx, each.idx[1:])):
         return ".idx: the indices are not ascending"
-    return ".n: every bucket in the list must have a count" if 0 in each.n else ""
+    return ".n: counts must be 1 or more; omit empty buckets" if 0 in each.n else ""
 
 
 def _direction_sample(each: DirectionSample) -> str:

@@ -121,7 +121,7 @@ def lines_above_chart(page: Page, width: int) -> int:
 def title_line(page: Page, width: int) -> Line:
     """Return the first line of a page: state, profile, title, time.
 
-    On other tabs than the summary, headline and verdict replace title and time.
+    On tabs other than the summary, headline and verdict replace title and time.
     """
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))

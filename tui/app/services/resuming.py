@@ -134,9 +134,9 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
     names = [run_dir.name for run_dir in runs[:SHOWN]]
     names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
     title = (
-        "1 run was cut off: recover now?"
+        "1 interrupted run: recover it now?"
         if len(runs) == 1
-        else f"{len(runs)} runs were cut off: recover now?"
+        else f"{len(runs)} interrupted runs: recover them now?"
     )
     advice = (
         "Results still on the hosts are collected and the record is finished; "
@@ -146,7 +146,7 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to recover the selected run, or all runs that were cut off.
+    """Ask whether to recover the selected run, or all interrupted runs.
 
     Returns the runs to recover.
     """

@@ -79,7 +79,7 @@ APP = (
         "app.recover",
         ("R",),
         "recover",
-        "Finish runs that were cut off: collect the results still on their hosts",
+        "Recover interrupted runs: collect the results still on their hosts",
     ),
     Action(
         "app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"

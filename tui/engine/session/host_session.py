@@ -293,7 +293,7 @@ class HostSession:
         return GoneError(ALLOCATION_ENDED, self.name, self.gone)
 
     def loss(self, message: str) -> tuple[str, str]:
-        """Return code and message of the problem that the host is lost."""
+        """Return the code and message that report the host as lost."""
         return (ALLOCATION_ENDED, self.gone) if self.gone else ("host-lost", message)
 
     def lose(self, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Telemetry of a run's hosts: a small task on each during a step, followed into the journal.
+"""Telemetry of a run's hosts: during a step, a small task on each streams samples to the journal.
 
 Telemetry is optional: its problems never fail the run or delay a load, and are reported once per
 host and step.

@@ -2,7 +2,7 @@
 
 Also plans the same load at another rate, for another time, or with one change. Pure.
 
-elbencho limits bytes per second and thread. A thread does its share of each second at once, as fast
+elbencho limits bytes per second per thread. A thread does its share of each second at once, as fast
 as it can, and sleeps until the second is over (RateLimiter.h): latencies at a low rate are those of
 bursts at full concurrency. With infloop each pass over the files starts a new second
 (initPhaseFunctionPointers): a pass that takes less than a second is not limited at all.
@@ -398,13 +398,13 @@ def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar
 
 
 def limit_of(load: Load, rate_iops: float) -> int:
-    """Return the limit in bytes per second and thread for a rate in I/Os per second.
+    """Return the limit in bytes per second per thread for a rate in I/Os per second.
 
     Raises UsageError for less than one I/O per second, or if the bytes per I/O are unknown.
     """
     if rate_iops < 1:
         raise UsageError(
-            f"{rate_iops:g} I/Os per second and thread; at least one is required: use fewer threads"
+            f"{rate_iops:g} I/Os per second per thread; at least one is required: use fewer threads"
         )
     if load.even_block is None:
         raise UsageError("size is not a multiple of block, so the bytes per I/O are unknown")

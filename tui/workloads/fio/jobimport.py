@@ -37,7 +37,7 @@ PRINTING = {
     "percentile_list": "benchtui records a fixed list of percentiles",
     "name": "the section name is the job name",
 }
-# Left out when they have another value than benchtui's.
+# Left out when their values differ from benchtui's.
 REPORTING = {
     "group_reporting": "benchtui always reports by group",
     "stats": "benchtui records the figures",

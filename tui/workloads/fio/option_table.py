@@ -320,8 +320,8 @@ def engine_problem(text: str) -> str | None:
     if text in engines or is_external(text):
         return None
     return (
-        f"unknown ioengine '{text}'{did_you_mean(text, engines)}; for an engine in a file,"
-        " write its path"
+        f"unknown ioengine '{text}'{did_you_mean(text, engines)}; for an external engine,"
+        " give its path"
     )
 
 

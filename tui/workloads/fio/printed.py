@@ -217,7 +217,7 @@ def numjobs_of(options: JobOptions) -> int:
 
 
 def microseconds(options: JobOptions, name: str) -> float | None:
-    """Return a time whose unit is µs unless it has one; None if it is not set."""
+    """Return a time in µs; a number without a unit is µs. None if it is not set."""
     told = options.get(name)
     if not told:
         return None

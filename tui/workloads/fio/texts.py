@@ -61,7 +61,7 @@ TEXTS = {
     "unified": "{told:.0f} in all directions together, but they add up to {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
-    "fell": "{told:.0f} in a later state, but {other:.0f} in an earlier one of the same run",
+    "fell": "a figure fell from {other:.0f} to {told:.0f} between two status reports of one run",
     "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
     "more-cpu": "CPU time {told:.3g} s of workers that ran for {other:.3g} s",
     "off-cpu": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TEXTS = {
     "score": "the score has {told:.6g} {0}, but the geometric mean of the phases is {other:.6g}",
-    "total": "TOTAL {told:.6f}, but the root of bandwidth x IOPS is {other:.6f}",
+    "total": "TOTAL {told:.6f}, but sqrt(bandwidth * IOPS) is {other:.6f}",
     "missing": "the score covers {told:.0f} of {other:.0f} phases; missing: {0}",
     "short": "{0} took {told:.3f} s of {other:.0f} s, but is not marked INVALID",
     "not-marked": "a phase is marked INVALID, but the score is not",

@@ -41,7 +41,7 @@ REFUSED_OPTIONS = {
     "-f": "one launch runs one test",
     "-k": "the next iteration would find the remaining files",
     "-K": "the next iteration would find the remaining files",
-    "-m": "files would remain: each iteration has its own files",
+    "-m": "each iteration writes its own files, and benchtui would leave some behind",
     "-N": "some ranks would not take part",
     "-O": "it can change any other option",
     "-R": "data comparison would be part of the measured time",
