@@ -200,7 +200,10 @@ def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: 
         "prepares  writes all of its files twice: 7.81 MiB in total, up to 3.91 MiB per host"
         in text
     )
-    assert "prepares  up to 7 rounds of 0:30 of the profile's load, until 3 in a row have a range" in text
+    assert (
+        "prepares  up to 7 rounds of 0:30 of the profile's load, until 3 in a row have a range"
+        in text
+    )
     assert "time      4:35 of load, plus fill" in text
     assert "writes    reads only" in text
 

@@ -57,7 +57,9 @@ class Fingerprint(Struct, frozen=True):
 
 
 def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint | None:
-    """Return the figures of a result to compare with others; None if too few I/Os or no latencies."""
+    """Return the figures of a result to compare with others; None with too few I/Os or without
+    latencies.
+    """
     found: dict[Place, Latency] = {}
     for direction, part in dirs.items():
         for kind in ("slat", "clat", "lat"):

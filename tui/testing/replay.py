@@ -318,9 +318,9 @@ def _check_targets(step: Step) -> Iterator[Mistake]:
     commands = {need.command for need in tool.requirements([step])}
     for check in tool.target_checks([step]):
         if check.needs not in commands:
+            said = f"the check needs '{check.needs}', which is not among the requirements"
             listed = ", ".join(sorted(commands))
-            said = f"the check needs '{check.needs}', which requirements() omits; it lists: {listed}"
-            yield Mistake("target-check", f"{check.target}: {said}")
+            yield Mistake("target-check", f"{check.target}: {said}: {listed}")
         tool.target_problem(check, "no answer")
 
 

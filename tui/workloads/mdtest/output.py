@@ -53,10 +53,10 @@ def iterations_meaning(version: str) -> str:
     """
     if at_least(version, HONEST_SUMMARY):
         return (
-            "max and min are rates of iterations, as timed by rank 0; slower ranks would lower"
-            " them"
+            "max and min are of iterations by the clock of rank 0 only: slower ranks would"
+            " lower them"
         )
-    return "max and min are rates of iterations, as timed by rank 0; the tool printed no summary"
+    return "max and min are of iterations by the clock of rank 0; the tool printed no summary"
 
 
 OPERATIONS = {
