@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.command import benchtui
 from tests.e2e.test_four_hosts import DATA, PERCENTILES, last_object
 from tests.lab.disks import loop_device
-from tui.app.screens.live_text import about, percentiles, subject_of
+from tui.app.screens.live_text import percentiles, subject_of
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan
@@ -67,7 +67,7 @@ def test_the_summary_has_a_row_of_them(done: tuple[dict[str, Any], Path]) -> Non
 
 def test_live_shows_them_as_fio_counted_them(done: tuple[dict[str, Any], Path]) -> None:
     state = fold_all(RunState(), read_events(done[1] / "journal.jsonl"))
-    subject = subject_of(state, None, about=about(state, load_plan(done[1])))
+    subject = subject_of(state, None, plan=load_plan(done[1]))
     assert subject.directions == subject.waits == ["trim"]
     assert subject.about == "trim"
     theirs = printed(done[1])

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.app.journal_maker import MIX, RunMaker, host_names
-from tui.app.screens.live_text import measured_text, subject_of
+from tui.app.screens.live_text import measured_text, percentiles, subject_of
 from tui.app.widgets.graph_panels import BANDWIDTH, IOPS, LATENCY, average_of
 from tui.app.widgets.host_rows import rate_of
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
+from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
 from tui.library.build import build_record
+from tui.model.objects import ObjectSet
 from tui.model.rundir import JOURNAL_FILE
 
 
@@ -56,3 +58,15 @@ def test_a_row_of_the_table_shows_the_hosts_own_result(run: Path) -> None:
 def test_how_long_it_measured_stands_at_the_end(run: Path) -> None:
     record, state = build_record(run), state_of(run)
     assert measured_text(state, None) == f"measured {record.steps[0].measured_s:.1f} s"
+
+
+def test_requests_of_a_store_are_called_by_their_names(run: Path) -> None:
+    def named() -> list[str]:
+        rows = percentiles(subject_of(state_of(run), None, plan=plan), "clat")[1]
+        return [row.direction for row in rows if row.direction]
+
+    plan = load_plan(run)
+    assert named() == ["read", "write"]
+    for task in plan.steps[0].tasks:
+        task.objects = [ObjectSet("store/bench", "*", 1, 4096, ("get", "put"))]
+    assert named() == ["GET", "PUT"]

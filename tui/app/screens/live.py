@@ -326,9 +326,7 @@ class RunPanels:
             self.look.axis, marks=self.marks.of(state, self.screen.found, self.look.host)
         )
         view = state.hosts.get(self.look.host or "")
-        subject = live_text.subject_of(
-            state, view, self.look.shown_job, live_text.about(state, self.screen.plan)
-        )
+        subject = live_text.subject_of(state, view, self.look.shown_job, self.screen.plan)
         self.points.show_search()
         mode = live_text.mode(feed, self.screen.pace.every_s, paused=self.screen.paused)
         head = live_text.head(feed, self.screen.plan, mode, self.points.search_panel.view)

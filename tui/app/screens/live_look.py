@@ -233,7 +233,7 @@ class HeatMap:
             if len(choices) == 1
             else ""
         )
-        what = operation or " + ".join(shown)
+        what = operation or " + ".join(map(subject.called, shown))
         whose = replace(
             subject, name=" ".join(each for each in (self.host, self.look.shown_job) if each)
         )
@@ -252,7 +252,7 @@ class HeatMap:
         if (host := self.host) != self.look.host:
             view = self.screen.feed.state.hosts[host] if host is not None else None
             subject = live_text.subject_of(
-                self.screen.feed.state, view, self.look.shown_job, subject.about
+                self.screen.feed.state, view, self.look.shown_job, self.screen.plan
             )
         of_all = subject.dirs.get(shown[0]) if len(shown) == 1 else subject.total
         if of_all is None:
@@ -277,9 +277,7 @@ class HeatMap:
     def next_direction(self) -> None:
         """Show the next direction; after the last one, all directions together."""
         state = self.screen.feed.state
-        subject = live_text.subject_of(
-            state, None, self.look.shown_job, live_text.about(state, self.screen.plan)
-        )
+        subject = live_text.subject_of(state, None, self.look.shown_job, self.screen.plan)
         names = ["+".join(each) for each in self.choices(self.shown(), subject)]
         if len(names) < 2:
             self.screen.notify("this load has only one direction")

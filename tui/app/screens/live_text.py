@@ -279,26 +279,28 @@ def about(state: RunState, plan: Plan | None) -> str:
 
 
 def subject_of(
-    state: RunState, view: HostView | None, job: str | None = None, about: str = ""
+    state: RunState, view: HostView | None, job: str | None = None, plan: Plan | None = None
 ) -> Subject:
     """Return the figures to show, for one host or all hosts, and one job or all jobs.
 
     Includes the final results once all hosts have reported.
     """
+    step = step_of(state, plan)
+    shown = partial(
+        Subject, about=about(state, plan), requests=step.requests if step is not None else {}
+    )
     if is_between(state):
-        return Subject({}, Group(state.clock), about=about)
+        return shown({}, Group(state.clock))
     if view is not None:
         own = view.figures(job)
         name = f"{view.name} {job}" if job else view.name
-        return Subject(own.dirs, own.total, name, results=own.results, about=about)
+        return shown(own.dirs, own.total, name, results=own.results)
     busy = [host for host in state.hosts_shown.values() if host.figures(job).total.ios]
     told = [host.figures(job).results for host in busy if host.result is not None]
     results = over_hosts(told) if len(told) == len(busy) else {}
     seen = state.current.jobs[job] if job is not None else state.current
     total = state.total if job is None else seen.total
-    return Subject(
-        seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about
-    )
+    return shown(seen.cluster, total, job or "", tails=seen.cluster_tails, results=results)
 
 
 def latencies_of(state: RunState, subject: Subject) -> Subject:
@@ -459,7 +461,7 @@ def percentiles(
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
-        said = OPS if counted and len(subject.waits) == 1 else name
+        said = OPS if counted and len(subject.waits) == 1 else subject.called(name)
         view = subject.dirs[name]
         current = view.intervals()
         if axis.cursor_s is not None:

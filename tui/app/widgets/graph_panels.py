@@ -56,6 +56,8 @@ class Subject:
     # by direction, once the load has ended
     results: Mapping[str, DirectionResult] = field(default_factory=dict)
     about: str = ""  # the headline's direction, which is always shown
+    # names of the requests of a store, by direction
+    requests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def directions(self) -> list[str]:
@@ -81,6 +83,10 @@ class Subject:
 
     def _two(self, names: list[str]) -> list[str]:
         return in_order([names[0], self.about]) if self.about in names[2:] else names[:2]
+
+    def called(self, direction: str) -> str:
+        """Return the name of a direction, or of the requests of a store: ``GET`` for ``read``."""
+        return self.requests.get(direction, direction)
 
     def title(self, text: str) -> str:
         """Return the title of a panel, with the name of the host or job."""
@@ -235,8 +241,9 @@ def figures_of(
         if metric.counted:
             return ((number + unit, VALUE), (tail, LABEL))
         return ((number, VALUE), (f" {unit}{tail}", LABEL))
+    letters = [subject.called(name)[0] for name in names] if ascii_only else ["▲", "▼"]
     return _two_figures(
-        [(name, metric.parts(values[name])) for name in names], bool(metric.counted), ascii_only
+        [(name, metric.parts(values[name])) for name in names], bool(metric.counted), letters
     )
 
 
@@ -256,14 +263,13 @@ def average_of(
 
 
 def _two_figures(
-    found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool
+    found: Sequence[tuple[str, Parts]], attached: bool, arrows: Sequence[str]
 ) -> tuple[Run, ...]:
-    """Return the figures of two directions, with arrows up and down for their areas.
+    """Return the figures of two directions, each with its arrow or letter.
 
     If both have the same unit, it is shown once.
     """
     (up, (first, unit)), (down, (second, other_unit)) = found
-    arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
     if attached:
         left, right = (first + unit, VALUE), (second + other_unit, VALUE)
         return (
