@@ -25,7 +25,7 @@ def has_read(app: BenchtuiApp, run_dir: Path) -> bool:
     return (
         isinstance(screen, LiveScreen)
         and screen.run_dir == run_dir
-        and screen._rests is screen.feed.state.current
+        and screen.rest.measurement is screen.feed.state.current
     )
 
 

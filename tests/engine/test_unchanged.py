@@ -123,6 +123,6 @@ async def test_what_was_mounted_since_the_preflight_is_refused(run: Run) -> None
     if os.getuid() or subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("mounting is not allowed here")
     try:
-        assert "a different file system is mounted there" in await run.refused()
+        assert "a different file system was mounted there" in await run.refused()
     finally:
         subprocess.run(["umount", str(run.directory)], check=True)

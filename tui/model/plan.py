@@ -27,9 +27,7 @@ class Provider(Struct, frozen=True, omit_defaults=True):
     version: str = ""
 
     def text(self) -> str:
-        """Return the provider as text: ``benchtui-other 1.0, entry point
-        benchtui_other.workload:Other``.
-        """
+        """Return the provider as text: ``other 1.0, entry point other.workload:Other``."""
         package = f"{self.package} {self.version}".strip()
         return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
 
@@ -366,9 +364,7 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def part(self) -> str:
-        """Profile of a suite, with its role, that the step belongs to; empty for the plan's own
-        profile.
-        """
+        """Profile of a suite, with its role, that the step belongs to; empty if the plan's own."""
         return in_role(self.profile, self.role, self.beside)
 
     @property

@@ -228,9 +228,7 @@ class Connections:
         self, target: Resolved, above: tuple[str, ...] = ()
     ) -> asyncssh.SSHClientConnection | None:
         """Return the connection to a target's last bastion, shared by all hosts behind it; None
-        without a bastion.
-
-        Raises HostError.
+        without a bastion. Raises HostError.
         """
         connection = None
         path = ""

@@ -147,7 +147,7 @@ def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
         ("file_service_type", "round",
             "found 'round' (did you mean 'roundrobin'?); allowed: random, zipf, "),
         ("ioengine", "libaoi",
-            "unknown ioengine 'libaoi' (did you mean 'libaio'?); for an engine in a file"),
+            "unknown ioengine 'libaoi' (did you mean 'libaio'?); for an external engine"),
         ("ioengine", "exec", "found 'exec': profiles cannot run commands on hosts"),
         ("direct", "yes", "found 'yes'; allowed: 0 and 1, or true and false"),
         ("direct", "2", "found '2'; allowed: 0 and 1, or true and false"),

@@ -87,8 +87,7 @@ class WatchingScreen(FilteredScreen):
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
         self.pace, self.host_pace = Pace(self, HOSTS_READ), Pace(self, HOSTS_COMPARED)
-        # what has already been moved out of garbage collection
-        self._rests: Measurement | None = None
+        self.rest = Rest()
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # None for a replay
         if isinstance(feed, LiveFeed):
@@ -150,7 +149,8 @@ class WatchingScreen(FilteredScreen):
             self.table.sort_anew()
             self.query_one(HeatPanel).fit_anew()
             self.host_pace.skip()
-        self.leave_to_rest(anew=anew)
+        if not self.feed.replay:
+            self.rest.leave(self.feed.state, anew=anew)
         await let_keys_pass(self.shell)
         if self.is_followed:
             await self.judging.look(self.feed.state, self.shell)
@@ -158,19 +158,6 @@ class WatchingScreen(FilteredScreen):
         if self.is_followed:
             await in_slices(self.painting(), self.shell, lambda: self.is_followed)
             self.switch_when_over()
-
-    def leave_to_rest(self, *, anew: bool) -> None:
-        """Exclude what has been read from garbage collection, once per measurement.
-
-        Most of it exists when all hosts have reported. Does nothing for a replay.
-        """
-        current = self.feed.state.current
-        if self.feed.replay or self._rests is current:
-            return
-        span = current.whole.span
-        if anew or (span is not None and span[1] - span[0] >= UNDER_WAY_S):
-            self._rests = current
-            leave_to_rest(len(self.feed.state.hosts))
 
     async def read_in_pieces(self, painted: float) -> None:
         """Read the journal to its end, painting now and then.
@@ -261,7 +248,7 @@ class WatchingScreen(FilteredScreen):
 
         The screen has ended, and with it the need for that data.
         """
-        if self._rests is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
+        if self.rest.measurement is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
             gc.unfreeze()
             # by the app: a timer of this screen would be one of the things that keep it
             self.app.call_later(self.app.set_timer, SETTLED_S, look_again)
@@ -366,6 +353,22 @@ class Pace:
             return False
         self._last_s = now_s
         return True
+
+
+class Rest:
+    """Excludes what has been read of a live run from garbage collection, once per measurement."""
+
+    def __init__(self) -> None:
+        self.measurement: Measurement | None = None  # the last one that was excluded
+
+    def leave(self, state: RunState, *, anew: bool) -> None:
+        """Exclude what exists if the journal was read anew, or all hosts of a load reported."""
+        current, span = state.current, state.current.whole.span
+        if self.measurement is current:
+            return
+        if anew or (span is not None and span[1] - span[0] >= UNDER_WAY_S):
+            self.measurement = current
+            leave_to_rest(len(state.hosts))
 
 
 def leave_to_rest(hosts: int) -> None:
