@@ -28,6 +28,14 @@ async def form(user: User) -> JobScreen:
     return screen
 
 
+async def save(user: User, tag: str) -> None:
+    """Save the job as a profile of this name."""
+    await user.press("ctrl+s", "ctrl+u")
+    await user.types(tag)
+    await user.press("enter")
+    await user.sees(lambda: f"saved {tag}" in user.told)
+
+
 def planned(screen: JobScreen) -> Plan:
     assert screen.plan is not None, screen.problem
     return screen.plan
@@ -89,11 +97,7 @@ async def test_ctrl_s_saves_the_job_as_a_profile(home: Path) -> None:
     async with opened(local(home)) as user:
         await form(user)
         await change(user, "bs", "8k")
-        await user.press("ctrl+s")
-        await user.press("ctrl+u")
-        await user.types("my/reads")
-        await user.press("enter")
-        await user.sees(lambda: "saved my/reads" in user.told)
+        await save(user, "my/reads")
         profile = Catalogue(user.app.paths.profiles).load("my/reads").profile
         assert profile.params["bs"].default == "8k"
 
@@ -104,10 +108,7 @@ async def test_repeat_measures_each_point_again_and_is_saved(home: Path) -> None
         await change(user, "bs", "4k,64k")
         await change(user, "@repeat", "3")
         await user.sees(lambda: screen.plan is not None and len(screen.plan.steps) == 6)
-        await user.press("ctrl+s", "ctrl+u")
-        await user.types("my/reads")
-        await user.press("enter")
-        await user.sees(lambda: "saved my/reads" in user.told)
+        await save(user, "my/reads")
         assert Catalogue(user.app.paths.profiles).load("my/reads").profile.repeat == 3
 
 

@@ -1,6 +1,7 @@
 """Word findings, from their codes and operands.
 
-A text is a format string (units in `UNITS`: ``{size:bytes}``), or a function of the operands.
+A text is a format string, with the formats of `texts/form.py` (``{told:size}``), or a function of
+the operands.
 """
 
 from __future__ import annotations

@@ -107,12 +107,13 @@ def _latency_plot(record: RunRecord, width: int, height: int, step: int | None) 
     found = _step(record, step)
     series = found.series if found is not None else None
     tails = _values_by_direction(series, "p99") if series is not None else {}
-    if series is None or not tails:
+    if found is None or series is None or not tails:
         return None
-    title, named = "p99 latency", [(name, name, values) for name, values in tails.items()]
+    title = "p99 latency"
+    named = [(found.called(name), name, values) for name, values in tails.items()]
     if len(tails) == 1:
         (direction,) = tails
-        title = f"{direction} latency"
+        title = f"{found.called(direction)} latency"
         means = _values_by_direction(series, "latency").get(direction)
         named = [] if means is None else [("mean", direction, means)]
         named.append(("p99", "latency", tails[direction]))
@@ -139,18 +140,25 @@ def _plot(
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
-    if series is None or not values:
+    if found is None or series is None or not values:
         return None
     width, rows = max(width, LEAST_WIDTH), plot_rows(height)
     seconds = max(len(each) for each in values.values()) * series.step_s
     known = [value for each in values.values() for value in each if value is not None]
-    title, lowest, highest = _title(metric, list(values)), min(known), max(known)
+    called = {name: found.called(name) for name in values}
+    title, lowest, highest = _title(metric, list(called.values())), min(known), max(known)
     y = value_axis(unit_of(metric), highest, rows)
     if zoomed and lowest > STEADY * highest:
         y = value_axis(unit_of(metric), highest, rows, lowest)
         title += f" (axis starts at {y.ticks.labels[0]})" if y.low else ""
     curves = [
-        _curve(name, each, series.step_s, role=role_of(name), filled=len(values) == 1 and not y.low)
+        _curve(
+            called[name],
+            each,
+            series.step_s,
+            role=role_of(name),
+            filled=len(values) == 1 and not y.low,
+        )
         for name, each in values.items()
     ]
     return Plot(title, curves, time_axis(seconds, width), y)

@@ -427,6 +427,7 @@ class RunPanels:
                 self.look.shown_job,
                 subject.host_waits,
                 live_text.counted_of(state, self.screen.plan),
+                subject.called(subject.host_waits),
             ),
             live_health.marks(self.screen.found, len(state.hosts)),
             clients,

@@ -184,8 +184,14 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
 def columns_of(page: Page) -> list[Column[HostResultRow]]:
     """Return the columns of the Hosts tab."""
     some = len(page.by_host) >= LEAST_HOSTS
+    step = page.shown_step
+    requests = step.requests if step is not None else {}
     named: Column[HostResultRow] = Column(
-        "", lambda row: (row.direction, KEYS.get(row.direction, TEXT))
+        "",
+        lambda row: (
+            requests.get(row.direction, row.direction),
+            KEYS.get(row.direction, TEXT),
+        ),
     )
     return [
         Column("  host", _name),  # after the column of the mark
@@ -351,7 +357,7 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
     lines = [rule(f"Percentiles, {who}", f"{kind}, over all I/Os, not averaged", width)]
     table = _table(step, found, kind, width)
-    counted = _counted(found)
+    counted = _counted(step, found)
     table += [Line.of((text, LABEL)) for text in bucket_texts(found)]
     if not counted:
         said = "no histogram: percentiles as printed by the load generator"
@@ -374,10 +380,10 @@ def _latencies(page: Page, kind: str) -> dict[str, Latency]:
     return found
 
 
-def _counted(found: dict[str, Latency]) -> list[Counted]:
+def _counted(step: StepRecord, found: dict[str, Latency]) -> list[Counted]:
     """Return the histogram of each direction that has one."""
     return [
-        Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
+        Counted(step.called(name), KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
         for name, each in found.items()
         if each.buckets is not None and name != MIXED
     ]
@@ -386,8 +392,10 @@ def _counted(found: dict[str, Latency]) -> list[Counted]:
 def spread_charts(page: Page, width: int, height: int) -> list[list[Line]]:
     """Return the histogram and the percentile curves of the current step, if it has histograms."""
     step = page.shown_step
-    found = _latencies(page, page.record.latency_kind_of(step)) if step is not None else {}
-    return _two_charts(_counted(found), width, height, coloured=page.colors)
+    if step is None:
+        return []
+    counted = _counted(step, _latencies(page, page.record.latency_kind_of(step)))
+    return _two_charts(counted, width, height, coloured=page.colors)
 
 
 def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) -> list[Line]:

@@ -210,7 +210,9 @@ def figures(page: Page, width: int) -> list[Line]:
     ]
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
-        lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
+        lines.append(
+            Line.of((fit(step.called(direction), room), KEYS.get(direction, TEXT)), (text, VALUE))
+        )
     return [*lines, *step_notes(page, step, kind)]
 
 

@@ -267,12 +267,14 @@ class RowFigures:
     """Which figures of each host the table shows.
 
     `job`: None for all jobs together. `direction`: whose latencies, empty for all together.
-    `counted`: unit of the rate, empty if there are no figures per host.
+    `counted`: unit of the rate, empty if there are no figures per host. `called`: name of the
+    direction in titles.
     """
 
     job: str | None = None
     direction: str = ""
     counted: str = "IOPS"
+    called: str = ""
 
 
 class HostCells:
@@ -390,7 +392,7 @@ class HostCells:
         def cell(host: HostView) -> Run:
             return self.figure(host, latency(value(host)))
 
-        title = f"{self.shown.direction} {title}".lstrip()
+        title = f"{self.shown.called} {title}".lstrip()
         width = max(7, len(title))
         return Column(title, cell, width, right=True, drop=drop, falling=True,
                       order=lambda host: known(value(host)))  # fmt: skip
