@@ -71,7 +71,7 @@ def test_growing_costs_of_a_host_are_reported() -> None:
     said = host_costs(found("engine_scale", *rows))
     assert said.splitlines()[3].startswith("| 100 | 6.00 |")
     assert said.endswith(
-        "engine: CPU per host and second: 3.0 times as much at 100 hosts as at 10."
+        "engine: CPU per host per second: 3.0 times as much at 100 hosts as at 10."
     )
     assert host_costs(found("engine_scale", rows[0])).endswith("growth unknown.")
     assert host_costs(

@@ -156,13 +156,13 @@ def host_costs(found: Found) -> str:
         load = of_engine.get("CPU, % of a core"), of_screens.get("CPU, % of a core")
         rows.append({
             "hosts": hosts,
-            "engine: CPU per host and second, ms": share(load[0], hosts / 10),
+            "engine: CPU per host per second, ms": share(load[0], hosts / 10),
             "engine: CPU per host until GO, ms": share(of_engine.get("engine CPU until GO, s"),
                 hosts / 1000),
             "engine: memory per additional host, MiB": share(more(engine, before, hosts,
                 "memory, MiB"), hosts - before),
-            "journal per host and second, kB": share(of_engine.get("journal, kB/s"), hosts),
-            "screens: CPU per host and second, ms": share(load[1], hosts / 10),
+            "journal per host per second, kB": share(of_engine.get("journal, kB/s"), hosts),
+            "screens: CPU per host per second, ms": share(load[1], hosts / 10),
         })  # fmt: skip
     if not rows:
         return "Not measured yet."
