@@ -89,6 +89,23 @@ def test_a_load_generator_that_does_not_report_and_does_no_io_was_held(tmp_path:
     assert (finding.id, finding.severity, finding.measured) == ("stall", "warning", 1.7)
 
 
+def test_a_host_that_is_held_right_after_its_start_is_named(tmp_path: Path) -> None:
+    (finding,) = of_pace(tmp_path, stopped(0, 3.0, 60))
+    assert (finding.id, finding.severity, finding.measured) == ("stall", "warning", 4.0)
+
+
+def test_a_first_report_that_is_late_with_the_agents_own_is_no_stop(tmp_path: Path) -> None:
+    rows = telemetry_at(1.0)
+    held = [
+        replace(each, t=START + 1.0, interval_s=1.7)
+        if isinstance(each, TelemetrySample) and each.host_time_ms == round(1000 * (START + 1))
+        else each
+        for each in rows
+    ]
+    events = [*held[:2], *stopped(0, 0.7, 60), *held[2:]]
+    assert of_pace(tmp_path, events) == []
+
+
 def test_a_late_report_of_a_load_that_went_on_is_a_note(tmp_path: Path) -> None:
     (finding,) = of_pace(tmp_path, stopped(8, 4.0, 450))
     assert (finding.id, finding.severity) == ("stall", "info")

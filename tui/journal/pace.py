@@ -55,7 +55,7 @@ class Late(Struct, frozen=True):
     """A sample that came late: its place among the host's samples, when it began, its length, and
     its I/Os.
 
-    `from_s` counts from the first sample, by the load's clock.
+    `from_s` counts from the begin of the first sample, by the load's clock.
     """
 
     place: int
@@ -85,7 +85,7 @@ class Pace(Struct):
         if not self.load.count:
             self.begun_s = event.interval_s
         self.load.add(event.t, event.interval_s)
-        if event.interval_s > LATE_S and not event.restart and self.load.count > 1:
+        if event.interval_s > LATE_S and not event.restart:
             ios = sum(part.ios for part in event.dirs.values())
             lat_max_ns = max((part.lat_max_ns for part in event.dirs.values()), default=0)
             place = self.load.count - 1
@@ -96,7 +96,8 @@ class Pace(Struct):
 
     def take_telemetry(self, event: TelemetrySample) -> None:
         """Add an interval of the host's telemetry; its stamps count uptime."""
-        self.agent.add(event.t, (event.host_time_ms - self._agent_ms) / 1000)
+        if self.load.count:
+            self.agent.add(event.t, (event.host_time_ms - self._agent_ms) / 1000)
         self._agent_ms = event.host_time_ms
         if event.interval_s > LATE_S:
             self.agent_late.append((event.host_time_ms, event.interval_s))

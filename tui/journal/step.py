@@ -189,8 +189,8 @@ class StepState(Struct):
 
     @HANDLERS.on(TelemetrySample)
     def _take_telemetry(self, event: TelemetrySample) -> None:
-        if (pace := self.paces.get(event.host)) is not None:
-            pace.take_telemetry(event)
+        # the telemetry of the first sample's interval arrives before that sample
+        self.paces.setdefault(event.host, Pace()).take_telemetry(event)
 
     @HANDLERS.on(SampleStamp)
     def _take_stamp(self, event: SampleStamp) -> None:
