@@ -119,7 +119,7 @@ def test_a_profile_is_edited_and_its_new_value_is_on_review(tmp_path: Path) -> N
         screen.keys("e")
         screen.wait_for("Ctrl+S save")
         screen.keys("F5")
-        screen.wait_for("Where the test files go")
+        screen.wait_for("Directory for the test files")
         screen.keys("Tab")
         screen.wait_for("Measured time")
         screen.keys("C-a", "C-k", "45s")

@@ -218,7 +218,7 @@ def test_what_no_source_says_is_declared() -> None:
 
 @pytest.mark.parametrize("tag", METADATA)
 def test_metadata_without_mpi_says_that_it_is_not_mdtest(tag: str) -> None:
-    assert "Not to be compared with mdtest" in (preset(tag).description or "")
+    assert "Not comparable with mdtest" in (preset(tag).description or "")
 
 
 @pytest.mark.parametrize("tag", [*FIO, *SUITES])

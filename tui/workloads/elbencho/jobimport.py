@@ -48,7 +48,7 @@ BARE = frozenset(
 PARAMS: dict[str, tuple[ParamKind, str]] = {
     "threads": ("count", "I/O threads on each host"),
     "dirs": ("count", "Directories per thread"),
-    "files": ("count", "Files per thread and directory"),
+    "files": ("count", "Files in each directory of a thread"),
     "size": ("size", "Size of each file"),
     "block": ("size", "Size of each I/O"),
     "iodepth": ("count", "I/Os in flight per thread"),
