@@ -303,9 +303,7 @@ def test_tcp_reads_of_vitastor_with_a_full_core_are_marked_and_the_others_are_no
 
 
 def test_fast_reads_at_the_speed_of_the_network_are_marked() -> None:
-    marked = [
-        each for each in SHIPPED if any("it was the limit" in doubt for doubt in each.doubts)
-    ]
+    marked = [each for each in SHIPPED if any("it was the limit" in doubt for doubt in each.doubts)]
     assert {(each.setup, each.at["numjobs"], each.at["bs"]) for each in marked} == {
         ("fast", 8, "1m"), ("fast", 16, "1m"), ("fast", 16, "128k"),
     }  # fmt: skip
