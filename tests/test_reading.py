@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "tui/view/report/write.py": "of the package",
     "tui/remote/telemetry.py": "of the package",
     "tui/remote/scripts.py": "of the package",
-    "tui/remote/slurm_job.py": "of the package",
+    "tui/remote/way_slurm.py": "of the package",
     "tui/remote/node_relay.py": "/dev/null",
     "tui/app/terminal/actions.py": "a page of the docs, by make",
     "tui/model/tool.py": "what installed packages say of themselves",

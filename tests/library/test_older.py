@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tui.library.older import as_before
+from tui.library.raw_output import as_before
 from tui.model.event import DirectionResult, HostResult
 
 # reads that verify between writes, over the time of both; before, over the millisecond that is left

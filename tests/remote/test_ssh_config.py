@@ -16,10 +16,10 @@ from asyncssh.agent import SSHAgentKeyPair
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tui.engine.inputs.ssh_names import words_in
 from tui.model.address import HostAddress
 from tui.model.problem import UsageError
 from tui.remote.keys import AgentKeyPair
+from tui.remote.ssh_include import words_in
 from tui.remote.ssh_options import ALIASES, OPTIONS, REFUSED
 from tui.remote.sshconfig import Keyring, Resolved, resolve
 from tui.remote.sshfile import ConfigFiles

@@ -18,13 +18,13 @@ from tests.patience import PATIENCE_S
 from tests.transports.slurm_runs import kill, sruns, words_of
 from tui.engine.preflight.host_check import check_host
 from tui.model.address import HostAddress
-from tui.remote import slurm_job
+from tui.remote import way_slurm
 from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.frames import WINDOW_BYTES
-from tui.remote.slurm_job import TrunkTransport
 from tui.remote.transport import Channel, HostError
 from tui.remote.way_command import PipedTransport
+from tui.remote.way_slurm import TrunkTransport
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.e2e]
 
@@ -201,7 +201,7 @@ async def test_a_stopped_relay_is_given_up_and_the_others_stay(
 async def test_a_node_without_python_gets_an_srun_for_each_shell(
     slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slurm_job, "BOOT", slurm_job.BOOT.replace(slurm_job.PYTHONS, "no-such"))
+    monkeypatch.setattr(way_slurm, "BOOT", way_slurm.BOOT.replace(way_slurm.PYTHONS, "no-such"))
     for name, value in slurm.environ.items():
         monkeypatch.setenv(name, value)
     (job,) = slurm.jobs()

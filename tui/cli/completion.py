@@ -192,8 +192,8 @@ def hosts(prefix: str) -> Iterable[str]:
 
     In a list with commas the last word is completed; hosts already in it are left out.
     """
-    from tui.engine.inputs.ssh_names import PATTERN, words_in
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
+    from tui.remote.ssh_include import PATTERN, words_in
     from tui.sources.base import installed_sources
 
     parts = split(prefix + "?")  # the last one is being typed

@@ -1,19 +1,23 @@
-"""Compare the journal of a run with its raw output, read again."""
+"""Compare the journal of a run with its raw output, read again.
+
+Journals of older versions are compared by the fields that they have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from tui import workloads
 from tui.journal.raw import readable
 from tui.journal.reader import read_events
-from tui.library.older import as_before
 from tui.model.dense import as_kept
 from tui.model.event import (
+    DirectionResult,
     HostResult,
     MetadataResult,
     Sample,
@@ -26,6 +30,10 @@ from tui.workloads.mpi import ReportsReader
 from tui.workloads.reading import OTHER_JOB
 
 SHOWN_SAMPLES = 3
+# fields of directions, and their values where older versions did not have them
+ADDED: dict[str, Any] = {"shortest_s": 0.0, "apart": False}
+# times are in ms; rates, times that time, are the counts
+BETWEEN_S, SAME_RATE = 0.002, 0.01
 
 
 @dataclass(slots=True)
@@ -197,3 +205,45 @@ def _reports(output: Path, step: Step) -> Mapping[str, str]:
         for piece in readable(archive):
             reader.feed(piece)
     return reader.texts()
+
+
+def as_before(result: HostResult, told: HostResult) -> HostResult:
+    """Return a result without fields of directions that the journal's version did not have."""
+    parts = [part for dirs in (told.dirs, *told.jobs.values()) for part in dirs.values()]
+    plain = {
+        name: value
+        for name, value in ADDED.items()
+        if not any(getattr(part, name) for part in parts)
+    }
+
+    def plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
+        return {name: replace(part, **plain) for name, part in dirs.items()}
+
+    def before(again: dict[str, DirectionResult], then: dict[str, DirectionResult]) -> Any:
+        return _reads_between(plain_dirs(again), then)
+
+    jobs = {job: before(dirs, told.jobs.get(job, {})) for job, dirs in result.jobs.items()}
+    return replace(result, dirs=before(result.dirs, told.dirs), jobs=jobs)
+
+
+def _reads_between(
+    again: dict[str, DirectionResult], told: dict[str, DirectionResult]
+) -> dict[str, DirectionResult]:
+    """Return results in which reads that verify between writes have the time of older versions.
+
+    Versions before 2026-11-28 excluded the time of the writes.
+    """
+    if not {"read", "write"} <= again.keys() & told.keys():
+        return again
+    now, then, writes_s = again["read"], told["read"], again["write"].runtime_s
+    without = abs(now.runtime_s - writes_s - then.runtime_s) <= BETWEEN_S
+    # the rates are those of that time, as fio prints them
+    ios, moved = then.iops * then.runtime_s, then.bw_bytes_per_s * then.runtime_s
+    fits = abs(ios - now.ios) <= 1 + SAME_RATE * now.ios
+    fits = fits and abs(moved - now.bytes) <= 1 + SAME_RATE * now.bytes
+    if not (without and fits):
+        return again
+    read = replace(
+        now, runtime_s=then.runtime_s, iops=then.iops, bw_bytes_per_s=then.bw_bytes_per_s
+    )
+    return {**again, "read": read}

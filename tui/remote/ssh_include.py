@@ -1,5 +1,5 @@
 """Read the files of an SSH configuration, with limits on their number, total size, and Include
-patterns.
+patterns, and the host names in them.
 
 Imports little, because shell completion reads host names from these files.
 """
@@ -14,12 +14,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tui.model.bounded import read_file, shown_size
+from tui.model.hostspec import MOST_KNOWN
+from tui.model.paths import from_home
+from tui.model.problem import Problem, UsageError
 
 MOST_FILES = 1000  # files that include each other multiply
 MOST_CONFIG_BYTES = 4 << 20  # of all files together; 4096 hosts with five lines each are 0.6 MiB
 MOST_LINES = 100_000  # of all files together
 MOST_LOOKED_AT = 50_000  # directory entries that one Include may scan
 MAGIC = re.compile(r"[*?\[]")
+LINE = re.compile(r"(Host|Include)(?:\s*=\s*|\s+)(\S.*)", re.IGNORECASE)
+PATTERN = set("*?!")
 
 
 class ConfigText:
@@ -79,3 +84,43 @@ def _names_in(place: str) -> Iterator[str]:
             yield from (entry.name for entry in entries)
     except (OSError, ValueError):  # a name with a NUL byte
         return
+
+
+def words_in(path: Path) -> Iterator[str]:
+    """Yield host names and patterns of an SSH configuration and its includes, each file once.
+
+    Skips unreadable files. Raises UsageError for a configuration that is too large.
+    """
+    for count, word in enumerate(_words(path, set(), ConfigText())):
+        if count >= MOST_KNOWN:
+            raise UsageError(Problem(f"names more than {MOST_KNOWN} hosts", file=str(path)))
+        yield word
+
+
+def _words(path: Path, seen: set[Path], text: ConfigText) -> Iterator[str]:
+    seen.add(path)
+    try:
+        lines = text.read(path).decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise UsageError(Problem(str(error.strerror), file=str(path))) from error
+        return
+    for line in lines:
+        match = LINE.match(line.strip())
+        words = match[2].replace('"', "").split() if match else []
+        if match and match[1].lower() == "host":
+            yield from (word for word in words if word.isprintable())
+        for pattern in words if match and match[1].lower() == "include" else ():
+            for found in _included(pattern, path):
+                if found not in seen and len(seen) < MOST_FILES:
+                    yield from _words(found, seen, text)
+
+
+def _included(pattern: str, path: Path) -> list[Path]:
+    """Return the files matched by an Include; relative paths are relative to ~/.ssh. Raises
+    UsageError.
+    """
+    try:
+        return matching(from_home("~/.ssh") / from_home(pattern))
+    except OSError as error:
+        raise UsageError(Problem(f"{error.strerror}: {pattern[:80]}", file=str(path))) from error

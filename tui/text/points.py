@@ -6,7 +6,7 @@ from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
 
-SAID = {
+VERDICT_TEXTS = {
     "meets": "meets",
     "breaks": "exceeds",
     "unclear": "unknown",
@@ -27,7 +27,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
     ]
     told = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
-    verdict = f": {SAID[point.verdict]}" if search.limits else ""
+    verdict = f": {VERDICT_TEXTS[point.verdict]}" if search.limits else ""
     why = f" ({point.why})" if point.verdict in ("void", "unclear") and point.why else ""
     return f"point {number}: {told}{cut}{verdict}{why}"
 

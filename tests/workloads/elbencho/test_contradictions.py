@@ -9,8 +9,8 @@ import pytest
 
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
+from tui.workloads.elbencho.contradictions import TEXTS
 from tui.workloads.elbencho.kept import import_output
-from tui.workloads.elbencho.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "elbencho"
 WITH_RESULTS = sorted(

@@ -10,8 +10,8 @@ import pytest
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
 from tui.workloads.base import KeptFile
+from tui.workloads.io500.contradictions import TEXTS as WORDS
 from tui.workloads.io500.kept import import_output, import_tree
-from tui.workloads.io500.texts import TEXTS as WORDS
 
 DATA = Path(__file__).parents[2] / "data" / "io500"
 SUMMARY, RESULT = "result_summary.txt", "result.txt"

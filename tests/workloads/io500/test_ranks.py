@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tui.model.event import OperationResult
 from tui.model.plan import Step
-from tui.workloads.io500.ranks import seconds_of, take_ranks
+from tui.workloads.io500.output import seconds_of, take_ranks
 from tui.workloads.mpi import LARGEST_REPORT, REPORTS, ReportsReader
 
 FILE = Path(__file__).parents[2] / "data" / "io500-ranks" / "mdtest-hard-read.csv"

@@ -9,8 +9,8 @@ import pytest
 
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
+from tui.workloads.ior.contradictions import TEXTS
 from tui.workloads.ior.kept import import_output
-from tui.workloads.ior.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "ior"
 WITH_RESULTS = ("3.2.1-fpp", "3.3.0-fpp", "3.3.0-json", "4.0.0-fpp", "main-fpp", "main-json",

@@ -9,9 +9,9 @@ import pytest
 
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
+from tui.workloads.mdtest.contradictions import TEXTS
 from tui.workloads.mdtest.program import same_names
 from tui.workloads.mdtest.reader import import_output
-from tui.workloads.mdtest.texts import TEXTS
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 WITH_RESULTS = sorted(

@@ -35,7 +35,6 @@ from tui.text.facts import difference_rows, machine_lines
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, heading, indented, labelled
 
 if TYPE_CHECKING:
-    from tui.app.screens.review_missing import Way
     from tui.engine.inputs.profiles import LoadedProfile
     from tui.engine.preflight.host_check import HostCheck
     from tui.engine.preflight.preview import HostReadiness, Preview
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.remote.vault import Asker
 
+Way = tuple[str, str, str]
+"""A way to continue: its key, its label in the footer, and its description."""
 READ_S = 0.5  # time a plan is on the screen before a key starts it
 STARTS = next(action.keys for action in actions.REVIEW if action.id == "review.launch")
 WAITS = "starting in a moment; any other key cancels"

@@ -3,23 +3,74 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.containers import Center
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.app.screens import review_form, review_missing
-from tui.app.screens.plan_screen import PlanScreen
+from tui.app.screens import review_form
+from tui.app.screens.plan_screen import PlanScreen, Way
 from tui.app.screens.review_form import SEARCH
+from tui.app.services.resuming import known_hosts
+from tui.app.terminal import actions
+from tui.app.terminal.action import key_name
 from tui.model.hostspec import LOCAL
+from tui.model.plain import some
 from tui.model.problem import BenchtuiError, UsageError
 
 if TYPE_CHECKING:
+    from tui.app.frame.shell import AppShell
     from tui.model.plan import Plan
+
+
+RECENT = 20  # newest runs searched for one whose hosts all exist
+
+
+def missing_keys(shell: AppShell) -> list[Way]:
+    """Return the ways to continue, the usual one first."""
+    selection = shell.selection
+    if selection.ticked:
+        return [("2", "profiles", "choose a profile first")]
+    first = "choose hosts first"
+    if selection.servers:
+        first = f"choose a host that generates load; only monitored: {some(selection.servers)}"
+    ways = [("1", "hosts", first), way("review.local", "run on this machine")]
+    if names := last_hosts(shell):
+        ways.append(way("review.last-hosts", f"run on the last run's hosts: {some(names)}"))
+    return ways
+
+
+def way(action_id: str, says: str) -> Way:
+    """Return an action of this screen as a way to continue; `says` describes it."""
+    action = next(each for each in actions.in_scope("review") if each.id == action_id)
+    return key_name(action.keys[0]), action.label, says
+
+
+def missing_content(ways: Sequence[Way]) -> Content:
+    """Return the ways to continue, one per line."""
+    return Content("\n").join(
+        [Content.assemble((key, "bold $accent"), f" {says}") for key, _, says in ways]
+    )
+
+
+def last_hosts(shell: AppShell) -> list[str]:
+    """Return the hosts of the newest run whose hosts all still exist.
+
+    Empty if there is none.
+    """
+    try:
+        for run in shell.store.list(RECENT):
+            names, gone = known_hosts(run.hosts, shell.fleet)
+            if names and not gone:
+                return names
+    except BenchtuiError:
+        pass  # Runs and Hosts say why
+    return []
 
 
 class ReviewScreen(PlanScreen):
@@ -55,10 +106,8 @@ class ReviewScreen(PlanScreen):
         self.plan, self.problem = None, None
         if not selection.ready:
             # it reads runs
-            self.ways = await asyncio.to_thread(review_missing.missing_keys, self.shell)
-            self.query_one("#review-missing", Static).update(
-                review_missing.missing_content(self.ways)
-            )
+            self.ways = await asyncio.to_thread(missing_keys, self.shell)
+            self.query_one("#review-missing", Static).update(missing_content(self.ways))
             self.show_keys()
             return
         try:
@@ -84,7 +133,7 @@ class ReviewScreen(PlanScreen):
 
     async def action_last_hosts(self) -> None:
         """Select the hosts of the last run, if no host is selected."""
-        await self.take_hosts(await asyncio.to_thread(review_missing.last_hosts, self.shell))
+        await self.take_hosts(await asyncio.to_thread(last_hosts, self.shell))
 
     async def take_hosts(self, names: list[str]) -> None:
         """Select hosts, unless some are selected."""

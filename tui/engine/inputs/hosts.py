@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui.engine.inputs.ssh_names import PATTERN, words_in
 from tui.engine.inputs.user_files import save
 from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, unreadable
+from tui.remote.ssh_include import PATTERN, words_in
 from tui.sources.base import SourceContext, installed_sources
 
 if TYPE_CHECKING:

@@ -189,7 +189,7 @@ class ElbenchoWorkload(Workload):
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
-        from tui.workloads.elbencho.texts import TEXTS
+        from tui.workloads.elbencho.contradictions import TEXTS
 
         return TEXTS
 

@@ -18,7 +18,7 @@ import msgspec
 
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
-from tui.workloads.fio import distributions, groups
+from tui.workloads.fio import distributions
 from tui.workloads.fio.asked import (
     bytes_of,
     directions_of,
@@ -302,7 +302,9 @@ def _group_shares(jobs: Sequence[PrintedJob]) -> Iterator[Contradiction]:
                 if part.bw_agg is None or not part.bw_samples:
                     continue
                 mean = Span(part.bw_mean, part.bw_mean)
-                for each in groups.of_share(part.bw_agg, mean, Span(rate, rate), GROUP_DIGIT):
+                for each in distributions.group_share(
+                    part.bw_agg, mean, Span(rate, rate), GROUP_DIGIT
+                ):
                     yield Contradiction(*each, job.jobname, name)
 
 

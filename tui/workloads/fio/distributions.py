@@ -1,4 +1,4 @@
-"""Distributions that fio prints besides a result: latency shares and queue depth shares.
+"""Shares that fio prints besides a result: of latencies, queue depths, and a group's rate.
 
 They count the same I/Os as the result, so they bound its latencies, its syncs, and its I/Os in
 flight.
@@ -23,6 +23,9 @@ LIMITS_NS = (*(float(end * unit) for _, unit in UNITS for end in ENDS), 2e9, flo
 LEVELS = (1, 3, 7, 15, 31, 63)  # most I/Os in flight of each printed depth, but the last
 CLOCK = 0.02  # two readings of the clock per I/O
 LEAST_S = 1.0
+KIB = 1024.0
+PER_CENT = 100.0
+LEAST_RATE = 64 * KIB  # below, whole KiB/s are too few digits
 
 
 class Range(NamedTuple):
@@ -167,3 +170,17 @@ def in_flight(
     slots = max(LEVELS[at], depth) * workers
     if waited > slots * (seconds + longest) * (1 + CLOCK):
         yield "depth-share", waited / seconds, slots
+
+
+def group_share(told: float, mean_kib: Span, rate: Span, digit: float) -> Iterator[Found]:
+    """Yield a share of the group's rate that is not the mean of the samples divided by that rate.
+
+    fio truncates both to whole KiB/s, and limits the share to 100 %. `digit`: possible error of the
+    share.
+    """
+    if rate.low < LEAST_RATE:
+        return
+    low = PER_CENT * max(mean_kib.low - 1, 0.0) * KIB / (rate.high + KIB)
+    high = PER_CENT * (mean_kib.high + 1) * KIB / (rate.low - KIB)
+    if not min(low, PER_CENT) - digit <= told <= min(high, PER_CENT) + digit:
+        yield "group-share", told, min((low + high) / 2, PER_CENT)

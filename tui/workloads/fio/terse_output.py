@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from tui.model.event import Contradiction
 from tui.model.plain_data import percentile_name
 from tui.model.problem import Problem, UsageError
-from tui.workloads.fio import distributions, groups
+from tui.workloads.fio import distributions
 from tui.workloads.fio.distributions import BUCKET, ENDS, LEVELS, Completions, Found
 from tui.workloads.fio.printed_numbers import Span, total
 from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
@@ -238,7 +238,10 @@ def _of_direction(
             yield "sample-order", samples.mean, limit
         if samples.share is not None:
             mean = Span(samples.mean, samples.mean)
-            wrong = [[*groups.of_share(samples.share, mean, rate, GROUP_DIGIT)] for rate in rates]
+            wrong = [
+                [*distributions.group_share(samples.share, mean, rate, GROUP_DIGIT)]
+                for rate in rates
+            ]
             yield from wrong[0] if all(wrong) else ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tui.model.event import Contradiction
-from tui.workloads.fio import distributions, groups
+from tui.workloads.fio import distributions
 from tui.workloads.fio.distributions import Completions, Found, Range
 from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
 from tui.workloads.fio.printed_numbers import Span, total
@@ -288,7 +288,9 @@ def _of_group(line: GroupLine, sections: Sequence[PrintedSection]) -> Iterator[F
     for section in sections:
         samples = section.figures.bw.get(line.name)
         if samples is not None and samples.share is not None:
-            yield from groups.of_share(samples.share, _mean(samples), line.rate, GROUP_DIGIT)
+            yield from distributions.group_share(
+                samples.share, _mean(samples), line.rate, GROUP_DIGIT
+            )
 
 
 def _group_rates(line: GroupLine, rates: Sequence[Rate]) -> Iterator[Found]:

@@ -8,13 +8,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tui.workloads.base import (
+    BesideLogs,
     FromTerms,
+    Imported,
+    ImportedOutput,
+    KeptFile,
+    KeptLog,
     LatencyKind,
     Paced,
     Requirement,
     TargetCheck,
+    Workload,
 )
-from tui.workloads.fio.imports import FioImports
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -26,6 +31,37 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import KeyPath, YamlDocument
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
+
+
+class FioImports(Workload):
+    """Files that fio wrote, or is to run, outside benchtui."""
+
+    def import_job(
+        self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
+    ) -> Imported:
+        """Return the profiles of a fio job file, one per step."""
+        from tui.workloads.fio.jobimport import import_job
+
+        return import_job(text, file, tag, environ)
+
+    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
+        """Return the fio outputs in a text: JSON, JSON+, terse or human-readable."""
+        from tui.workloads.fio.outputs import import_output
+
+        return import_output(text, file)
+
+    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
+        """Return the results computed from fio's logs."""
+        from tui.workloads.fio.logs import kept_logs
+
+        return kept_logs(files)
+
+    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
+        """Return the result of comparing fio's JSON with its logs."""
+        from tui.workloads.fio.outputs import beside_logs
+
+        return beside_logs(file, logs)
+
 
 MINIMUM_VERSION = (3, 18)
 DIRECTORY = re.compile(r"^directory=/[^:\n]*[^:/\s\\]$", re.MULTILINE)  # not a list

@@ -11,9 +11,8 @@ from pathlib import PurePosixPath
 from tui.model.event import HostResult
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import FILES, against_phases, contradictions
-from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of
-from tui.workloads.io500.ranks import FILES as RANKS
-from tui.workloads.io500.ranks import take_ranks
+from tui.workloads.io500.output import FILES as RANKS
+from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of, take_ranks
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"

@@ -1,4 +1,4 @@
-"""Parse IO500's output: phases, reasons why they are invalid, score."""
+"""Parse IO500's output: phases, reasons why they are invalid, score, times of ranks."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ BYTES_PER_OP = {"ior-hard": 47008, "ior-rnd4K-easy": 4096}  # by the rules
 MOST_REASONS = 3
 OFF = 1e-7  # of a mean, besides what rounding does
 ROUNDED = 0.5e-6  # IO500 prints six decimals: of 0.000051 GiB/s that is 1 %
+# Those of IOR's phases are of no use: each rank's time includes the wait for the slowest.
+FILES = tuple(f"{name}.csv" for name in PHASES if name.startswith("mdtest"))
+FIRST, TIME = "rank,items,", "time-File "
+DIGITS = 6
 
 Event = MetadataPhase | MetadataIteration
 
@@ -262,3 +266,39 @@ def easy_bytes_of(settings: Mapping[str, str]) -> int:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):
         return EASY_BYTES
+
+
+def take_ranks(
+    operations: Mapping[str, OperationResult], texts: Mapping[str, str], tasks: int
+) -> None:
+    """Put the seconds of each rank into the phases whose CSV file has all `tasks` ranks.
+
+    `texts`: files of the result directory by name.
+    """
+    for name, each in operations.items():
+        if (file := f"{name}.csv") in FILES:
+            each.rank_seconds = seconds_of(texts.get(file, ""), tasks)
+
+
+def seconds_of(text: str, tasks: int) -> list[float]:
+    """Return the seconds of each rank before the last barrier of a phase, in the order of ranks.
+
+    Empty unless all `tasks` ranks have the time of one operation on files.
+    """
+    header, *lines = text.splitlines() or [""]
+    columns = header.split(",")
+    if not header.startswith(FIRST):
+        return []
+    places = [place for place, name in enumerate(columns) if name.startswith(TIME)]
+    found: dict[str, float] = {}
+    for words in (line.split(",") for line in lines):
+        told = [words[place] for place in places if place < len(words) and words[place]]
+        if not words[0].isdigit():
+            continue  # the row of all ranks
+        try:
+            (found[words[0]],) = map(float, told)
+        except ValueError:  # none, several, or no number
+            return []
+    ranks = [found.get(str(rank)) for rank in range(tasks)]
+    known = [round(each, DIGITS) for each in ranks if each is not None and 0 <= each < float("inf")]
+    return known if len(known) == tasks == len(found) else []

@@ -12,10 +12,9 @@ from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine
-from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of
+from tui.workloads.io500.contradictions import TEXTS
+from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of, take_ranks
 from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
-from tui.workloads.io500.ranks import take_ranks
-from tui.workloads.io500.texts import TEXTS
 from tui.workloads.messages import (
     HARMLESS,
     IN_PARTS,

@@ -75,7 +75,7 @@ class Io500Workload(MpiWorkload):
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
-        from tui.workloads.io500.texts import TEXTS
+        from tui.workloads.io500.contradictions import TEXTS
 
         return TEXTS
 

@@ -14,6 +14,29 @@ from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
+TEXTS = {
+    "tasks": "{told:.0f} tasks in one place, {other:.0f} in another",
+    "moved": "{told:size} moved, but tasks, segments and block size give {other:size}",
+    "aggregate": (
+        "aggregate file size {told:size}, but tasks, segments and block size give {other:size}"
+    ),
+    "setting": "{0}: {told:.0f} in the {1}, but {other:.0f} in the {2}",
+    "rows": "rows of {told:.0f} iterations, but {other:.0f} repetitions",
+    "summary": "{0} {told:.6g} MiB/s, but {other:.6g} from the iterations",
+    "mean-time": "mean time {told:.6g} s, but {other:.6g} s from the iterations",
+    "product": "rate x time is {told:.6g} MiB, but {other:.6g} MiB were moved",
+    "ranks": "rows of {told:.0f} ranks, but {other:.0f} tasks",
+    "rank-moved": (
+        "rank {0} moved {told:.6g} MiB according to one time, {other:.6g} MiB according to the"
+        " other"
+    ),
+    "ranks-moved": "ranks moved {told:.6g} MiB, but {other:.6g} MiB in total",
+    "rank-time": "a rank took {told:.6g} s, but all ranks together {other:.6g} s",
+    "backwards": "finished {told:time} before it began",
+    "clock": "iterations took {told:time}, but it finished {other:time} after it began",
+}
+
+
 ROUNDED_BYTES = 0.06 * MIB  # the summary has MiB with one decimal
 ROUNDED_SIZES = 0.01  # sizes in the header may have two decimals: 0.5 % each
 PRINTED = 1e-6  # of figures of ranks: eleven digits

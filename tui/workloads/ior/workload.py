@@ -95,7 +95,7 @@ class IorWorkload(MpiWorkload):
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
-        from tui.workloads.ior.texts import TEXTS
+        from tui.workloads.ior.contradictions import TEXTS
 
         return TEXTS
 

@@ -15,8 +15,7 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import options
 from tui.workloads.mdtest.contradictions import Told, contradictions
-from tui.workloads.mdtest.details import RankFigures
-from tui.workloads.mdtest.output import MdtestOutput, at_least, item_phases
+from tui.workloads.mdtest.output import MdtestOutput, RankFigures, at_least, item_phases
 from tui.workloads.messages import (
     HARMLESS,
     IN_PARTS,

@@ -93,7 +93,7 @@ class MdtestWorkload(MpiWorkload):
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
-        from tui.workloads.mdtest.texts import TEXTS
+        from tui.workloads.mdtest.contradictions import TEXTS
 
         return TEXTS
 
