@@ -17,7 +17,7 @@ from tests.lab.sshd import SshdLab
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
-from tui.journal.views import SHOWN
+from tui.metrics.buckets import SHOWN_PERCENTILES
 from tui.metrics.histogram import label
 
 pytestmark = pytest.mark.e2e
@@ -82,7 +82,9 @@ def test_live_has_the_merge_of_each_job(
         .cluster[direction]
     )
     assert view.so_far.total == sum(counts.values())
-    expected = {label(p): min(independent_percentile(counts, label(p)), highest) for p in SHOWN}
+    expected = {
+        label(p): min(independent_percentile(counts, label(p)), highest) for p in SHOWN_PERCENTILES
+    }
     assert view.so_far_percentiles == {**expected, "max": highest}
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from tui.journal.rundir import write_atomic
 from tui.metrics import figures
-from tui.metrics.buckets import label
+from tui.metrics.buckets import CURVE_PERCENTILES, label
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import BOTH, MIXED, direction, in_order, metric_of_operation
 from tui.metrics.repeat import t_975
@@ -27,7 +27,6 @@ from tui.model.step_record import StepRecord
 from tui.record.cells import by_point, value_texts
 from tui.record.headline import iteration_values, step_value
 
-PERCENTILES = (50.0, 99.0, 99.9)
 LEFT_OUT = ("skipped", "missing", "running")
 PointKey = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -172,7 +171,7 @@ def _of_direction(name: str, *, operations: bool) -> Iterable[Headline]:
         if direction(name).moves_data:
             yield Headline("bandwidth", name)
     yield Headline("latency", name)
-    yield from (Headline("latency", name, percentile) for percentile in PERCENTILES)
+    yield from (Headline("latency", name, percentile) for percentile in CURVE_PERCENTILES)
 
 
 NOISE_SCHEMA = "benchtui.noise/1"

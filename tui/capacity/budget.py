@@ -9,11 +9,11 @@ from random import Random
 from msgspec.structs import replace
 
 from tui.metrics import units
+from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.search import HOSTS, Offer, Search, SearchPoint, usual_ramp_s
 
 BEHIND = 40  # I/Os beyond a percentile for a precision of about 15 %
-DRAWN = (50.0, 99.0, 99.9)  # percentiles of a curve, the last one if no latency is limited
 MOST_PERCENTILE = 99.999  # of the length of a point
 AFTER_OVER_S = 3.0  # pause after an overload
 
@@ -48,7 +48,9 @@ def _least_ios(search: Search) -> float:
     """Return how many I/Os a point needs to decide its limits and to draw its curve."""
     limits = [each for each in search.limits if each.metric == "latency"]
     wanted = [(BEHIND, each.percentile) for each in limits if each.percentile is not None]
-    drawn = DRAWN[: 2 if limits else 3] if search.kind == "curve" else ()
+    # the highest one only if no latency is limited
+    shown = CURVE_PERCENTILES[:-1] if limits else CURVE_PERCENTILES
+    drawn = shown if search.kind == "curve" else ()
     wanted += [(TAIL_SAMPLES, each) for each in drawn]
     return max((ios / (1 - min(each, MOST_PERCENTILE) / 100) for ios, each in wanted), default=0.0)
 

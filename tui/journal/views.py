@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import Struct
 
+from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import marked
 from tui.metrics.histogram import Histogram, PackedBuckets, index_to_value, percentiles_of
 from tui.metrics.registry import MetricName
@@ -24,9 +25,7 @@ FRESH_S = 3.0  # a running host without samples for longer is silent
 # an interval shorter than this gives no rate worth showing; it counts in totals and series
 SHORT_S = 0.3
 EDGE_S = 0.05  # a second with a gap up to this is whole
-SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
-LABELS = ("50", "95", "99", "99.5", "99.9", "max")
-UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
+UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys((*map(label, SHOWN_PERCENTILES), "max"))
 
 Kind = Literal["ios", "bytes", "covered", "lat_sum", "lat_n"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # of which there is one value a second
@@ -247,7 +246,7 @@ class DirectionView(ABC):
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """Percentiles 50, 95, 99, 99.5, 99.9 and maximum of the last interval, in ns.
+        """Shown percentiles and maximum of the last interval, in ns.
 
         Max is the middle of the highest bucket. None without I/O.
         """
@@ -259,9 +258,7 @@ class DirectionView(ABC):
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
-        """Percentiles 50, 95, 99, 99.5, 99.9 and exact maximum of all I/Os so far, in ns; None
-        without I/O.
-        """
+        """Shown percentiles and exact maximum of all I/Os so far, in ns; None without I/O."""
         return self._cached(
             "so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max)
         )
@@ -290,7 +287,7 @@ class DirectionView(ABC):
         )
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
-        """Return percentiles 50, 95, 99, 99.5, 99.9 and the maximum of these buckets, in ns.
+        """Return the shown percentiles and the maximum of these buckets, in ns.
 
         Max is the middle of the highest bucket. None without I/O.
         """
@@ -329,7 +326,7 @@ def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
 
 
 def _percentiles(buckets: Buckets, maximum: int | None) -> dict[str, int | None]:
-    total, found = sum(buckets.n), percentiles_of(buckets, SHOWN, maximum)
+    total, found = sum(buckets.n), percentiles_of(buckets, SHOWN_PERCENTILES, maximum)
     if not found:
         return dict(UNKNOWN_PERCENTILES)
     return {

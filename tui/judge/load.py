@@ -21,6 +21,7 @@ from tui.judge.observed import cpu_bound_hosts, cpu_share
 from tui.judge.operands import Operands, clause
 from tui.judge.severity import SUBMISSION_SHARE, submission_waits
 from tui.metrics import units
+from tui.metrics.buckets import SHOWN_PERCENTILES
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
@@ -43,7 +44,6 @@ RATE_REACHED = default("offered-rate.reached")
 LEAST_S = 5.0  # in shorter loads start and end of the workers dominate
 LONG_S, ENOUGH_S = default("runtime.note_s"), default("runtime.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
-PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 
 
 @step_check(
@@ -482,7 +482,9 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the number of I/Os in the latencies is unknown")
     for name, latency in counted:
         thin = [
-            each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)
+            each
+            for each in SHOWN_PERCENTILES
+            if latency is not None and not enough_behind(latency.n, each)
         ]
         if latency is not None and latency.n and thin:
             slower = latency.n * (100 - thin[0]) / 100

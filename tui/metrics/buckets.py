@@ -16,11 +16,16 @@ PLAT_BUCKETS = PLAT_GROUPS * PLAT_VAL
 TOP_BUCKET = PLAT_BUCKETS - 1
 
 PERCENTILES: tuple[float, ...] = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+SHOWN_PERCENTILES: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)  # in tables, on all media
+CURVE_PERCENTILES: tuple[float, ...] = (50, 99, 99.9)  # in charts, comparisons, progress
 
 
 def label(percentile: float) -> str:
     """Return the name of a percentile in records and tables: "99.5" for 99.5, "99" for 99.0."""
     return f"{percentile:.6f}".rstrip("0").rstrip(".")
+
+
+SHOWN_NAMES = tuple(f"p{label(each)}" for each in SHOWN_PERCENTILES)  # "p50", "p99.9"
 
 
 def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:

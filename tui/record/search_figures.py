@@ -7,17 +7,16 @@ from math import inf
 
 from msgspec import Struct
 
-from tui.capacity.budget import DRAWN
 from tui.journal.measurement import Measurement
 from tui.journal.views import DirectionView
 from tui.metrics import units
-from tui.metrics.buckets import label
+from tui.metrics.buckets import CURVE_PERCENTILES, label
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, in_order
 from tui.model.search_record import ConfidenceInterval, SearchPointRecord, SearchRecord
 from tui.text.search import known, term
 
-USUAL_PERCENTILES = tuple(map(label, DRAWN))
+USUAL_PERCENTILES = tuple(map(label, CURVE_PERCENTILES))
 MOST_TRACES = 4
 MEAN = "mean"  # key of the mean, next to percentiles
 
@@ -95,7 +94,7 @@ def traces(search: SearchRecord) -> list[Trace]:
         return []
     wanted = limits_of(search, names)
     main = next(iter(wanted), (MIXED if MIXED in names else names[0], ""))[0]
-    for percentile in USUAL_PERCENTILES[: 2 if wanted else 3]:
+    for percentile in USUAL_PERCENTILES[:-1] if wanted else USUAL_PERCENTILES:
         wanted.setdefault((main, percentile), None)
     several = len({direction for direction, _ in wanted}) > 1
     made = [

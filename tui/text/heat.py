@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from math import floor, log10
 from typing import Literal
 
-from tui.metrics.buckets import value_to_index
+from tui.metrics.buckets import CURVE_PERCENTILES, value_to_index
 from tui.metrics.registry import METRICS
 from tui.metrics.series import (
     SHARES,
@@ -34,7 +34,6 @@ FITTED = 8  # with fewer rows, the axis leaves out the fastest and the slowest I
 FASTEST, SLOWEST = 0.01, 0.0001  # shares of the I/Os left out: nothing is read off the low end
 QUARTER = OCTAVE // 4  # a fitted axis begins and ends at quarters of an octave
 LATENCY = METRICS["latency"]
-LINES = (50.0, 99.0, 99.9)
 IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
 SHADES = "░░░▒▓█"  # by weight, as above
@@ -154,7 +153,7 @@ class HeatCells:
 
         A percentile is None if too few samples are beyond it.
         """
-        return column_percentiles(self.items(start_s, end_s), LINES)
+        return column_percentiles(self.items(start_s, end_s), CURVE_PERCENTILES)
 
     def drawn(
         self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool
@@ -194,7 +193,7 @@ def _column(
     step = step_of(axis.span, rows)
     inside = [(axis.nearest(index, rows), count) for index, count in items]
     weights = weights_of(inside, axis.low, step // fine) if items else {}
-    found = column_percentiles(items, LINES) if items else {}
+    found = column_percentiles(items, CURVE_PERCENTILES) if items else {}
     known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
     # last one wins: the most important
     lines = {axis.row_of(value, rows): each for each, value in known.items()}

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from tui.analysis.published import Compared, PublishedComparison, compare, find_baselines, tags_of
 from tui.metrics import units
+from tui.metrics.buckets import SHOWN_NAMES
 from tui.metrics.registry import METRICS
 from tui.model.problem import Problem
 from tui.model.record import RunRecord
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tui.model.baseline import Baseline, PublishedFigure
 
 IN_FULL = 6  # more comparisons are a sweep: one figure each
-LATENCIES = ("mean", "p50", "p99", "p99.5", "p99.9", "max")
+LATENCIES = ("mean", *SHOWN_NAMES, "max")
 MARKS = {"ok": "", "doubtful": "?", "error": "!"}
 FACTS = ("system", "clients", "hardware", "protection", "network")
 NOTES = ("badge", "differs", "unknown", "error", "doubt", *FACTS, "source")

@@ -9,6 +9,7 @@ from pathlib import Path
 from tui.judge.severity import by_weight
 from tui.judge.wording import message_of
 from tui.metrics import registry, units
+from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
@@ -44,7 +45,7 @@ WIDTH = 80
 NAME_WIDTH = 14
 SHOWN_PATHS = 4
 STEPS_IN_FULL = 4  # more steps are a sweep: one line each
-COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
+COLUMNS = ("mean", *SHOWN_NAMES, "max")
 Row = tuple[str, DirectionRecord]
 
 
@@ -314,7 +315,7 @@ def _row(name: str, result: DirectionRecord, latency: Latency | None, moves_data
 def _latencies(latency: Latency | None) -> list[float | None]:
     if latency is None:
         return [None] * len(COLUMNS)
-    percentiles = [shown_percentile(latency, float(name[1:])) for name in COLUMNS[1:-1]]
+    percentiles = [shown_percentile(latency, each) for each in SHOWN_PERCENTILES]
     return [latency.mean_ns, *percentiles, latency.max_ns]
 
 

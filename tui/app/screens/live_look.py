@@ -12,12 +12,12 @@ from tui.app.widgets.graph_panels import KEYS, HeatPanel, Subject, Told
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
 from tui.journal.progress import plan_as_run
 from tui.journal.survey import HostHeat
+from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.registry import direction, in_order
 from tui.metrics.series import HeatBins
 from tui.model.problem import BenchtuiError
 from tui.record.progress import LiveMatrix
 from tui.record.search import LiveSearch
-from tui.text.heat import LINES
 from tui.text.plot import TimeAxis, axis_of
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class HeatMap:
         if of_all is None:
             return {}
         known = of_all.interval_percentiles if of_all.intervals() else of_all.so_far_percentiles
-        return {each: known.get(f"{each:g}") for each in LINES}
+        return {each: known.get(f"{each:g}") for each in CURVE_PERCENTILES}
 
     def follow_host(self) -> None:
         """Show the host under the cursor in the map, or all hosts again."""

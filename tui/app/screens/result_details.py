@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tui.app.screens.result_page import Page, course
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
-from tui.metrics.buckets import PERCENTILES, label
+from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
 from tui.metrics.facts import hosts_text
 from tui.metrics.figures import (
     LAG,
@@ -71,7 +71,7 @@ from tui.view.step_notes import (
 )
 
 # and the order in which columns are dropped
-HOST_PERCENTILES = ((50.0, 1), (95.0, 5), (99.0, 0), (99.5, 6), (99.9, 4))
+DROPPED = {50: 1, 95: 5, 99: 0, 99.5: 6, 99.9: 4}
 LEAST_HOSTS = 3
 
 
@@ -203,8 +203,8 @@ def columns_of(page: Page) -> list[Column[HostResultRow]]:
         Column("BW", _bandwidth, right=True, drop=2),
         Column("mean", lambda row: _latency(row, None), right=True, drop=7),
         *(Column(f"p{value:g}", lambda row, value=value: _latency(row, value), right=True,  # type: ignore[misc]
-            drop=drop)
-          for value, drop in HOST_PERCENTILES),
+            drop=DROPPED.get(value, 6))
+          for value in SHOWN_PERCENTILES),
         Column("max", lambda row: _latency(row, 100.0), right=True),
     ]  # fmt: skip
 

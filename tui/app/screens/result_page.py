@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.metrics import registry, units
+from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
 from tui.metrics.repeat import ci_tells
@@ -226,7 +227,6 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
 
 
 NARROW = 100
-LATENCIES = (("50", "p50"), ("95", "p95"), ("99", "p99"), ("99.5", "p99.5"), ("99.9", "p99.9"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,9 +379,7 @@ def metric_of(record: RunRecord) -> ChartMetric:
 def columns(width: int) -> tuple[int, str]:
     """Return the width of a latency column, and the titles of the columns as one text."""
     cell = 9 if width >= NARROW else 7
-    titles = "".join(
-        f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max")
-    )
+    titles = "".join(f"{title:>{cell}}" for title in ("mean", *SHOWN_NAMES, "max"))
     return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
 
 
@@ -389,11 +387,11 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     """Return the figures of one direction as a text in fixed columns."""
     cell, _ = columns(width)
     latency = latency_of(result, direction, kind)
-    values: list[float | None] = [None] * (len(LATENCIES) + 2)
+    values: list[float | None] = [None] * (len(SHOWN_PERCENTILES) + 2)
     if latency is not None:
         values = [
             latency.mean_ns,
-            *(shown_percentile(latency, float(key)) for key, _ in LATENCIES),
+            *(shown_percentile(latency, each) for each in SHOWN_PERCENTILES),
             latency.max_ns,
         ]
     joint = " " if cell == 9 else ""

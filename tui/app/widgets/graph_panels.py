@@ -18,11 +18,12 @@ from tui.app.widgets.graph import (
     merge_values,
 )
 from tui.app.widgets.lines import Lines
+from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.registry import BOTH, METRICS, MIXED, Metric, direction, in_order
 from tui.metrics.series import HeatBins
 from tui.metrics.units import Parts, latency
 from tui.text.heat import IMPORTANCE as DRAWN
-from tui.text.heat import LEGEND, LINES, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
+from tui.text.heat import LEGEND, MARKS, SCALE, HeatCells, Look, density_lines, heat_lines
 from tui.text.line import ACCENT, FAINT, LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.plot import TimeAxis, merged
 from tui.text.sparkline import Symbols
@@ -453,13 +454,15 @@ class HeatPanel(Lines):
             if axis.cursor_s is None
             else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
         )
-        known = {each: value for each in LINES if (value := found.get(each)) is not None}
+        known = {
+            each: value for each in CURVE_PERCENTILES if (value := found.get(each)) is not None
+        }
         return {WHEN: 0.0, **known} if axis.cursor_text else known
 
     def _legend(self, told: Mapping[float, float], rows: int) -> list[Run]:
         """Return the time, then marks and values; percentiles in one row share a line."""
         lines: dict[int, list[float]] = {}
-        for each in LINES:
+        for each in CURVE_PERCENTILES:
             if each in told:
                 lines.setdefault(self.cells.axis(rows).row_of(told[each], rows), []).append(each)
         legend: list[Run] = [(self.axis.cursor_text, VALUE)] if WHEN in told else []

@@ -12,7 +12,7 @@ from textual import events
 from tui.app.terminal import actions
 from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines, Unit
-from tui.metrics.buckets import index_to_value
+from tui.metrics.buckets import SHOWN_NAMES, index_to_value
 from tui.metrics.units import clock, latency, latency_fixed, share
 from tui.text.line import (
     FAINT,
@@ -240,11 +240,7 @@ def ending(reason: Run, hint: str, problems: Sequence[str], width: int) -> list[
 
 COLUMNS = (
     ("mean", "mean"),
-    ("50", "p50"),
-    ("95", "p95"),
-    ("99", "p99"),
-    ("99.5", "p99.5"),
-    ("99.9", "p99.9"),
+    *((name[1:], name) for name in SHOWN_NAMES),
     ("max", "max"),
 )
 CELL = 9

@@ -23,6 +23,7 @@ from tui.journal.rundir import is_running
 from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.journal.views import DirectionView
 from tui.metrics import units
+from tui.metrics.buckets import CURVE_PERCENTILES, label
 from tui.metrics.registry import direction, in_order
 from tui.model.bounded import NO_JSON, read_file
 from tui.model.event import (
@@ -59,7 +60,7 @@ POLL_S = 0.2
 LOG_EVERY_S = 10.0
 # a dead engine without output: give its last lines time to reach the disk
 GONE_AFTER_S = 3.0
-PERCENTILES = ("50", "99", "99.9")
+PERCENTILES = tuple(map(label, CURVE_PERCENTILES))
 # screens have a key for it
 ADVICE = {"host-locked": "stop the other run, or use --wait or --take-locks"}
 # phases of every step: no line of their own in runs of many steps

@@ -10,6 +10,7 @@ from typing import Any
 
 from tui.judge.hosts import STRAGGLER_HOSTS, rates_of
 from tui.metrics import units
+from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import enough_behind, kind_of, latency_of
 from tui.metrics.histogram import index_to_value
 from tui.metrics.registry import METRICS, direction
@@ -94,8 +95,6 @@ def rows_over(
     return found
 
 
-PERCENTILES = (50.0, 95.0, 99.0, 99.9)
-NAMES = {50.0: "p50", 95.0: "p95", 99.0: "p99", 99.9: "p99.9"}
 MOST_HOSTS = 128
 FEW_ROWS, FINE_BITS = 28, 3  # of a narrow heat map: eight rows per doubling of the latency
 ROW_PX, ROWS = 16, 24
@@ -250,11 +249,11 @@ Curve = list[tuple[float, float | None]]
 
 
 def _exact(heat: HeatMap) -> dict[str, Curve]:
-    rows = heat.percentiles(PERCENTILES)
+    rows = heat.percentiles(SHOWN_PERCENTILES)
     times = [(place + 0.5) * heat.width_s for place in range(len(rows))]
     found = {
-        NAMES[each]: [(t, row[each]) for t, row in zip(times, rows, strict=True)]
-        for each in PERCENTILES
+        f"p{label(each)}": [(t, row[each]) for t, row in zip(times, rows, strict=True)]
+        for each in SHOWN_PERCENTILES
     }
     return {name: points for name, points in found.items() if any(value for _, value in points)}
 

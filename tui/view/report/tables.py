@@ -8,7 +8,7 @@ from statistics import median
 from tui.analysis.criteria import JudgedCriterion
 from tui.judge.hosts import STRAGGLER_HOSTS, rates_of
 from tui.metrics import units
-from tui.metrics.buckets import PERCENTILES, label
+from tui.metrics.buckets import PERCENTILES, SHOWN_NAMES, SHOWN_PERCENTILES, label
 from tui.metrics.figures import kind_of, latency_of, shown_percentile
 from tui.metrics.registry import METRICS, direction, metric_of_operation, rate_of_operation
 from tui.model.criteria import default
@@ -26,7 +26,6 @@ from tui.view.objection_catalogue import objections_to
 from tui.view.objections import ORDER, WORDS, ObjectionAnswer, counts_runs
 from tui.view.step_notes import CLIENT_COLUMNS, bucket_texts, load_cell, nic_and_disk
 
-QUICK = (50.0, 95.0, 99.0, 99.9)
 NO_FIGURE = units.UNKNOWN
 
 
@@ -54,7 +53,13 @@ def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTa
             for job, part in jobs
             if len(jobs) > 1
         ]
-    heads = ["per second", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
+    heads = [
+        "per second",
+        "bandwidth",
+        "mean",
+        *SHOWN_NAMES,
+        "max",
+    ]
     return (
         DocumentTable(title, [DocumentColumn("direction"), *_right(*heads)], rows) if rows else None
     )
@@ -74,7 +79,7 @@ def _figures(what: str, result: DirectionRecord, name: str, kind: str) -> list[T
 
 
 def _latencies(
-    result: DirectionRecord, name: str, kind: str, wanted: Sequence[float] = QUICK
+    result: DirectionRecord, name: str, kind: str, wanted: Sequence[float] = SHOWN_PERCENTILES
 ) -> list[TableCell]:
     latency = latency_of(result, name, kind)
     if latency is None:
@@ -144,7 +149,7 @@ def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
         "of median",
         "bandwidth",
         "mean",
-        *(f"p{label(each)}" for each in QUICK),
+        *SHOWN_NAMES,
         "max",
     ]
     slow, late = _limit(record, "straggler.rate"), _limit(record, "straggler.tail")
