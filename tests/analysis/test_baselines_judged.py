@@ -17,6 +17,7 @@ from tui.judge.wording import message_of
 from tui.model.baseline import Baseline, load_baselines
 from tui.model.printed import parse_printed, rounding_of
 from tui.model.quantities import parse_stamp
+from tui.model.record import Reason
 from tui.view.published_checks import PublishedVerdict, judge, judged_text
 
 NOWHERE = Path("/nonexistent")
@@ -134,14 +135,20 @@ def test_clean_figures_are_valid(shipped: list[PublishedVerdict]) -> None:
     assert "concurrency" not in found(shipped, "weka/read-throughput", "example, one client")
 
 
+def why(published: PublishedVerdict, check: str) -> str:
+    reason = published.seen.not_made[check]
+    assert isinstance(reason, Reason)
+    return reason.code
+
+
 def test_what_a_source_does_not_tell_is_not_checked_and_said(
     shipped: list[PublishedVerdict],
 ) -> None:
     (one,) = (each for each in shipped if each.baseline.profile == "vitastor/raw-linear-read")
-    assert one.seen.not_made["runtime"] == "the measured time is unknown"
-    assert one.seen.not_made["tool-errors"] == "the exit status of the load generator is unknown"
+    assert why(one, "runtime") == "measured-time"
+    assert why(one, "tool-errors") == "exit-status"
     seeds = next(each for each in shipped if each.baseline.profile == "vitastor/read-4k-t12q128")
-    assert seeds.seen.not_made["same-offsets"] == "the seeds are unknown"
+    assert why(seeds, "same-offsets") == "seeds"
 
 
 def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(
@@ -166,7 +173,7 @@ def test_own_figures_are_checked_and_a_missing_mark_is_reported() -> None:
 
 def test_figures_of_an_unknown_profile_are_judged_as_far_as_they_go() -> None:
     (one,) = judged(load_baselines(OWN.replace("weka/read-iops", "nobody/knows"), "own.yaml"))
-    assert one.seen.not_made["concurrency"] == "the queue depth is unknown"
+    assert why(one, "concurrency") == "queue-depth"
 
 
 def test_the_command_reports_and_ends_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
 def test_a_host_that_did_not_continue_is_not_asked_where_its_bytes_came_from() -> None:
     at = looked(gen_read_bytes=10e6, gen_procs=2.0)
     at.steps[0].telemetry[0].end_s = 3.0
-    with pytest.raises(UnknownError, match="byte counters"):
+    with pytest.raises(UnknownError, match="byte-counters"):
         found("storage-traffic", at)
 
 
@@ -83,7 +83,7 @@ def test_of_a_mount_the_bytes_from_its_server_count() -> None:
 
 
 def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
-    with pytest.raises(UnknownError, match="no telemetry"):
+    with pytest.raises(UnknownError, match="telemetry"):
         found("storage-traffic", evidence())
 
 
@@ -188,14 +188,14 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(
 def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     nics = [{"name": "eth0", "speed_mbit": 1000}, {"name": "eth1"}]
     at = looked({"nics": nics}, cpu_busy=10.0, **{"nic_eth0.rx": 1e5, "nic_eth1.rx": 100e6})
-    with pytest.raises(UnknownError, match="link speed of h1 is unknown"):
+    with pytest.raises(UnknownError, match="link-speed"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
     assert limit(at)[1].endswith("(no client-side bottleneck found); link speeds are unknown")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:
-    with pytest.raises(UnknownError, match="does not go over the network"):
+    with pytest.raises(UnknownError, match="no-network"):
         found("network", looked(**{"nic_eth0.rx": 1e5, "tcp_out": 100.0, "tcp_retrans": 600.0}))
 
 
@@ -216,7 +216,7 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(
     if judged:
         assert found("network", at)
     else:
-        with pytest.raises(UnknownError, match="does not go over the network"):
+        with pytest.raises(UnknownError, match="no-network"):
             found("network", at)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,13 @@ from tests.judge.test_own_figures import imported, look
 from tui.judge import wording
 from tui.judge.catalogue import BY_ID
 from tui.judge.operands import clause, likeness
-from tui.judge.wording import CHECKS, message_of, text_of
+from tui.judge.severity import Moot
+from tui.judge.texts.reasons import REASONS
+from tui.judge.wording import CHECKS, message_of, reasons_of, text_of
+from tui.model.check_names import FORMER_REASONS
 from tui.model.event import Contradiction
-from tui.model.record import Finding
+from tui.model.record import Finding, RunRecord
+from tui.view.objections import reason_code
 
 JUDGE = Path(wording.__file__).parent
 MAKERS = {"CheckResult": 1, "clause": 0, "error": 0, "result": 0, "_named": 2, "_set_to": 1}
@@ -29,14 +33,14 @@ def constants(node: ast.expr) -> Iterator[str]:
         yield from (*constants(node.body), *constants(node.orelse))
 
 
-def codes() -> set[str]:
+def codes(makers: Mapping[str, int] = MAKERS) -> set[str]:
     """Return the codes that checks give to findings and their parts."""
     found: set[str] = set()
     for file in JUDGE.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                place = MAKERS.get(name)
+                place = makers.get(name)
                 if place is not None and len(node.args) > place:
                     found.update(constants(node.args[place]))
     return found
@@ -46,6 +50,21 @@ def test_every_code_has_a_text_and_texts_are_of_checks_that_exist() -> None:
     known = {code for texts in CHECKS.values() for code in texts}
     assert len(codes()) > 80 and codes() - known == set()
     assert CHECKS.keys() == BY_ID.keys()
+
+
+def test_every_reason_has_a_text_and_every_text_is_used() -> None:
+    given = codes({"UnknownError": 0}) | set(Moot)
+    assert given == REASONS.keys()
+    assert set(FORMER_REASONS.values()) == set(Moot)
+
+
+def test_reasons_of_older_records_keep_their_words_and_what_they_mean() -> None:
+    old = RunRecord.model_validate(
+        {"run_id": "x", "state": "imported", "profile": {"tag": "a/b", "title": ""}}
+        | {"checks_not_made": {"sync": "no syncs were measured", "stall": "no data yet"}}
+    )
+    assert reason_code(old, "sync") == Moot.SYNCS and not reason_code(old, "stall")
+    assert reasons_of(old.checks_not_made)["stall"] == "no data yet"
 
 
 def test_no_check_reads_a_text() -> None:

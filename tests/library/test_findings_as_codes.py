@@ -61,8 +61,12 @@ def test_a_record_made_now_says_the_same_without_a_sentence(old: Path, new: Path
     assert all(each["code"] and each["message"] is None for each in kept)
     words = [each for finding in kept for each in texts_in(finding["operands"])]
     assert words and not [each for each in words if " " in each], "names and codes only"
-    shown = json.loads(record_json(new))["findings"]
-    before = json.loads((old / "run.json").read_text())["findings"]
+    reasons = json.loads((new / "run.json").read_text())["checks_not_made"]
+    assert not [each for why in reasons.values() for each in texts_in(why) if " " in each]
+    document = json.loads(record_json(new))
+    before = json.loads((old / "run.json").read_text())
+    assert all(isinstance(why, str) for why in document["checks_not_made"].values())
+    shown, before = document["findings"], before["findings"]
     assert [each["id"] for each in shown] == [each["id"] for each in before]
     (summary,) = [each for each in RunStore(new.parent).list() if each.run_id == new.name]
     assert [message_of(each) for each in summary.findings] == [each["message"] for each in shown]
@@ -77,6 +81,7 @@ def test_other_words_for_a_finding_do_not_change_what_verifies(
     RunStore(new.parent).list()  # with a cache of the list
     other = {check: {code: f"now {code}" for code in texts} for check, texts in CHECKS.items()}
     monkeypatch.setattr(wording, "CHECKS", other)
+    monkeypatch.setattr(wording, "REASONS", {})
     assert message_of(load_record(new).findings[0]).startswith("now ")
     assert verify_run(new).differs == []
 

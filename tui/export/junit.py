@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, reasons_of
 from tui.model.exporter import Exporter, ExportFile, ExportSource
 from tui.model.record import Finding, RunRecord
 from tui.text.junit import Case, Suite, junit_xml
@@ -29,7 +29,9 @@ def suite_of(record: RunRecord) -> Suite:
     for finding in record.findings:
         by_check.setdefault(finding.id, []).append(finding)
     made = list(dict.fromkeys([*(record.checks or ()), *by_check]))
-    left = {name: why for name, why in (record.checks_not_made or {}).items() if name not in made}
+    left = {
+        name: why for name, why in reasons_of(record.checks_not_made).items() if name not in made
+    }
     cases = [
         _state(record),
         *(_judged(name, by_check.get(name, ())) for name in made),

@@ -29,11 +29,12 @@ from tui.judge import (
     whole_results,
 )
 from tui.judge.check import Check, RunEvidence, UnknownError
+from tui.judge.operands import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.model.record import Finding, RecordState, Verdict
+    from tui.model.record import Finding, Reason, RecordState, Verdict
     from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
@@ -62,7 +63,6 @@ CHECKS: tuple[Check, ...] = (
     *operations.OPERATION_CHECKS,
     *steadiness.REPETITION_CHECKS,
 )
-NOT_YET = "the run is still running"
 WHOLE: tuple[RecordState, ...] = ("complete", "imported", "baseline")
 BY_ID = {check.id: check for check in CHECKS}
 
@@ -74,20 +74,21 @@ class Examination(Struct, frozen=True):
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
-    not_made: dict[str, str] = field(default_factory=dict)
+    not_made: dict[str, Reason | str] = field(default_factory=dict)
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
     """Run every check that has evidence; with `running`, skip checks that need a finished run."""
+    from tui.model.record import Reason  # loaded only when there is a run
+
     outcome = Examination()
     for check in CHECKS:
-        if running and not check.live:
-            outcome.not_made[check.id] = NOT_YET
-            continue
         try:
+            if running and not check.live:
+                raise UnknownError("running")
             outcome.findings.extend(check.look(evidence))
-        except UnknownError as reason:
-            outcome.not_made[check.id] = str(reason)
+        except UnknownError as why:
+            outcome.not_made[check.id] = Reason(code=why.code, operands=listed(why.operands))
         else:
             outcome.made.append(check.id)
     return outcome

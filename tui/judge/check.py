@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tui.judge.operands import Operands, likeness, listed
 from tui.judge.severity import Moot, UnknownError
+from tui.model import host_tables
 from tui.model.criteria import default
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Check(Struct, frozen=True):
             for key, each in _keyed(found, by_kind=evidence.plan.search is not None):
                 seen.setdefault(key, []).append((record.index, each))
         if len(unknown) == len(counted):
-            raise unknown[0] if unknown else UnknownError("nothing was measured")
+            raise unknown[0] if unknown else UnknownError("nothing-measured")
         return [
             self._finding(_together(each), _steps([index for index, _ in each]))
             for each in seen.values()
@@ -163,7 +164,7 @@ class Check(Struct, frozen=True):
     def look_at(self, at: StepEvidence) -> list[Finding]:
         """Return the findings for one step. Raises UnknownError without evidence."""
         if not _counts(at.record):
-            raise UnknownError("nothing was measured")
+            raise UnknownError("nothing-measured")
         return [self._finding(found, _steps([at.record.index])) for found in self._look_at(at)]
 
     def _look_at(self, at: StepEvidence) -> list[CheckResult]:
@@ -183,6 +184,12 @@ class Check(Struct, frozen=True):
             code=found.code,
             operands=listed(found.operands),
         )
+
+
+def why_unknown(at: StepEvidence, fact: str) -> str:
+    """Return the first host's reason why a fact is unknown; empty if no host has one."""
+    reasons = (host_tables.why_unknown(host.facts, fact) for host in at.run.hosts)
+    return next(filter(None, reasons), "")
 
 
 def writers_of(at: StepEvidence) -> list[JobLoad]:

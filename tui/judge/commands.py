@@ -37,7 +37,7 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     """
     ran = {host.name: rows(host.facts, LoadCommand) for host in evidence.hosts}
     if not any(ran.values()):
-        raise UnknownError("the command lines of the load are unknown")
+        raise UnknownError("command-lines")
     yield from _other_job(ran)
     yield from _other_words(ran, evidence.plan)
     yield from _preloaded(ran)

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.check import CheckResult, StepEvidence, UnknownError, step_check, writers_of
+from tui.judge.check import (
+    CheckResult,
+    StepEvidence,
+    UnknownError,
+    step_check,
+    why_unknown,
+    writers_of,
+)
 from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
-from tui.model.host_tables import Content, Written, rows, why_unknown
+from tui.model.host_tables import Content, Written, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,8 +80,7 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
         if row.step == at.step.index and row.blocks >= LEAST_BLOCKS
     ]
     if not here:
-        reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
+        raise UnknownError("file-blocks", quote=why_unknown(at, "content"))
     known = any(job.reducible for job in at.step.jobs)  # by reducible-data
     for kind in ("read", "written"):
         found = {

@@ -66,7 +66,7 @@ def counted(at: StepEvidence) -> list[Counted]:
         kept[at.step.index] = source, list(_of_journal(at.step, told))
     found: list[Counted] = kept[at.step.index][1]
     if not found:
-        raise UnknownError("no final result with counts")
+        raise UnknownError("counts")
     return found
 
 

@@ -13,13 +13,14 @@ from tui.judge.check import (
     UnknownError,
     run_check,
     step_check,
+    why_unknown,
 )
 from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
 from tui.judge.operands import Operands, clause
 from tui.metrics import units
 from tui.model.criteria import default
-from tui.model.host_tables import BlockLayer, Written, rows, why_unknown
+from tui.model.host_tables import BlockLayer, Written, rows
 from tui.model.hostfacts import boot_of, number_of
 from tui.model.plan import is_device
 from tui.model.shared_files import (
@@ -134,8 +135,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         if row.step == at.step.index
     }
     if not looked:
-        reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
-        raise UnknownError(next(filter(None, reasons), "the file extents were not read"))
+        raise UnknownError("file-extents", quote=why_unknown(at, "written"))
     shares = {
         host: 1 - row.never_written_bytes / row.size_bytes
         for host, row in looked.items()
@@ -178,7 +178,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     storage.
     """
     if not at.step.jobs:
-        raise UnknownError("the job parameters are unknown")
+        raise UnknownError("job-parameters")
     storing = [job for job in at.step.jobs if job.stores]
     buffered = any(not job.direct for job in storing)
     cached = bool(storing) and any(
@@ -200,7 +200,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
         if size and memory.get(host)
     }
     if not known:
-        raise UnknownError("the file sizes or the memory of the hosts are unknown")
+        raise UnknownError("file-sizes")
     small = {
         host: size / mem
         for host, (size, mem) in known.items()
@@ -339,7 +339,7 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
             return
         raise UnknownError(Moot.RANDOM)
     if at.run.foreign:
-        raise UnknownError("the seeds are unknown")
+        raise UnknownError("seeds")
     seeds = [task.randseed for task in at.step.tasks]
     shared = (
         bool(_groups(at.run.hosts))

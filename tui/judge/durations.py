@@ -43,9 +43,9 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
     a rate that never existed."""
     timing = at.record.timing
     if timing is None or len(timing.hosts) < 2:
-        raise UnknownError("fewer than two hosts measured")
+        raise UnknownError("few-hosts", least=2)
     if at.record.state == "cut":
-        raise UnknownError("the load was stopped before its end")
+        raise UnknownError("stopped")
     # these have a finding of their own
     lost = {host for part in at.record.coverage for host in part.missing}
     ran_s = {
@@ -118,13 +118,13 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
     two loads.
     """
     if at.record.state == "cut":
-        raise UnknownError("the load was stopped before its end")
+        raise UnknownError("stopped")
     jobs: dict[tuple[str, str], list[Counted]] = {}
     for each in counted(at):
         if each.job and each.loads and all(load.bound_s for load in each.loads):
             jobs.setdefault((each.host, each.job), []).append(each)
     if len(jobs) < 2:
-        raise UnknownError("fewer than two timed jobs")
+        raise UnknownError("timed-jobs")
     early = {
         key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))
     }
@@ -167,7 +167,7 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.ALONE)
     own, others = _span(at), {step.step.role: _span(step) for step in at.beside}
     if own is None:
-        raise UnknownError("nothing was measured")
+        raise UnknownError("nothing-measured")
     start_s, end_s = own
     for role, other in others.items():
         both_s = (

@@ -62,7 +62,7 @@ def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _slow_ranks(at, at.record.metadata)
         return
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
-        raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: no median to compare with")
+        raise UnknownError("few-hosts", least=STRAGGLER_HOSTS)
     for name in each_io_once(at.record.results.aggregate):
         yield from _of_direction(at, name)
 
@@ -112,7 +112,7 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
         if len(each.host_seconds) >= STRAGGLER_HOSTS
     }
     if not known:
-        raise UnknownError(f"rank times known for fewer than {STRAGGLER_HOSTS} hosts")
+        raise UnknownError("few-hosts", least=STRAGGLER_HOSTS)
     least = at.limit("straggler.rate")
     for name, seconds in known.items():
         middle = median(seconds.values())
@@ -217,7 +217,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     """Until the last host has started, the first ones have the storage to themselves."""
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
-        raise UnknownError("fewer than two hosts measured")
+        raise UnknownError("few-hosts", least=2)
     allowed_s = at.limit("start-skew.skew_s")
     if timing.start_skew_s <= allowed_s:
         return
@@ -267,7 +267,7 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
         if host.clock is not None and host.clock.method == "exchange"
     }
     if not compared:
-        raise UnknownError("clocks were not compared")
+        raise UnknownError("clocks")
     allowed_s = evidence.limit("clock-offset.offset_s")
     off = {
         name: clock.offset_s
@@ -296,7 +296,7 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     if not any(
         host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts
     ):
-        raise UnknownError("clocks were not compared")
+        raise UnknownError("clocks")
     for host, step in evidence.seen.clock_steps.items():
         told: Operands = {"host": host, "size_s": step.size_s}
         yield CheckResult("warning", "set", round(step.size_s, 3), 0.0, {"host": host}, told)
@@ -319,7 +319,7 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
         error.host: error.message for error in at.record.errors if error.code == ALLOCATION_ENDED
     }
     if not at.record.coverage and not ended:
-        raise UnknownError("no samples from the hosts")
+        raise UnknownError("samples")
     if at.record.coverage_text or ended:
         hosts, of, missing = _left(at, ended)
         parts = [
@@ -378,7 +378,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     """
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
-        raise UnknownError("fewer than two hosts measured")
+        raise UnknownError("few-hosts", least=2)
     if len(timing.hosts) > 1 and timing.window is None:
         scope: dict[str, Scalar] = {"hosts": " ".join(timing.hosts)}
         yield CheckResult("error", "never", 0.0, 0.0, scope, {})
@@ -407,7 +407,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """
     series = at.record.series
     if series is None:
-        raise UnknownError("no samples")
+        raise UnknownError("samples")
     tail = at.step.runtime_s is not None
     chance = chance_of(at.step.jobs)
     found = {

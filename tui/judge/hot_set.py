@@ -70,7 +70,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     measures these caches.
     """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
-        raise UnknownError("no direct I/O: see working-set")
+        raise UnknownError("page-cache")
     found = hot_sets(at)
     if any(each.id == "cache-off" and each.answer == "yes" for each in at.run.plan.attested):
         return
@@ -106,17 +106,17 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
     """Return the hot set of each host. Raises UnknownError if none is known."""
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
-        raise UnknownError(Moot.DATA if at.step.jobs else "the job parameters are unknown")
+        raise UnknownError(Moot.DATA if at.step.jobs else "job-parameters")
     sizes = [spec.size_bytes for task in at.step.tasks for spec in task.files]
     if not all(job.range_bytes for job in jobs) and not (sizes and all(sizes)):
-        raise UnknownError("the range of the I/O is unknown")
+        raise UnknownError("io-range")
     found: dict[str, HotSet] = {}
     for task in at.step.tasks:
         sets = [each for job in jobs if (each := _of_job(at, task, job)) is not None]
         if sets and len(sets) == len(jobs):
             found[task.host] = _sum(sets, sum(spec.total_bytes for spec in task.files))
     if not found:
-        raise UnknownError("the number of I/Os per job is unknown")
+        raise UnknownError("io-count")
     return found
 
 

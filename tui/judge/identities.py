@@ -119,7 +119,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             code, expected = "size" if low == high else "sizes", low if mean < low else high
             yield each.error(code, mean, expected, low_bytes=low, high_bytes=high, **told)
     if not looked:
-        raise UnknownError("block sizes are unknown, or no data is moved")
+        raise UnknownError("block-sizes")
 
 
 def _is_uncalled_for(each: Counted, jobs: Sequence[JobLoad]) -> bool:
@@ -282,13 +282,13 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     A higher figure cannot have been measured.
     """
     if not at.step.jobs:
-        raise UnknownError("the queue depth is unknown")
+        raise UnknownError("queue-depth")
     groups: dict[tuple[str, str], list[Counted]] = {}
     for each in counted(at):
         if direction(each.name).in_total and whole_latency(each) is not None:
             groups.setdefault((each.host, each.job), []).append(each)
     if not groups:
-        raise UnknownError("the latencies are unknown")
+        raise UnknownError("latencies")
     by_host = at.step.jobs_by_host
     for parts in groups.values():
         own = by_host.get(parts[0].host, at.step.jobs)
@@ -376,7 +376,7 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _kinds_apart(each)
         yield from _counts_apart(at, each)
     if not looked:
-        raise UnknownError("no latencies")
+        raise UnknownError("latencies")
 
 
 def _kinds_apart(each: Counted) -> Iterator[CheckResult]:

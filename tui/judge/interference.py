@@ -56,17 +56,15 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.jobs and not jobs:
         raise UnknownError(Moot.DATA)
     if not jobs or not all(job.direct for job in jobs):
-        raise UnknownError(
-            "no direct I/O: devices also move read-ahead and delayed writes of the page cache"
-        )
+        raise UnknownError("page-cache")
     if (at.record.measured_s or 0.0) < LEAST_S:
-        raise UnknownError(f"measured for less than {LEAST_S:g} s")
+        raise UnknownError("too-short", least_s=LEAST_S)
     if not all(step.record.results.per_host for step in at.beside):
-        raise UnknownError("concurrent loads are unknown")
+        raise UnknownError("concurrent-loads")
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
-        raise UnknownError("bytes on the layers below the load were not counted")
+        raise UnknownError("byte-counters")
     found = {name: more for name, (more, _) in extra.items() if more}
     if found:
         worst = max(share for _, share in extra.values())

@@ -153,7 +153,7 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any("cgroup_version" in host.facts for host in hosts):
-        raise UnknownError("the control groups are unknown")
+        raise UnknownError("control-groups")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
         limit, rate = next(iter(found.values()))
@@ -212,11 +212,11 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     same host would cache more.
     """
     if not at.step.jobs:
-        raise UnknownError("the job parameters are unknown")
+        raise UnknownError("job-parameters")
     if all(job.direct for job in at.step.jobs if job.stores):
         return
     if not any("cgroup_version" in host.facts for host in at.run.hosts):
-        raise UnknownError("the control groups are unknown")
+        raise UnknownError("control-groups")
     sizes: dict[str, float] = {
         task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks
     }

@@ -76,7 +76,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         is not None
     }
     if not shares:
-        raise UnknownError("latencies or rates are unknown")
+        raise UnknownError("latencies")
     rounding = at.run.rounding
     # a depth that may have been rounded up
     above = max(sum(job.at_most for job in at.step.jobs) / held - 1, 0.0)
@@ -134,19 +134,19 @@ def steady_load(at: StepEvidence) -> int:
     """
     jobs = at.step.jobs
     if not jobs:
-        raise UnknownError("the queue depth is unknown")
+        raise UnknownError("queue-depth")
     if any(job.paced for job in jobs):
         raise UnknownError(Moot.PACED)
     if at.record.measured_s is None:
-        raise UnknownError("the measured time is unknown")
+        raise UnknownError("measured-time")
     if at.record.measured_s < LEAST_S:
-        raise UnknownError(f"measured for less than {LEAST_S:g} s: start and end effects dominate")
+        raise UnknownError("too-short", least_s=LEAST_S)
     if len({job.wave for job in jobs}) > 1:
-        raise UnknownError("jobs run one after the other")
+        raise UnknownError("jobs-in-sequence")
     if ended_early(at.record.measured_s, at.record.runtime_s) or at.record.runtime_s is None:
-        raise UnknownError("jobs end with their data, at different times")
+        raise UnknownError("size-bound")
     if len({len(at.step.tasks), (at.step.in_flight or 0) // sum(job.held for job in jobs)}) > 1:
-        raise UnknownError("hosts have different numbers of I/Os in flight")
+        raise UnknownError("hosts-differ")
     return sum(job.held for job in jobs)
 
 
@@ -205,7 +205,7 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
 
     A sweep over depth then measures the same load again and again, and its best point is chance."""
     if not at.step.jobs:
-        raise UnknownError("the job parameters are unknown")
+        raise UnknownError("job-parameters")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
     code = "swept" if swept else "in-vain"
     for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
@@ -362,7 +362,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
             yield CheckResult("warning", "phase", phase_s, SHORT_S, operands=told)
         return
     if record.measured_s is None:
-        raise UnknownError("the measured time is unknown")
+        raise UnknownError("measured-time")
     if record.state != "cut" and is_short(record):
         ended = ended_early(record.measured_s, record.runtime_s)
         threshold = record.runtime_s if ended else SHORT_S
@@ -386,7 +386,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
     seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
-        raise UnknownError("the measured time is unknown")
+        raise UnknownError("measured-time")
     if (
         is_short(at.record)
         or seconds < SHORT_S
@@ -450,11 +450,11 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     result = at.record.results.aggregate["sync"]
     latency = result.lat.mean_ns if result.lat is not None else None
     if latency is None:
-        raise UnknownError("the latency of syncs is unknown")
+        raise UnknownError("sync-latency")
     held = sum(job.held for job in jobs) * len(at.step.tasks)
     share = (result.iops or 0.0) * latency / 1e9 / held
     if share > 1 + OCCUPIED_AT_ALL:
-        raise UnknownError("the latency of syncs is not that of waiting: more than the queue holds")
+        raise UnknownError("sync-latency")
     if share > SYNC_SHARE:
         code = "queue" if any(job.held > job.workers for job in jobs) else "workers"
         told: Operands = {"share": share, "mean_ns": latency}
@@ -479,7 +479,7 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
     """The p99.9 of 2000 I/Os rests on two of them: that is chance."""
     counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
     if not any(latency is not None and latency.n for _, latency in counted):
-        raise UnknownError("the number of I/Os in the latencies is unknown")
+        raise UnknownError("io-count")
     for name, latency in counted:
         thin = [
             each
@@ -513,7 +513,7 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     """Failed I/O is fast and moves no data."""
     record = at.record
     if not record.tasks:
-        raise UnknownError("the exit status of the load generator is unknown")
+        raise UnknownError("exit-status")
     said = {
         host: clause("errors", numbers=list(task.errors))
         for host, task in record.tasks.items()
@@ -567,7 +567,7 @@ def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
 def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
     if not any(boot_of(host.facts) for host in evidence.hosts):
-        raise UnknownError("the boot IDs are unknown")
+        raise UnknownError("host-facts")
     again = [
         host.name
         for host in evidence.hosts

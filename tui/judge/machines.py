@@ -51,7 +51,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     if len(known) < 2:
         versions = [*_printed_versions(evidence), *_other_jobs(evidence)]
         if not versions:
-            raise UnknownError("facts known for fewer than two hosts")
+            raise UnknownError("few-hosts", least=2)
         yield from (
             CheckResult("warning", "differ", 1, 0, operands={"what": [each], "count": 1})
             for each in versions
@@ -85,7 +85,7 @@ def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
     clients = {host.name: host.facts for host in evidence.hosts if host.role == "client"}
     known = [name for name, facts in clients.items() if boot_of(facts)]
     if len(known) < 2:
-        raise UnknownError("boot IDs known for fewer than two hosts")
+        raise UnknownError("few-hosts", least=2)
     for group in one_boot(clients):
         told: Operands = {"hosts": list(group.hosts)}
         code = "machine" if group.machine else "kernel"
@@ -149,7 +149,7 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     opened = any(rows(host.facts, OpenFile) for host in evidence.hosts)
     if not any(kinds.values()) and not any(devices.values()) and not opened:
-        raise UnknownError("file system and device of the target are unknown")
+        raise UnknownError("target-devices")
     in_memory = {
         host: {name for name in names if _is_memory(name)} for host, names in devices.items()
     }
@@ -250,7 +250,7 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     full = {host.name: number_of(host.facts, "target_full") for host in evidence.hosts}
     known = {host: share for host, share in full.items() if share is not None}
     if not known:
-        raise UnknownError("the free space of the target is not known")
+        raise UnknownError("free-space")
     high = {
         host: share for host, share in known.items() if share > evidence.limit("target-full.full")
     }
@@ -278,7 +278,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     """While a RAID rebuilds, the load shares its disks with the rebuild."""
     layers = {host.name: rows(host.facts, BlockLayer) for host in evidence.hosts}
     if not any(layers.values()):
-        raise UnknownError("the devices below the target are unknown")
+        raise UnknownError("target-devices")
     for host, found in layers.items():
         for layer in found:
             busy = layer.md_action if layer.md_action not in ("", "idle", "frozen", "none") else ""
@@ -316,7 +316,7 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
         if host.facts.get("clocksource")
     }
     if not governors and not clocks:
-        raise UnknownError("governor and clock source are unknown")
+        raise UnknownError("host-facts")
     saving = {host: name for host, name in governors.items() if name != "performance"}
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
@@ -346,7 +346,7 @@ def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Two benchmarks on one host disturb each other: both figures are wrong."""
     if not any("cpus" in host.facts for host in evidence.hosts):
-        raise UnknownError("the host facts are unknown")
+        raise UnknownError("host-facts")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
     found = {
         host: sorted({each.name for each in running}) for host, running in others.items() if running
@@ -380,7 +380,7 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         for tool in [name.removesuffix(ending)]
     }
     if not known:
-        raise UnknownError("no package owns the load generators, or the package has no checksums")
+        raise UnknownError("package-checksums")
     changed = [what for what, value in known.items() if value == CHANGED]
     if changed:
         told: Operands = {"programs": changed}

@@ -42,12 +42,12 @@ def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     if not moving:
         raise UnknownError(Moot.NO_OBJECTS)
     if (at.record.measured_s or 0.0) < LEAST_S:
-        raise UnknownError(f"measured for less than {LEAST_S:g} s")
+        raise UnknownError("too-short", least_s=LEAST_S)
     shares = {
         (each.host, name): share for each in clients_of(at) for name, share in _shares(at, each)
     }
     if not shares:
-        raise UnknownError("bytes on the links were not counted")
+        raise UnknownError("byte-counters")
     moved = {(host, name): share for (host, name), share in shares.items() if name in moving}
     for each in fell_short(at, moved, "object-traffic.moved"):
         yield each.result("carried")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui.journal.clock import names_of
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -81,7 +80,7 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
         (host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)
     }
     if not ratios:
-        raise UnknownError("no byte counters of the load's processes, devices or mounts")
+        raise UnknownError("byte-counters")
     for each in fell_short(at, ratios, "storage-traffic.moved"):
         code = "read" if each.direction == "read" else "written"
         yield each.result(code, "warning" if _is_later(at, each) else "error")
@@ -147,7 +146,7 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
     Raises UnknownError for a short measurement.
     """
     if (at.record.measured_s or 0.0) < LEAST_S:
-        raise UnknownError(f"measured for less than {LEAST_S:g} s")
+        raise UnknownError("too-short", least_s=LEAST_S)
     for name, own, disk, server in COUNTED:
         result = at.record.results.per_host.get(host.host, {}).get(name)
         if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
@@ -228,7 +227,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = clients(at)
     monitored = any(host.column("cpu.busy") or host.column("gen.thread") for host in hosts)
     if not monitored and all(_cpu_by_tool(task) is None for task in at.record.tasks.values()):
-        raise UnknownError("client CPUs were not monitored" if hosts else "no telemetry")
+        raise UnknownError("client-cpus" if hosts else "telemetry")
     if bound := cpu_bound_hosts(at):
         scope: dict[str, Scalar] = {"hosts": " ".join(bound)}
         told: Operands = {"hosts": list(bound.items())}
@@ -381,7 +380,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     """
     hosts = clients_of(at)
     if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
-        raise UnknownError("client links were not monitored")
+        raise UnknownError("client-links")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
@@ -399,7 +398,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
         and not lossy
         and (unsized := [host.host for host in hosts if not is_sized(at, host)])
     ):
-        raise UnknownError(f"link speed of {names_of(unsized)} is unknown")
+        raise UnknownError("link-speed", hosts=unsized)
 
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
@@ -494,7 +493,7 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
     # the first load may be a fill or a warm-up
     looked = [(at, host) for at, host in clients if host.quiet]
     if not looked:
-        raise UnknownError("the hosts were not monitored before the load")
+        raise UnknownError("idle-telemetry")
     noisy = {host.host: what for at, host in looked if (what := noise(at, host))}
     if noisy:
         scope: dict[str, Scalar] = {"hosts": " ".join(noisy)}
@@ -528,7 +527,7 @@ def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
     """Return the hosts with load and telemetry. Raises UnknownError without any."""
     found = clients(at)
     if not found:
-        raise UnknownError("no telemetry")
+        raise UnknownError("telemetry")
     return found
 
 

@@ -48,7 +48,7 @@ def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
     }
     wrong = [each for each in at.record.errors if each.is_contradiction]
     if not looked and not wrong:
-        raise UnknownError("the output has no such figures")
+        raise UnknownError("own-figures")
     for error in wrong:
         scope: dict[str, Scalar] = {"hosts": error.host}
         told: Operands = {"host": error.host, "quote": error.message}

@@ -47,7 +47,7 @@ def tool_clock(at: StepEvidence) -> Iterator[CheckResult]:
     """Rates are I/Os by the load generator's clock: a clock at half speed doubles them."""
     rates = {host: rate for host in paces(at) if (rate := clock_of(at, host)) is not None}
     if not rates:
-        raise UnknownError("too few samples")
+        raise UnknownError("samples")
     for host, ran_s, own_s in _ran_longer(at):
         if rates.get(host) == 1.0:
             told: Operands = {"host": host, "ran_s": ran_s, "measured_s": own_s}

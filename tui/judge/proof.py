@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
     """Return total IOPS over all hosts and directions per second, without unknown seconds."""
     if series is None:
-        raise UnknownError("no samples")
+        raise UnknownError("samples")
     columns = [
         each for each in series.columns if each.host is None and direction(each.direction).in_total
     ]

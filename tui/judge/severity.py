@@ -6,7 +6,7 @@ A module without the checks, so that it loads quickly.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,34 +16,40 @@ if TYPE_CHECKING:
 
 
 class UnknownError(Exception):
-    """Raised when a check cannot run; the text is the reason."""
+    """Raised when a check cannot run, with the reason: a code of `texts/reasons.py`, and what its
+    text is made of.
+    """
+
+    def __init__(self, code: str, **operands: Any) -> None:
+        super().__init__(code)
+        self.code, self.operands = code, operands
 
 
 class Moot(StrEnum):
-    """Reasons why a check does not apply."""
+    """Codes of reasons why a check does not apply."""
 
-    READS = "nothing is read"
-    WRITES = "nothing is written"
-    RANDOM = "no random I/O"
-    SHARED = "only one host"
-    DROPPED = "dropping caches was not requested"
-    RAMP = "the load has a ramp"
-    ROUNDS = "no rounds were requested"
-    ASKED = "the profile has no conditions to attest"
-    SHIFT = "no ranks were shifted"
-    SWEPT = "no sweep"
-    ALONE = "no other profile ran at the same time"
-    PROOF = "a counter-experiment compares loads that differ on purpose"
-    RATE = "no rate was requested"
-    PACED = "the load is limited by a rate or think time"
-    OBJECTS = "objects do not use files, devices or the page cache of the hosts"
-    NO_OBJECTS = "no objects are read or written"
-    DATA = "the load moves no data"
-    NETWORK = "the load does not go over the network"
-    SUBMISSION = "the engine has no submission latency"
-    SYNCS = "no syncs were measured"
-    VERDICT = "the load generator does not judge its own result"
-    ITERATIONS = "no operation has more than one iteration"
+    READS = "no-reads"
+    WRITES = "no-writes"
+    RANDOM = "no-random"
+    SHARED = "one-host"
+    DROPPED = "no-cache-drop"
+    RAMP = "has-ramp"
+    ROUNDS = "no-rounds"
+    ASKED = "no-conditions"
+    SHIFT = "no-rank-shift"
+    SWEPT = "no-sweep"
+    ALONE = "no-other-profile"
+    PROOF = "counter-experiment"
+    RATE = "no-rate"
+    PACED = "paced"
+    OBJECTS = "objects"
+    NO_OBJECTS = "no-objects"
+    DATA = "no-data"
+    NETWORK = "no-network"
+    SUBMISSION = "no-submission"
+    SYNCS = "no-syncs"
+    VERDICT = "no-own-verdict"
+    ITERATIONS = "one-iteration"
 
 
 WEIGHTS = ("error", "warning", "info")

@@ -73,7 +73,7 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
     values = cluster_rates(at.record.series)
     window = window_across(values)
     if at.step.runtime_s is None:
-        raise UnknownError("the load is size-bound: it tapers off at the end")
+        raise UnknownError("size-bound")
     if window is None:
         yield from _change(at, values)
         return
@@ -93,7 +93,7 @@ def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
     # of a running load it may be a short disturbance
     change = change_in(values) if at.record.state in ENDED else None
     if change is None:
-        raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
+        raise UnknownError("too-short", least_s=ROUNDS * ROUND_S)
     told: Operands = {
         "before": change.before,
         "seconds": change.after_s,
@@ -123,9 +123,9 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.ramp_s:
         raise UnknownError(Moot.RAMP)
     if not at.run.from_begin:
-        raise UnknownError("no samples of the start")
+        raise UnknownError("samples")
     if len(values) < WARM_S:
-        raise UnknownError(f"measured for less than {WARM_S} s")
+        raise UnknownError("too-short", least_s=WARM_S)
     count = max(2, round(len(values) * WARM_SHARE))
     first, rest = values[:count], values[count:]
     mean, noise = fmean(rest), pstdev(rest)
@@ -153,7 +153,7 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
     """
     series = at.record.series
     if series is None:
-        raise UnknownError("no samples")
+        raise UnknownError("samples")
     allowed = max(1, at.limit("missing-samples.missing") * len(series.columns[0].iops))
     gaps = {host: gap for host, gap in _gaps(series).items() if gap > allowed}
     if gaps:
@@ -207,7 +207,7 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError(Moot.PROOF)
     cells = _values(evidence)
     if not cells:
-        raise UnknownError("no headline was measured")
+        raise UnknownError("nothing-measured")
     enough = int(evidence.limit("repetitions.repetitions"))
     most = evidence.limit("repetitions.spread")
     few = {}

@@ -67,7 +67,7 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             if abs(total - told) > slack + each.slack(name) * told:
                 yield each.error(name, told, total, total=round(total), told=round(told))
     if not looked:
-        raise UnknownError("samples do not cover the whole measurement")
+        raise UnknownError("whole-samples")
 
 
 def _added_up(
@@ -128,7 +128,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
             own = fingerprint(name, {each.name: each.figures for each in parts})
             found += [own] if own is not None and evidence.foreign else []
     if not seen and not evidence.copies:
-        raise UnknownError("no latencies to compare")
+        raise UnknownError("latencies")
     same = [names for names in seen.values() if len(names) > 1]
     for names in same:
         scope: dict[str, Scalar] = {"hosts": " ".join(names)}
@@ -218,7 +218,7 @@ def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     spans = [span for span in seen.phases if span.name == "measure"]
     ends = [span.end_t for span in spans if span.end_t is not None]
     if not ends or not seen.results:
-        raise UnknownError("the length of the measurement is unknown")
+        raise UnknownError("measured-time")
     went_s = max(ends) - min(span.start_t for span in spans)
     for each in counted(at):
         seconds = each.figures.runtime_s or 0.0

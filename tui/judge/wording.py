@@ -1,4 +1,4 @@
-"""Word findings, from their codes and operands.
+"""Word findings, and the reasons of checks without data, from their codes and operands.
 
 A text is a format string, with the formats of `texts/form.py` (``{told:size}``), or a function of
 the operands.
@@ -22,11 +22,12 @@ from tui.judge.texts import (
     times,
 )
 from tui.judge.texts.form import Text, formed
+from tui.judge.texts.reasons import REASONS
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tui.model.record import Finding
+    from tui.model.record import Finding, Reason
 
     class Found(Protocol):
         """A finding of a record, or its summary."""
@@ -70,6 +71,14 @@ def message_of(found: Found) -> str:
     if not found.code:
         return found.message or ""
     return text_of(found.id, found.code, found.operands)
+
+
+def reasons_of(not_made: Mapping[str, Reason | str] | None) -> dict[str, str]:
+    """Return why checks could not run, as texts by check; of older records, those stored in it."""
+    return {
+        name: why if isinstance(why, str) else _text(REASONS, why.code, why.operands)
+        for name, why in (not_made or {}).items()
+    }
 
 
 def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:

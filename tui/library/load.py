@@ -14,12 +14,13 @@ from tui.library.seal import was_judged_since
 from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.record import Finding, RunRecord, parse_record
+from tui.model.record import Finding, Reason, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
 
 
 class _Judged(msgspec.Struct):
     findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    checks_not_made: dict[str, dict[str, Any] | str] | None = None
 
 
 _judged_decoder = PlainDecoder(_Judged)
@@ -59,8 +60,8 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as on disk, which keeps keys of newer versions, with texts of findings; else
-    the record as JSON.
+    """Return run.json as on disk, which keeps keys of newer versions, with texts of findings and
+    reasons; else the record as JSON.
 
     For a file with unprintable characters, it is also the record as JSON. Raises BenchtuiError.
     """
@@ -72,15 +73,26 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 
 def with_texts(record: str) -> str:
-    """Return a record as JSON with the text of each finding, which run.json does not contain."""
-    from tui.judge.wording import message_of
+    """Return a record as JSON with the texts of findings and reasons, which run.json does not
+    contain.
+    """
+    from tui.judge.wording import message_of, reasons_of
 
-    found = parse_findings(record.encode())
-    if all(each.message for each in found):
+    found = _judged_decoder.decode(record.encode())
+    reasons = {
+        name: why if isinstance(why, str) else Reason.model_validate(why)
+        for name, why in (found.checks_not_made or {}).items()
+    }
+    findings = [Finding.model_validate(each) for each in found.findings]
+    if all(each.message for each in findings) and all(
+        isinstance(why, str) for why in reasons.values()
+    ):
         return record
     document = msgspec.json.decode(record)
-    for each, told in zip(document["findings"], found, strict=True):
+    for each, told in zip(document["findings"], findings, strict=True):
         each["message"] = message_of(told)
+    if reasons:
+        document["checks_not_made"] = reasons_of(reasons)
     return msgspec.json.encode(document).decode() + "\n"
 
 

@@ -57,7 +57,7 @@ FORMER_KEYS = {"limiter": "bottleneck", "remark": "caveat", "doubts": "contradic
 WORDED = re.compile(
     r"(\A|\.)(reason|meaning|shift_text|latency_meaning|binding|bottleneck|hold|why"
     r"|intended_reason|caveat|predicted|coverage_text|(bottleneck|answer|headline|proof"
-    r"|limits\[\d+\]|rounds\[\d+\])\.(text|short)|findings\[\d+\]\.message|checks_not_made\.[\w-]+)\Z"
+    r"|limits\[\d+\]|rounds\[\d+\])\.(text|short))\Z"
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -321,11 +321,8 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     """Compare every saved value with the derived one, and add the differences to `found`."""
     told = derived.to_json()
-    # records of versions before 2026-11-29 have findings as texts
-    by_text = any(each.get("message") for each in kept.get("findings") or ())
-    again = _decoded(with_texts(told) if by_text else told)
-    if by_text:
-        _reworded(kept, again)
+    again = _decoded(told)
+    _take_texts(kept, again, _decoded(with_texts(told)))
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
@@ -341,11 +338,23 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
         )
 
 
-def _reworded(kept: dict[str, Any], again: dict[str, Any]) -> None:
-    """Give derived findings the texts of an older record that differ from theirs only in words."""
-    for each, other in zip(kept["findings"], again["findings"], strict=False):
-        if _numbers(each.get("message")) == _numbers(other["message"]):
-            other["message"] = each.get("message")
+def _take_texts(kept: dict[str, Any], again: dict[str, Any], told: dict[str, Any]) -> None:
+    """Give a derived record the texts of a record of a version before 2026-11-29, if they differ
+    from this version's only in words. Any reason of a check without data is accepted.
+
+    `told`: the derived record with this version's texts.
+    """
+    findings = zip(kept.get("findings") or (), again["findings"], told["findings"], strict=False)
+    for each, other, worded in findings:
+        if said := each.get("message"):
+            alike = _numbers(said) == _numbers(worded["message"])
+            other["message"] = said if alike else worded["message"]
+    reasons = kept.get("checks_not_made") or {}
+    again["checks_not_made"] |= {
+        name: why
+        for name, why in reasons.items()
+        if isinstance(why, str) and name in again["checks_not_made"]
+    }
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:

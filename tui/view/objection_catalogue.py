@@ -19,7 +19,13 @@ from tui.metrics.figures import (
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.record.headline import is_short, length_text
-from tui.view.objections import Objection, ObjectionAnswer, ObjectionEvidence, answers
+from tui.view.objections import (
+    Objection,
+    ObjectionAnswer,
+    ObjectionEvidence,
+    answers,
+    reason_code,
+)
 from tui.view.step_notes import (
     attest_texts,
     fullest_texts,
@@ -285,12 +291,12 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
     if step is None or not step.results.aggregate:
         return
     kind = record.latency_kind_of(step)
-    no_queue = (record.checks_not_made or {}).get("slat") == Moot.SUBMISSION
+    no_queue = reason_code(record, "slat") == Moot.SUBMISSION
     if kind == "lat" or no_queue:
         why = (
             "lat, which starts with the request"
             if kind == "lat"
-            else f"{kind}, and {Moot.SUBMISSION}"
+            else f"{kind}, and the engine has no submission latency"
         )
         yield ObjectionEvidence("refutes", f"latency shown is {why}: it includes all waiting")
     else:
@@ -298,7 +304,7 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
         yield from (
             ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text
         )
-    if record.checks_not_made and record.checks_not_made.get("offered-rate") == Moot.RATE:
+    if reason_code(record, "offered-rate") == Moot.RATE:
         yield ObjectionEvidence(
             "fact",
             (

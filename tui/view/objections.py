@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from tui.judge.severity import Moot
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, reasons_of
 from tui.metrics.units import plural
 from tui.model.plain import printable
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
@@ -24,7 +24,7 @@ Standing = Literal["stands", "partly-stands", "unknown", "refuted", "n/a"]
 """The answer to an objection, worst for the run first."""
 
 STANDINGS: tuple[Standing, ...] = ("stands", "partly-stands", "unknown", "refuted", "n/a")
-MOOT = frozenset(map(str, Moot))
+MOOT = frozenset[str](Moot)
 WEIGHT_OF: dict[str, Weight] = {"error": "confirms", "warning": "partly", "info": "partly"}
 
 
@@ -113,8 +113,7 @@ def standing_of(
         return "stands"
     if "partly" in weights:
         return "partly-stands"
-    not_made = record.checks_not_made or {}
-    decisive = [check for check in objection.decisive if not_made.get(check) not in MOOT]
+    decisive = [check for check in objection.decisive if reason_code(record, check) not in MOOT]
     open_ = open_ or any(check not in (record.checks or []) for check in decisive)
     if not open_ and "refutes" in weights:
         return "refuted"
@@ -152,13 +151,20 @@ def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvi
     yield from (
         ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed
     )
+    reasons = reasons_of(record.checks_not_made)
     for name in objection.checks:
-        reason = (record.checks_not_made or {}).get(name)
+        reason = reasons.get(name)
         if reason is not None:
-            moot = reason in MOOT
+            moot = reason_code(record, name) in MOOT
             yield ObjectionEvidence(
                 "n/a" if moot else "unknown", reason if moot else f"not checked: {reason}", name
             )
+
+
+def reason_code(record: RunRecord, check: str) -> str:
+    """Return why a check could not run, as a code; empty if it ran, or the code is unknown."""
+    why = (record.checks_not_made or {}).get(check, "")
+    return "" if isinstance(why, str) else why.code
 
 
 def _changed(record: RunRecord, check: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tui.analysis.published_evidence import clients_of, evidence_of
 from tui.judge.catalogue import CHECKS, Examination, examine, verdict_of
-from tui.judge.wording import message_of, with_message
+from tui.judge.wording import message_of, reasons_of, with_message
 from tui.metrics.units import plural
 from tui.model.baseline import Baseline
 from tui.model.plan import Plan
@@ -111,7 +111,8 @@ def _not_made(members: Sequence[PublishedVerdict]) -> dict[str, str]:
     """Return the checks that had no data for any of the results, with the shortest reason."""
     made = {name for each in members for name in each.seen.made}
     missed = [check.id for check in CHECKS if check.id not in made]
-    return {name: min((each.seen.not_made[name] for each in members), key=len) for name in missed}
+    told = [reasons_of(each.seen.not_made) for each in members]
+    return {name: min((each[name] for each in told), key=len) for name in missed}
 
 
 def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
@@ -154,5 +155,5 @@ def judged_json(found: PublishedVerdict) -> dict[str, Any]:
         "verdict": found.verdict,
         "findings": [with_message(finding) for finding in found.seen.findings],
         "checks": list(found.seen.made),
-        "checks_not_made": dict(found.seen.not_made),
+        "checks_not_made": reasons_of(found.seen.not_made),
     }

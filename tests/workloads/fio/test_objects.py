@@ -24,6 +24,7 @@ from tui.model.search import Offer
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay
 from tui.testing.replay import Replayed
+from tui.view.objections import reason_code
 from tui.view.plan import after_text
 from tui.workloads.fio.workload import FioWorkload
 
@@ -414,10 +415,7 @@ def test_recorded_output_keeps_the_contract(name: str, direction: str, ios: int 
         "target-full",
         "other-traffic",
     }
-    told = {name: (found.record.checks_not_made or {}).get(name, "") for name in moot}
-    assert set(told.values()) == {
-        "objects do not use files, devices or the page cache of the hosts"
-    }
+    assert {reason_code(found.record, name) for name in moot} == {"objects"}
 
 
 def problems(name: str, of: str) -> dict[str, str]:

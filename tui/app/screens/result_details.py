@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tui.app.screens.result_page import Page, course
 from tui.app.widgets.graph_panels import KEYS
+from tui.judge.wording import reasons_of
 from tui.metrics import registry, units
 from tui.metrics.buckets import PERCENTILES, SHOWN_PERCENTILES, label
 from tui.metrics.facts import hosts_text
@@ -523,7 +524,7 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
     record = page.record
     lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
-    return [*lines, *record_lines(list(record.findings), dict(record.checks_not_made or {}), width)]
+    return [*lines, *record_lines(list(record.findings), reasons_of(record.checks_not_made), width)]
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:

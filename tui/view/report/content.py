@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, reasons_of
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -413,7 +413,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
         )
     if record.checks_not_made:
         reasons: dict[str, list[str]] = {}
-        for name, reason in record.checks_not_made.items():
+        for name, reason in reasons_of(record.checks_not_made).items():
             reasons.setdefault(reason, []).append(name)
         rows = [[", ".join(names), reason] for reason, names in reasons.items()]
         yield DocumentTable(
