@@ -1,5 +1,5 @@
-"""Phrases that are no English an engineer would write, and came back before: no text of the product
-has them.
+"""Phrases that are no English an engineer would write, and came back before: no text of the product,
+no preset and no page has them.
 
 ``python -m tests.wording`` lists them with their places; `make lint` runs it."""
 
@@ -38,7 +38,7 @@ PHRASES = {
     r"\b(one|a row|an object|a line) a (host|second|step|point|line|file|direction)\b": "one per host",
     r"\b(keeps?|kept) (the|all|a) limits?\b": "meets the limits",
     r"\bhow surely\b": "with what confidence interval",
-    r"one and the same|none is theirs": "the same; they have none",
+    r"\bone and the same|none is theirs": "the same; they have none",
     r"hold each other up": "contend for locks",
     r"\bin vain\b": "without effect",
     r"as much as it can": "full load",
@@ -52,7 +52,20 @@ PHRASES = {
     r"(numbers?|seconds|allowed:.{0,6}) from [01]\b(?! to)": "of 1 or more; 0 or more",
     r"\b(repeats?|chooses?|ends?|finish(es|ed)?|retries|stops?)\b.{0,15} by itself": "automatically",
     r"\bfrom that (at|on) ": "differs from the one on; was replaced after",
+    r"\bper (second and (thread|direction|host)|host and second|rank and phase)\b": (
+        "per second per thread"
+    ),
+    r"\bmust (not )?be there\b|\bw(as|ere) there( before|[,;.])": "must exist; existed",
+    r"\bready-made\b": "preset",
+    r"\bwritten whole\b": "written completely",
+    r"\bfor the time of\b": "during; for the duration of",
+    r"\bthe root of\b": "square root",
+    r"\bbefore its time\b": "early",
+    r"\bon (their|its) way\b": "in flight",
+    r"\bother \w+s than\b": "Xs other than",
+    r"\bis not said\b|\bby the words of\b": "the source does not say; according to",
 }
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md", "profiles/**/*.yaml")
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -72,9 +85,19 @@ def found_in(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{line}: {match[0]!r}: {advice}"
 
 
+def found_on(path: Path) -> Iterator[str]:
+    """Yield the same of a page or a preset, where a phrase may span two lines."""
+    text = path.read_text(encoding="utf-8")
+    for pattern, advice in PHRASES.items():
+        for match in re.finditer(pattern.replace(" ", r"\s+"), text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path.relative_to(ROOT)}:{line}: {match[0]!r}: {advice}"
+
+
 def main() -> int:
     """Print what is found; 1 when there is any."""
     found = [each for path in sorted((ROOT / "tui").rglob("*.py")) for each in found_in(path)]
+    found += [each for glob in PAGES for path in sorted(ROOT.glob(glob)) for each in found_on(path)]
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

@@ -32,8 +32,8 @@ MOST_SHOWN = 120  # characters of a command line
     source="/proc/PID/cmdline, environ and cwd of the load, 3 s into each step",
 )
 def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A wrapper with other options, or another job file, measures another load than the record
-    says, and can print the planned options all the same.
+    """A wrapper with other options, or another job file, measures a load that differs from the
+    record, and can still print the planned options.
     """
     ran = {host.name: rows(host.facts, LoadCommand) for host in evidence.hosts}
     if not any(ran.values()):

@@ -77,9 +77,9 @@ def fingerprint(name: str, dirs: Mapping[str, DirectionResult]) -> Fingerprint |
 
 
 def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
-    """Return what to compare of an MPI benchmark; None without rates of six digits.
+    """Return an MPI benchmark's figures to compare with others; None without rates of six digits.
 
-    Of the statistics of few iterations, only so many as there are iterations are independent.
+    Of the statistics of a few iterations, only as many as there are iterations are independent.
     """
     names = {1: ("mean",), 2: ("max", "min")}.get(
         result.iterations, ("max", "min", "mean", "stddev")

@@ -164,9 +164,9 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     """Return the smallest and largest possible mean I/O size of a job in one direction, in bytes.
 
     Split sizes are drawn at random for each I/O: the mean of n draws has a standard error of their
-    deviation divided by the root of n. A block that does not fit before the end of a file is cut to
-    the smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
-    I/Os. If every random block is used once, I/Os are cut to the gap between used blocks.
+    deviation divided by the square root of n. A block that does not fit before the end of a file is
+    cut to the smallest size, so each pass over a file of S bytes ends in at most largest/smallest
+    small I/Os. If every random block is used once, I/Os are cut to the gap between used blocks.
     """
     parts = load.blocks.get(name)
     if not parts:

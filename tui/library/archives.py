@@ -80,7 +80,7 @@ class TarStream:
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, of a header. Raises tarfile.ReadError."""
+        """Return the next bytes of a header. Raises tarfile.ReadError."""
         self._headers += size
         if size < 0 or self._headers > MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"a header larger than {MOST_HEADER_BYTES >> 20} MiB")

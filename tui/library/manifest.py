@@ -115,7 +115,7 @@ def parse_manifest(text: bytes) -> Manifest:
         raise UsageError(f"{MANIFEST_FILE}: not a manifest: {error}") from error
     if found.schema != SCHEMA:
         raise UsageError(
-            f"{MANIFEST_FILE}: has schema {found.schema!r}, this version reads {SCHEMA}"
+            f"{MANIFEST_FILE}: has schema {found.schema!r}; this version reads {SCHEMA}"
         )
     if not RUN_ID.fullmatch(found.run_id):
         raise UsageError(f"{MANIFEST_FILE}: {found.run_id!r} is not a run ID")

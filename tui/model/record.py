@@ -205,7 +205,7 @@ class Finding(RecordPart):
     measured: Scalar = Field(None, description="what was measured")
     threshold: Scalar = Field(None, description="expected value")
     code: str | None = Field(
-        None, description="what was found, of the check's codes; null in older records"
+        None, description="what was found: one of the check's codes; null in older records"
     )
     operands: dict[str, Any] = Field(
         default_factory=dict, description="figures and names of the finding, in base units"
@@ -285,7 +285,7 @@ class CopyRecord(RecordPart):
 
     host: str = Field(description="host that produced the result")
     step: int = Field(description="index of its step")
-    of: str = Field(description="files of the run that it equals")
+    of: str = Field(description="files of the run with the equal result")
     equal: int = Field(0, description="number of histogram counts that are equal in both")
     counts: int = Field(0, description="number of histogram counts in either of them")
     expected: float = Field(0.0, description="number of equal histogram counts expected by chance")

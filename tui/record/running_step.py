@@ -278,7 +278,7 @@ class RunningTelemetry(HostTelemetryRecord):
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
-        """Return the telemetry from `start_s` on; without columns if `start_s` is None, because the
+        """Return the telemetry since `start_s`; without columns if `start_s` is None, because the
         host is not measuring.
 
         `sums` come from the previous reading and are extended.

@@ -181,7 +181,7 @@ class Connections:
     async def presented(self, address: HostAddress) -> Presented:
         """Return a host's key without logging in.
 
-        Raises HostError, also if the key has changed.
+        Raises HostError, including if the key has changed.
         """
         from tui.remote import hostkeys
 

@@ -34,7 +34,7 @@ class ConfigText:
         self.bytes = self.lines = 0
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file. Raises OSError, also if the total size is too large."""
+        """Return the content of a file. Raises OSError, or if too large in total."""
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:

@@ -105,7 +105,7 @@ class ConfigFiles:
 def text_of(path: Path, read_before: ConfigText) -> str:
     """Return the text of a file.
 
-    Raises OSError, also if the total size of files is too large.
+    Raises OSError, including if the total size of files is too large.
     """
     return read_before.read(path).decode(errors="surrogateescape")
 

@@ -274,8 +274,8 @@ def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator
     if part.lat_max_ns and part.lat_max_ns < highest:
         yield Mistake(
             "maximum",
-            f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it must not decrease: it "
-            f"is the maximum since the start",
+            f"{at}: lat_max_ns fell from {highest} to {part.lat_max_ns}; as the maximum since the"
+            " start it must not decrease",
         )
     elif counted and part.lat_max_ns < _low(lat.idx[-1]):
         yield Mistake(

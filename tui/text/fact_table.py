@@ -61,7 +61,7 @@ def _sections(found: FactsTogether) -> dict[str, list[Row]]:
 
 
 def _group_runs(difference: FactDifference) -> Iterator[Run]:
-    """Yield each value with its hosts; what few hosts have stands out if it matters."""
+    """Yield each value with its hosts; a value that few hosts have is highlighted if it matters."""
     stands_out = WARN if difference.differs and difference.matters else TEXT
     for number, group in enumerate(difference.groups):
         value, hosts = leaf_text(difference.name, group.value), hosts_text(group.hosts)

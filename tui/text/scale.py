@@ -96,7 +96,7 @@ def room_of(ticks: Sequence[Tick], width: int) -> int:
 def with_ticks(
     rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of a chart behind their labels, which are `room` cells wide.
+    """Return the rows of a chart after their labels, which are `room` cells wide.
 
     `grid` draws a faint line from each inner mark through the empty part of the chart; the frame is
     the outer line.

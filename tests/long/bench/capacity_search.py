@@ -52,7 +52,7 @@ class Case:
 CASES = {
     "M/M/1": Case(System, 20, capacity_of_mmc(1, 0.0005, 0.020)),
     "M/M/4": Case(lambda: System(servers=4, service_s=0.002), 25, capacity_of_mmc(4, 0.002, 0.025)),
-    "M/G/1 with stalls of 15 ms, one a second": Case(
+    "M/G/1 with stalls of 15 ms, one per second": Case(
         lambda: System(stall_every_s=1, stall_s=0.015), 20, 1615.8
     ),
     "cliff: four times slower above 2000/s": Case(
@@ -62,7 +62,7 @@ CASES = {
     "the same, correlated by 0.5": Case(lambda: System(noise=0.05, memory=0.5), 20, 1679.6),
     "4 % slower within 300 s": Case(lambda: System(drift=0.04, drift_s=300), 20, 0.0),
 }
-QUICK = ("M/M/1", "M/G/1 with stalls of 15 ms, one a second", "speed differs by 5 % each second")
+QUICK = ("M/M/1", "M/G/1 with stalls of 15 ms, one per second", "speed differs by 5 % each second")
 
 
 @dataclass(frozen=True)

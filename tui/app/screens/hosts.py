@@ -43,7 +43,7 @@ NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
 WHAT_NOW = (
     ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
-    ("Enter", "benchmark it with one of the ready-made profiles"),
+    ("Enter", "benchmark it with one of the presets"),
     ("n", "add a host; those in ~/.ssh/config are listed already"),
     ("?", "show all keys"),
 )

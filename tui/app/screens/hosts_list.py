@@ -166,7 +166,7 @@ class HostList:
         return [host for host in self.shown if host.group == group]
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
-        """Return the hosts meant on a row: the "row" itself, its "group", or "all" shown."""
+        """Return the hosts that an action is for: of the "row", of its "group", or "all" shown."""
         if what == "all":
             return self.shown
         host = self.at(key)

@@ -377,7 +377,7 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the dialog that asks whether to run it, with the change, prediction and duration."""
+    """Return the dialog that asks whether to run a counter-experiment: change, prediction, time."""
     from tui.metrics import units
     from tui.model.search import SAID
 

@@ -31,7 +31,8 @@ MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
 async def looking_at_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
     """Record once which files loads have open, in the background of the with block.
 
-    Never fails and waits for no answer: hosts that have not answered at its end stay unknown.
+    Never fails, and does not wait for answers: hosts that have not answered at the end of the block
+    stay unknown.
     """
     looks = [asyncio.create_task(_look(run)) for run in runs if run.step.index < MOST_STEPS]
     try:

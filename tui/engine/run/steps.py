@@ -259,7 +259,7 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
                     refused.state, refused.exit_code, f"{step.name}: {refused.reason}"
                 ) from refused
             except BaseException:
-                await window.leave(f"{step.name}: cut off")
+                await window.leave(f"{step.name}: interrupted")
                 raise
 
     ends = await asyncio.gather(*map(one, steps), return_exceptions=True)

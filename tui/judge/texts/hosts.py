@@ -37,7 +37,7 @@ def apart(
 
 
 def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
-    """Return why allocations ended, or how many hosts were left when."""
+    """Return why allocations ended, or how many hosts were left at which time."""
     said = "; ".join(parts)
     if not quotes:
         return f"not all hosts measured to the end: {said}"
@@ -79,7 +79,7 @@ HOSTS: dict[str, dict[str, Text]] = {
     },
     "clock-step": {
         "set": (
-            "the clock of {host} or of the jump host was set by about {size_s:+.1f} s after the"
+            "the clock of {host} or of the jump host was stepped by about {size_s:+.1f} s after the"
             " comparison; benchtui uses arrival times instead"
         )
     },
@@ -99,7 +99,7 @@ HOSTS: dict[str, dict[str, Text]] = {
         "worker-held": NO_REPORT % "it, or a worker,",
         "stalled": _stalled("I/O stalled", "the host froze, or its storage did not answer"),
         "slow": _stalled(
-            "I/O far below the usual rate", "every second had some: a limit, or slower storage"
+            "I/O far below the usual rate", "some I/O in every second: a limit, or slower storage"
         ),
     },
 }

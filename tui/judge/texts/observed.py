@@ -85,7 +85,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
     "memory-limit": {
         "page-cache": (
             "{host}: the control group limits the page cache to {limit_bytes:size} of"
-            " {memory_bytes:size} of memory; the files have {files_bytes:size}"
+            " {memory_bytes:size} of memory; the files are {files_bytes:size}"
         )
     },
     "other-traffic": {

@@ -82,7 +82,7 @@ def _orders(version: int) -> Iterator[tuple[str, ...]]:
 
 
 def _ends_at(words: Sequence[str], place: int) -> bool:
-    """Return whether the fields behind the directions begin here: two shares of the CPU, three
+    """Return whether the fields after the directions begin here: two shares of the CPU, three
     counts, shares of depths.
     """
     behind = words[place : place + TAIL]
@@ -129,7 +129,7 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> TerseJob:
 
 
 def _beside(found: TerseJob, parts: Mapping[str, Sequence[str]], behind: Sequence[str]) -> TerseJob:
-    """Add the figures in the fields of each direction, and in those `behind` it from the CPU on."""
+    """Add the figures in the fields of each direction, and in those `behind`: first the CPU's."""
     for name, words in parts.items():
         low, high, share, mean = (float(word.rstrip("%")) for word in words[36:40])
         found.bw[name] = Samples(low, high, mean, share)

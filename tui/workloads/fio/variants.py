@@ -363,7 +363,8 @@ def shared_out(
         totals = in_proportion(total, parts, [_least(own[0], len(hosts)) for own in by_job])
     except ValueError:
         why = (
-            f"{total} IOPS is less than one per second and direction on each of {len(hosts)} hosts"
+            f"{total} IOPS is less than one I/O per second per direction on each of"
+            f" {len(hosts)} hosts"
         )
         raise UsageError(
             f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why
@@ -391,7 +392,7 @@ def _parts(
 
 
 def _least(job: JobOptions, hosts: int) -> int:
-    """Return the minimum rate of a job: one I/O per second and direction on each host."""
+    """Return the minimum rate of a job: one I/O per second per direction on each host."""
     return -(-100 * hosts // min(_percent(job, name) for name in _paced_directions(job)))
 
 

@@ -235,7 +235,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     """Return the launch as lines of name=value, in place of fio's job file."""
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
-    most = f"as moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
+    most = f"what {shape.stonewall_s} s allow, at most " if shape.stonewall_s else ""
     files = "1, shared by all ranks" if shape.shared else f"{ranks}, one per rank"
     lines = [
         "[ior]",
@@ -246,7 +246,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
         ),
         (
             f"ios={launch.items or 'as many as possible'} of {units.size(shape.transfer)} per"
-            " rank and phase"
+            " rank per phase"
         ),
         (
             f"files={files}; data* in the run's own directory, removed by IOR after each of"

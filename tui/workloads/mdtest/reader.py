@@ -149,7 +149,7 @@ class MdtestReader(RanksReader):
             missing.append(f"mdtest printed no summary; {reached}")
         elif output.summary_iterations != self.launch.iterations:
             missing.append(
-                f"the summary is of {output.summary_iterations} iterations, not"
+                f"the summary covers {output.summary_iterations} iterations, not"
                 f" {self.launch.iterations}"
             )
         elif not output.finished:
