@@ -14,6 +14,7 @@ from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.patience import PATIENCE_S
 from tui.app.app import BenchtuiApp
+from tui.app.frame.step_screen import StepScreen
 from tui.app.screens import live_watching
 from tui.app.screens.live import LiveScreen
 from tui.app.screens.live_feed import LiveFeed
@@ -77,3 +78,17 @@ async def test_a_measurement_that_begins_later_is_left_to_rest_too(
             assert gc.get_freeze_count() > before
     finally:
         gc.freeze()  # as the session had it
+
+
+async def test_work_of_a_screen_that_is_left_before_it_begins_warns_of_nothing(
+    home: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    done: list[int] = []
+    async with opened(options(home)) as user:
+        screen = user.app.screen
+        assert isinstance(screen, StepScreen)
+        screen.in_thread(lambda: 1, done.append, "left")
+        screen.in_thread(lambda: 2, done.append, "left")  # ends the first one
+        await user.sees(lambda: done == [2])
+    gc.collect()
+    assert not [each for each in recwarn.list if each.category is RuntimeWarning]

@@ -12,12 +12,15 @@ import pytest
 
 from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
+from tui.app.screens.result_tiles import judgement
 from tui.library.build import write_record
+from tui.library.load import load_record
 from tui.metrics.units import iops
 from tui.model.search import Offer
 from tui.text.digits import large_digits
-from tui.text.line import BAD
+from tui.text.line import BAD, GOOD
 from tui.view.live_points import search_tiles
+from tui.view.report.overview import judged
 
 Compare = Callable[..., bool]
 
@@ -115,3 +118,24 @@ async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
         assert not app.screen.query_one("#live-search").has_class("-shown")
         await pilot.press("m")
         assert app.screen.query_one("#live-search").has_class("-shown")
+
+
+def test_the_verdict_looks_no_better_than_the_answer_of_the_search(tmp_path: Path) -> None:
+    maker = search_in(tmp_path).measure_points()
+    maker.skip(*range(7, 12)).finish()
+    write_record(maker.run_dir)
+    record = load_record(maker.run_dir)
+    assert record.search is not None and record.search.answer is not None
+    held = record.search.answer.model_copy(
+        update={"held_s": 300.0, "contradictions": [], "state": "found"}
+    )
+    for answer, fine in (
+        (held, True),
+        (held.model_copy(update={"contradictions": ["points 2 and 4"]}), False),
+        (held.model_copy(update={"held_s": None}), False),
+        (held.model_copy(update={"state": "unfinished"}), False),
+    ):
+        search = record.search.model_copy(update={"answer": answer})
+        again = record.model_copy(update={"search": search, "verdict": "valid"})
+        assert (judgement(again)[0][1] == "good") == fine
+        assert (judged(again)[1] == GOOD) == fine

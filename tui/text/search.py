@@ -131,6 +131,25 @@ def hold_text(answer: AnswerRecord) -> str:
     return answer.hold or "not held"
 
 
+def caveats(search: SearchRecord | None) -> list[str]:
+    """Return why the answer of a search is weaker than a valid run, in a few words each.
+
+    Its facts give each at length (`tui.view.search.answer_facts`).
+    """
+    if search is None:
+        return []
+    answer, scaling, found = search.answer, search.scaling, []
+    if answer is not None and answer.contradictions:
+        found.append("points of the search contradict each other")
+    if answer is not None and answer.state == "unfinished":
+        found.append("search unfinished")
+    elif answer is not None and answer.step is not None and answer.held_s is None:
+        found.append("answer not held")
+    if scaling is not None and scaling.caveat:
+        found.append(scaling.caveat)
+    return found
+
+
 def knee_text(knee: KneeRecord) -> str:
     """Return the knee: the load above which latency grows faster than load."""
     if knee.iops.value is None:

@@ -21,7 +21,19 @@ from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.record.headline import length_text
-from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
+from tui.text.line import (
+    LABEL,
+    SEVERITY_MARKS,
+    TEXT,
+    TITLE,
+    VALUE,
+    WARN,
+    Line,
+    Run,
+    labelled,
+    plain_lines,
+)
+from tui.text.search import caveats
 
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
@@ -157,7 +169,9 @@ def checks_text(record: RunRecord) -> str:
     ]
     otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
     since = "; differs from the sealed verdict, see runs verify" if record.judged_since else ""
-    return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}{since}"
+    weak = ", ".join(caveats(record.search) if record.verdict != "invalid" else ())
+    verdict = f"{VERDICTS[record.verdict]}{f', but {weak}' if weak else ''}"
+    return f"{verdict}: {found}; {made}{missed}{otherwise}{since}"
 
 
 def _usual(name: str) -> str:
@@ -345,14 +359,14 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
-    """Return the hosts' problems, each with a few host names, or with all names if `every`."""
+    """Return the problems of hosts with a few names; if `every`, with all names and the code."""
     lines: list[Line] = []
     for each in shared_problems(record):
         mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
         names = some(each.hosts, len(each.hosts)) if every else some(each.hosts)
-        lines += labelled(
-            [(f"{mark} ", role)], [(f"{names}  {each.message} ({each.code})", TEXT)], width
-        )
+        said: list[Run] = [(f"{names}  ", VALUE), (each.message, TEXT)]
+        code: list[Run] = [(f"  {each.code}", LABEL)] if every and each.code else []
+        lines += labelled([(f"{mark} ", role)], [*said, *code], width)
     return lines
 
 

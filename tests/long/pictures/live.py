@@ -21,7 +21,14 @@ from tests.app.test_operations import iterations, metadata_run
 from tests.long.pictures.looks import Look, Open, Picture, on_tab, pressed
 from tui.judge import live as findings
 from tui.library.build import write_record
-from tui.model.event import HostFactsCollected, HostProblem, HostState, RunEnded
+from tui.model.event import (
+    HostFactsCollected,
+    HostProblem,
+    HostState,
+    PhaseEnded,
+    PhaseStarted,
+    RunEnded,
+)
 
 MDTEST = Path(__file__).parents[2] / "data" / "runs" / "mdtest"
 SECONDS = 100
@@ -113,16 +120,19 @@ def laid_out(home: Path) -> RunMaker:
 def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
+    maker.add(PhaseStarted(t=maker.t, phase="preflight"))
     said = (
-        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (lock expires in 48 s unless"
-        " renewed)"
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires in 48 s unless"
+        " renewed"
     )
     for host in maker.hosts[:3]:
         maker.add(
             HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=said)
         )
         maker.add(HostState(t=maker.t, host=host, state="failed", detail=said))
-    maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
+    maker.add(PhaseEnded(t=maker.t, phase="preflight", ok=False))
+    reason = f"in use by another run: {', '.join(maker.hosts[:3])}"
+    maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason=reason))
     return maker
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -296,7 +297,14 @@ class StepScreen(Screen[None]):
         A newer call of the same group replaces an older one. Textual's own worker threads would
         keep a reference to their last work, and so to an ended screen with all its data.
         """
-        self.run_worker(self._aside(work, then), exclusive=True, group=group, exit_on_error=False)
+        self.run_worker(
+            # a coroutine made here would never be awaited if the worker is cancelled before it runs
+            partial(self._aside, work, then),
+            exclusive=True,
+            group=group,
+            description=group,
+            exit_on_error=False,
+        )
 
     async def _aside(self, work: Callable[[], T], then: Callable[[T], object]) -> None:
         self.call_later(then, await asyncio.to_thread(work))  # not in the context of this worker

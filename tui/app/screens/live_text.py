@@ -368,7 +368,7 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
     """
     hosts: dict[str, list[str]] = {}
     for problem in sorted(state.problems, key=lambda problem: not problem.fatal):
-        hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
+        hosts.setdefault(problem.message, []).append(problem.host)
     lines = [f"{some(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
     if says_all(state):
         lines = [

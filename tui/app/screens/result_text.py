@@ -321,12 +321,12 @@ def host_states(page: Page, width: int) -> list[Line]:
         return []
     parts = (
         (("✗ ", BAD), "with a problem", [name for name in names if name in bad]),
-        (("· ", LABEL), "without one", [name for name in names if name not in bad]),
+        (("· ", LABEL), "without a problem", [name for name in names if name not in bad]),
     )
     lines = [rule("Hosts", f"{len(names)} in the run", width)]
     for mark, said, hosts in parts:
         if hosts:
-            shown = [(f"{len(hosts)} {said:<15}", LABEL), (some(hosts, HOSTS_NAMED), TEXT)]
+            shown = [(f"{len(hosts)} {said:<18}", LABEL), (some(hosts, HOSTS_NAMED), TEXT)]
             lines += labelled([mark], shown, width)
     return [*lines, Line()]
 

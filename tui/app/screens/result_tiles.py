@@ -24,6 +24,7 @@ from tui.metrics.registry import (
 from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
+from tui.text.search import caveats
 from tui.view.step_notes import measured_nothing
 
 if TYPE_CHECKING:
@@ -315,9 +316,8 @@ def judgement(record: RunRecord) -> list[Run]:
     """Return how the run ended, and the results of its checks."""
     from tui.view.step_notes import checks_text
 
-    words = {
-        "complete": ("all hosts reported", "good" if record.verdict in ("valid", None) else "warn")
-    }
+    fine = record.verdict in ("valid", None) and not caveats(record.search)
+    words = {"complete": ("all hosts reported", "good" if fine else "warn")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"

@@ -129,7 +129,7 @@ def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
 
 
 def _words(holder: Holder) -> str:
-    return f"{in_use_by(holder)} (lock expires in {holder.left_s} s unless renewed)"
+    return f"{in_use_by(holder)}; its lock expires in {holder.left_s} s unless renewed"
 
 
 def session_of(ctx: RunContext, name: str) -> HostSession:

@@ -16,6 +16,7 @@ from tui.record.host_facts import facts_together
 from tui.record.matrix import of_which
 from tui.text.facts import common_lines
 from tui.text.line import BAD, GOOD, WARN
+from tui.text.search import caveats
 from tui.view.document import Card, Facts
 from tui.view.published import PublishedView
 from tui.view.step_notes import VERDICTS, checks_text, repeated_text, step_label
@@ -143,7 +144,7 @@ def judged(record: RunRecord) -> tuple[str, str]:
         if record.verdict != "invalid"
         else VERDICTS[record.verdict]
     )
-    role = ROLES[record.verdict]
+    role = WARN if record.verdict == "valid" and caveats(record.search) else ROLES[record.verdict]
     if record.state in ("complete", "imported", "baseline"):
         return said, role
     return f"{said}, {record.state}", BAD if role == BAD or record.state in STATES else WARN
@@ -159,9 +160,8 @@ def said_of(record: RunRecord) -> Iterator[str]:
         yield f"{record.reason}; figures so far"
     elif record.state != "complete" or record.reason:
         yield f"{record.state}: {record.reason}" if record.reason else record.state
-    yield from filter(
-        None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),)
-    )
+    checked = checks_text(record).removeprefix(VERDICTS.get(record.verdict or "", ""))
+    yield from filter(None, (checked.lstrip(":, "),))
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
     yield from (f"{each.severity} {each.id}: {message_of(each)}" for each in worst[:WORST])
     if len(worst) > WORST:
