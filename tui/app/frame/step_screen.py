@@ -297,9 +297,10 @@ class StepScreen(Screen[None]):
         A newer call of the same group replaces an older one. Textual's own worker threads would
         keep a reference to their last work, and so to an ended screen with all its data.
         """
+        # a coroutine made here would never be awaited if the worker is cancelled before it runs
+        later = partial(self._aside, work, then)
         self.run_worker(
-            # a coroutine made here would never be awaited if the worker is cancelled before it runs
-            partial(self._aside, work, then),
+            later,  # type: ignore[arg-type]  # matches two types of the union
             exclusive=True,
             group=group,
             description=group,
