@@ -1,7 +1,8 @@
 """Check values from other packages against type hints, including nested values.
 
 A `Rule` checks a value and returns the error with its place: "dirs['write'].lat: found dict,
-allowed: Buckets". Rules are built once per hint and cached; a sample with full histograms takes a few dozen microseconds.
+allowed: Buckets". Rules are built once per hint and cached; a sample with full histograms takes a
+few dozen microseconds.
 """
 
 from __future__ import annotations
