@@ -87,7 +87,7 @@ def argument(action: argparse.Action) -> tuple[str, str]:
         " ..." if action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction) else ""
     )
     behind = f" {value}" if action.option_strings and value else ""
-    allowed = f" (one of: {choices})" if choices and choices != value else ""
+    allowed = f" (one of: {choices})" if choices and choices not in (value, action.help) else ""
     return (
         f"`{name}{behind}{several}`",
         (action.help or "")

@@ -34,18 +34,28 @@ class Verb(Arguments):
         return super().parse_known_args(args, namespace)
 
 
+NAME_HELP = "a profile's name, or the path of its YAML file"
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
     listed = verbs.add_parser("list", help="list all profiles: presets by subject, and your own")
     listed.add_argument("--json", action="store_true", help="print JSON on stdout")
     show = verbs.add_parser("show", help="print one profile: its YAML, or its job file")
-    show.add_argument("name", metavar="NAME")
+    show.add_argument("name", metavar="NAME", help=NAME_HELP)
     show.later = add_job
-    show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
+    show.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="overrides",
+        help="with --job or --json: change a parameter",
+    )
     show.add_argument("--json", action="store_true", help="print JSON on stdout")
     check = verbs.add_parser("check", help="report every problem in profile files")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="YAML files to check")
     add_json(check)
     new = verbs.add_parser("new", help="create a profile of your own")
     new.add_argument("name", metavar="NAME", help="family/name of the new profile")
@@ -64,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     edit = verbs.add_parser(
         "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
     )
-    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("name", metavar="NAME", help=NAME_HELP)
     taken = verbs.add_parser(
         "import", help="create a profile from a job file, such as a fio job; its variables are kept"
     )

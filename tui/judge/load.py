@@ -383,7 +383,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     when="ended",
 )
 def runtime(at: StepEvidence) -> Iterator[CheckResult]:
-    """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
+    """Caches and buffers absorb seconds of load; the sustained rate shows only after minutes."""
     seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
         raise UnknownError("measured-time")
