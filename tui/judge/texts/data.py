@@ -48,16 +48,13 @@ def _fits(where: str) -> Text:
     return told
 
 
-ARGUMENTS = (
-    "the load ran with %s arguments than planned on {hosts:names}: {ran} (planned: {planned})"
-)
 FILES = "{files_bytes:size} of files, {memory_bytes:size} of memory"
 DATA: dict[str, dict[str, Text]] = {
     "precondition": {
         "skipped": "measured without the profile's preconditioning: skipped at launch",
-        "too-few": "steady state unknown: after {rounds:rounds}: too few for a window of {window}",
+        "too-few": "steady state unknown after {rounds:rounds}: too few for a window of {window}",
         "too-few-planned": (
-            "steady state unknown: not steady after {rounds:rounds}: too few for a window of"
+            "steady state unknown: not steady after {rounds:rounds}, too few for a window of"
             " {window}"
         ),
         "not-steady": (
@@ -100,8 +97,13 @@ DATA: dict[str, dict[str, Text]] = {
     },
     "planned-command": {
         "other-job": "the job file of the load is not the planned one on {hosts:names}",
-        "other": ARGUMENTS % "other",
-        "more": ARGUMENTS % "more",
+        "other": (
+            "the load's arguments differ from the plan on {hosts:names}: {ran} (planned: {planned})"
+        ),
+        "more": (
+            "the load ran with more arguments than planned on {hosts:names}: {ran} (planned:"
+            " {planned})"
+        ),
         "preloaded": preloaded,
     },
     "hot-set": {
