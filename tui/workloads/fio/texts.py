@@ -54,7 +54,7 @@ TEXTS = {
     "verify": "{other:.0f} writes, which the job verifies, but {told:.0f} reads",
     "pauses": "{told:.0f} I/Os, but the job's thinktime allows at most {other:.0f}",
     "depth": "queue depth {told:.0f} according to the counters, but the job has {other:.0f}",
-    "workers": "run time of {told:.3g} workers, but the job has {other:.0f}",
+    "workers": "the run time is that of {told:.3g} workers, but the job has {other:.0f}",
     "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
     "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
     "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
