@@ -120,7 +120,7 @@ def test_what_is_given_wins() -> None:
         ("device", "/dev/../etc/passwd",
             "parameter 'device': '/dev/../etc/passwd' is not a device; it must begin with /dev/"),
         ("note", "a\nb",
-            "parameter 'note': 'a\\nb' is not allowed; expected one printable line without leading or trailing blanks"),
+            "parameter 'note': 'a\\nb' is not allowed; expected one printable line without leading or trailing spaces"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_with_what_is_allowed(name: str, value: str, message: str) -> None:

@@ -130,7 +130,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
             'command:echo \'{"name": "h1", "port": 0}\'',
             "port: 0 is not allowed; expected a number from 1",
         ),
-        ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without blanks or a leading dash"),
+        ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without spaces or a leading dash"),
         ("slurm:x", "'x' is not a job id (did you mean 'slurm:@x'?)"),
         (
             "k8s:storage",

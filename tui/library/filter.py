@@ -28,7 +28,7 @@ words, all of which must occur in a run, and:
   since:WHEN  until:WHEN, where WHEN is today, yesterday, 7d, 12h, 2w, 2026-11-20,
   2026-11 or 2026-11-20T10:15, in UTC as the list shows it
 * and ? stand for any text, commas separate alternatives, - before a part negates it,
-quotes keep blanks"""
+quotes keep spaces"""
 WITH_WARNINGS = "valid-with-warnings"
 VERDICTS: dict[str, tuple[str | None, ...]] = {
     "valid": ("valid", WITH_WARNINGS), "clean": ("valid",), "warnings": (WITH_WARNINGS,),

@@ -156,7 +156,7 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
             or len(word) > LONGEST_TAG
         ):
             raise UsageError(
-                f"{word!r} is not a tag; expected NAME or NAME=VALUE, the name without blanks,"
+                f"{word!r} is not a tag; expected NAME or NAME=VALUE, the name without spaces,"
                 " commas, quotes and colons"
             )
         tags[name] = value

@@ -445,7 +445,7 @@ def _line(value: object) -> str:
     if not text or text != text.strip() or not text.isprintable():
         raise ValueError(
             f"{shown(value)} is not allowed; expected one printable line without leading or"
-            " trailing blanks"
+            " trailing spaces"
         )
     return text
 

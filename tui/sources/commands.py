@@ -114,7 +114,7 @@ def _check(key: str, value: Any) -> None:
         right = is_word(value)
     if not right:
         allowed = {"port": "a number from 1 to 65535", "groups": "a list of names"}.get(
-            key, "a command" if key == "exec" else "text without blanks or a leading dash"
+            key, "a command" if key == "exec" else "text without spaces or a leading dash"
         )
         raise UsageError(f"{key}: {json.dumps(value)[:80]} is not allowed; expected {allowed}")
 

@@ -106,7 +106,7 @@ def check_terms(
             raise unknown_term(tool, name, list(by_name), terms)
         if name == "options" and len(values) > 1:
             raise UsageError(
-                f"{tool}: options= accepts one list, separated by blanks: options='-F -u'"
+                f"{tool}: options= accepts one list, separated by spaces: options='-F -u'"
             )
         try:
             for value in values:

@@ -287,7 +287,7 @@ def _checked(host: str, key: str, value: Any) -> Any:
             raise UsageError(f"host '{host}': port {text[:40]!r} is not a number from 1 to 65535")
         return int(text)
     if not is_word(str(value)):
-        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} must be text without blanks")
+        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} must be text without spaces")
     return str(value)
 
 

@@ -394,7 +394,7 @@ def job_name(path: str) -> str:
     """
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
         raise UsageError(
-            f"fio cannot use the file {path!r}: line breaks, ';', '#' and trailing blanks"
+            f"fio cannot use the file {path!r}: line breaks, ';', '#' and trailing spaces"
             " cannot be escaped"
         )
     return escape(path)
