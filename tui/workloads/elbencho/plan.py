@@ -389,8 +389,8 @@ def _held(load: Load, name: str, limit: int, seconds: float) -> dict[str, Scalar
     if 0 < load.pass_bytes < limit * LEAST_PASS_S:
         raise UsageError(
             f"elbencho restarts its rate limit with each pass over the files: at {limit} B/s a"
-            f" thread's pass takes {load.pass_bytes / limit:.2g} s, at least {LEAST_PASS_S} s are"
-            f" needed; use files of {limit * LEAST_PASS_S} bytes or more in total for each thread"
+            f" thread's pass takes {load.pass_bytes / limit:.2g} s; at least {LEAST_PASS_S} s are"
+            f" needed: use files of {limit * LEAST_PASS_S} bytes or more in total for each thread"
         )
     if load.pass_bytes > limit * seconds:
         return {name: limit}
