@@ -19,6 +19,7 @@ REPORTS = sorted(
 GROUPS = DATA / "human" / "hum-3.33.stdout"  # three groups of 2, 4 and 1 workers
 CLIENTS = DATA / "cs" / "two-normal-3.33.stdout"
 FAILED = DATA / "human" / "err-3.33.stdout"
+QUEUED = DATA / "text" / "queued-3.33.txt"  # with its command line
 
 
 def kinds(text: str) -> set[str]:
@@ -49,6 +50,7 @@ LIES = {
     "entries": (GROUPS, r"(?<=Starting )7", "6"),
     "clients": (CLIENTS, r"(?<=total=)6000(?=,6000)", "7000"),
     "connected": (CLIENTS, r"(?m)^(?=hostname=vm)", "hostname=other, fio=fio-3.33\n"),
+    "more-cpu": (QUEUED, r"(?<=usr=)1\.37", "97.37"),
     "no-error": (FAILED, r"err= 5 \(.*?\)(?=: pid)", "err= 0"),
 }
 
@@ -59,6 +61,25 @@ def test_a_figure_changed_alone_contradicts_another(kind: str) -> None:
     lied, count = re.subn(figure, other, path.read_text(), count=1)
     assert count == 1
     assert kind in kinds(lied)
+
+
+ONE_AT_A_TIME = "1=100.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [("", {"depth-share"}), (" --io_submit_mode=offload", set())]
+)
+def test_depths_of_one_need_other_threads_that_submit(more: str, told: set[str]) -> None:
+    text = re.sub(r"(?<= : )1=46\.4%.*16=0\.0%", ONE_AT_A_TIME, QUEUED.read_text())
+    assert kinds(re.sub(r"(?<=--rate_iops=2000)", more, text)) == told
+    assert kinds(text.partition("\n")[2]) == set()  # unknown without the command
+
+
+def test_cpu_time_of_a_sync_engine_without_its_command_may_be_that_of_other_threads() -> None:
+    text = QUEUED.read_text().partition("\n")[2].replace("usr=1.37", "usr=97.37")
+    assert kinds(text) == {"more-cpu"}
+    one = re.sub(r"(?<= : )1=46\.4%.*16=0\.0%", ONE_AT_A_TIME, text)
+    assert kinds(one) == set()
 
 
 TERSE = sorted((DATA / "human").glob("terse-*.stdout"))
@@ -82,6 +103,16 @@ def test_a_field_of_a_terse_line_changed_alone_contradicts_another(kind: str) ->
     fields = (DATA / "human" / "terse-randrw-3.33.stdout").read_text().split(";")
     fields[at] = told
     assert kind in kinds(";".join(fields))
+
+
+@pytest.mark.parametrize(("two", "told"), [("0.0%", set()), ("51.0%", {"more-cpu"})])
+def test_more_cpu_time_than_a_worker_ran_contradicts_depths_above_one(
+    two: str, told: set[str]
+) -> None:
+    fields = (DATA / "human" / "terse-randrw-3.33.stdout").read_text().split(";")
+    cpu = 5 + 3 * 41
+    fields[cpu], fields[cpu + 6] = "98.5%", two
+    assert kinds(";".join(fields)) == told
 
 
 def test_a_job_that_is_left_out_is_missed_by_its_group() -> None:

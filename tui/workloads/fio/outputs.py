@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from tui.model.event import Contradiction, HostResult
 from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
+from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.contradictions import clear, contradictions, printed
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
@@ -503,38 +503,6 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
     own = {name: {**printed.lines[name], "numjobs": str(count)} for name, count in workers.items()}
     loads, _ = planned([JobOptions(name, {}, options) for name, options in own.items()])
     return [msgspec.structs.replace(load, durable=UNTOLD) for load in loads]
-
-
-def command_options(command: str) -> list[JobOptions]:
-    """Return the jobs of a command line; if there are several, options before the first name are
-    global.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return []
-    shared: dict[str, str] = {}
-    jobs: list[tuple[str, dict[str, str]]] = []
-    for name, value in _words(words):
-        if name == "name":
-            jobs.append((value, {}))
-        elif name.startswith(("output", "eta", "status-interval")):
-            continue
-        else:
-            (jobs[-1][1] if jobs else shared)[name] = value
-    return [JobOptions(name, shared, own) for name, own in jobs] if shared or jobs else []
-
-
-def _words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options of a command line with their values: ``-bs=8k``, ``--bs=8k``, ``-iodepth
-    1``, ``-thread``.
-    """
-    for place, word in enumerate(words):
-        if not word.startswith("-"):
-            continue
-        name, equals, value = word.lstrip("-").partition("=")
-        following = words[place + 1] if place + 1 < len(words) else "-"
-        yield name, value if equals else "1" if following.startswith("-") else following
 
 
 # -- compare consecutive states that one fio printed (--status-interval)

@@ -14,7 +14,7 @@ from tui.workloads.fio import distributions
 from tui.workloads.fio.distributions import BUCKET, ENDS, LEVELS, Completions, Found
 from tui.workloads.fio.printed_numbers import Span, total
 from tui.workloads.fio.snapshot import StatusDirection, StatusJob, StatusLatency
-from tui.workloads.fio.text_contradictions import copies
+from tui.workloads.fio.text_contradictions import copies, of_cpu
 from tui.workloads.reading import numbered
 
 LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
@@ -48,6 +48,7 @@ class TerseJob(Struct):
     iops: dict[str, Samples] = field(default_factory=dict)
     levels: Sequence[float] = ()
     shares: dict[tuple[int, str], float] = field(default_factory=dict)
+    has_disks: bool = False
 
 
 def terse_blocks(text: str, file: str) -> list[list[TerseJob]]:
@@ -142,6 +143,7 @@ def _beside(found: TerseJob, parts: Mapping[str, Sequence[str]], behind: Sequenc
     first = CPU + DEPTHS
     told = [float(word.rstrip("%")) for word in behind[first : first + len(ends)]]
     found.shares = dict(zip(ends, told, strict=True))
+    found.has_disks = len(behind) >= TAIL + DISK
     return found
 
 
@@ -202,6 +204,7 @@ def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[
                 for wrong in _of_direction(name, part, each, rates)
             ]
         found += [Contradiction(*wrong, each.job.jobname) for wrong in _shares(each)]
+        found += [Contradiction(*wrong, each.job.jobname) for wrong in _cpu(each)]
     return [*found, *copies(each.job for each in jobs)]
 
 
@@ -243,6 +246,17 @@ def _of_direction(
                 for rate in rates
             ]
             yield from wrong[0] if all(wrong) else ()
+
+
+def _cpu(found: TerseJob) -> Iterator[Found]:
+    """Yield a CPU time above the time that the workers ran.
+
+    A line does not have the engine. Only Linux, which counts each thread's CPU time, has counters
+    of disks; threads that submit for a worker never note a depth above 1.
+    """
+    job, deep = found.job, not distributions.one_at_a_time(found.levels)
+    if deep and found.has_disks and not job.error:
+        yield from of_cpu(job)
 
 
 def _rate(name: str, job: StatusJob, jobs: Sequence[TerseJob]) -> Span:

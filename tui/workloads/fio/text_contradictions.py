@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tui.model.event import Contradiction
 from tui.workloads.fio import distributions
+from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.distributions import Completions, Found, Range
+from tui.workloads.fio.printed import RAMPS, has
 from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
 from tui.workloads.fio.printed_numbers import Span, total
 from tui.workloads.fio.snapshot import (
@@ -38,6 +40,8 @@ SECOND_NS = 1e9
 DENSE = 100  # I/Os of a sample: with fewer, intervals may be shorter, and those without I/O missing
 LEAST_S = 4.0
 SLACK = 1e-3
+MORE_CPU = 102.0  # % of the time that workers ran
+LEAST_CPU_MS = 1000
 
 
 def contradictions(printed: Printed) -> list[Contradiction]:
@@ -100,6 +104,14 @@ def copies(jobs: Iterable[StatusJob]) -> Iterator[Contradiction]:
             seen.add(own)
 
 
+def of_cpu(job: StatusJob) -> Iterator[Found]:
+    """Yield a CPU time above the time that a job's workers ran: each is one thread."""
+    percent = (job.usr_cpu or 0.0) + (job.sys_cpu or 0.0)
+    if percent > MORE_CPU and job.job_runtime > LEAST_CPU_MS:
+        ran_s = job.job_runtime / MILLISECONDS
+        yield "more-cpu", percent / 100 * ran_s, ran_s
+
+
 # -- one job's section
 
 
@@ -115,6 +127,7 @@ def _of_section(section: PrintedSection, printed: Printed) -> Iterator[Contradic
         ("", _flying(section, dirs, printed)),
         ("sync", _syncs(section, dirs)),
         ("", _depth(section, printed)),
+        ("", _cpu(section, printed)),
     ]
     for name, part in dirs.items():
         told.append((name, _twice(figures, name)))
@@ -183,10 +196,36 @@ def _flying(
     if syncs is not None and syncs.lat is not None and engine not in LIBAIO:
         waits += [syncs.lat] if distributions.one_at_a_time(section.figures.levels) else []
     runtime_ms = sum(part.runtime for part in dirs.values())  # verification comes after the writes
+    # of a known load, no other threads submit, so that its depth shares count all I/Os
+    depth = section.figures.depth
+    if depth and _has_none_of(section, printed, (*RAMPS, "io_submit_mode", "verify")):
+        depth = 0
     if section.counted and not _failed(section):
         yield from distributions.in_flight(
-            section.figures.levels, section.workers, waits, runtime_ms, section.figures.depth
+            section.figures.levels, section.workers, waits, runtime_ms, depth
         )
+
+
+def _has_none_of(section: PrintedSection, printed: Printed, names: Sequence[str]) -> bool:
+    """Return whether the command line above has all options of a job, and none of these."""
+    told = [job for job in command_options(printed.command) if job.name == section.job.jobname]
+    apart = {other.job.jobname for other in printed.sections} == set(printed.lines)
+    known = bool(told) and (section.workers == 1 or apart)
+    return known and not any(has(job, names) for job in told)
+
+
+def _cpu(section: PrintedSection, printed: Printed) -> Iterator[Found]:
+    """Yield a CPU time above the time that the workers ran.
+
+    fio adds up the time of other threads that submit for a worker (io_submit_mode=offload): these
+    never note a depth above 1.
+    """
+    job, engine = section.job, printed.lines.get(section.job.jobname, {}).get("ioengine")
+    inline = _has_none_of(section, printed, ("io_submit_mode", "verify_async", "thread")) or (
+        engine in LIBAIO and not distributions.one_at_a_time(section.figures.levels)
+    )
+    if inline and not _failed(section):
+        yield from of_cpu(job)
 
 
 def _syncs(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterator[Found]:
