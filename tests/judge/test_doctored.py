@@ -52,6 +52,13 @@ def test_output_that_nobody_changed_is_not_named(tmp_path: Path) -> None:
         assert imported(tmp_path, source.hosts) <= {"runtime", "hot-set"}
 
 
+@pytest.mark.parametrize("name", ["verified", "computing", "delayed"])
+def test_unusual_loads_that_ran_as_asked_are_not_named(name: str, tmp_path: Path) -> None:
+    """Reads that verify after the writes, a job that only computes, a job with startdelay."""
+    document = json.loads((DATA / "unusual" / f"{name}-3.33.json").read_text())
+    assert imported(tmp_path, [document]) <= {"runtime", "hot-set"}
+
+
 def test_each_host_is_judged_by_its_own_options(tmp_path: Path) -> None:
     (document,) = kept(("size/1job-json+-3.33",))[0].hosts
     other = doctored_copy(document)

@@ -15,7 +15,7 @@ from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_
 from tui.judge.counted import Counted, counted
 from tui.judge.latencies import COUNTED, PRINTED, disagreements, unit_of
 from tui.metrics.figures import Latency
-from tui.metrics.registry import direction
+from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.plan import JobLoad
 
 SHORTEST_S = 1.0  # below, a millisecond is more than COUNTED
@@ -311,7 +311,7 @@ def _above_depth(
     ]
     times = [each.figures.runtime_s or 0.0 for each in parts]
     # writers that read verify, after their writes
-    seconds = max(times) if all(each.loads for each in parts) else sum(times)
+    seconds = max(times) if all(map(_is_asked, parts)) else sum(times)
     if not waves or seconds < SHORTEST_S or any(each.failed for each in parts):
         return
     if not all(job.stores for job in jobs):
@@ -326,6 +326,12 @@ def _above_depth(
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
         yield whole.error("above", flying, held, in_flight=flying, held=held)
+
+
+def _is_asked(each: Counted) -> bool:
+    """Return whether a job does I/O in this direction by its access pattern, not to verify."""
+    names = {name for load in each.loads for name in load.directions}
+    return each.name in names or (bool(names) and each.name in (MIXED, BOTH))
 
 
 def whole_latency(each: Counted) -> Latency | None:

@@ -72,6 +72,7 @@ FILELESS_ENGINES = frozenset(
 )
 
 # Those of them that store nothing anywhere.
+NO_IO_ENGINES = frozenset(("cpuio", "exec"))
 HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
 
 # Engines that remove their files, whatever rw says.

@@ -15,6 +15,7 @@ from tui.workloads.fio.engine_kinds import (
     FILE_OPERATIONS,
     FILELESS_ENGINES,
     HARMLESS_ENGINES,
+    NO_IO_ENGINES,
     ROUNDING_ENGINES,
     SYNC_ENGINES,
     rounded_up,
@@ -233,8 +234,13 @@ RATED = ("read", "write", "trim")  # the order of fio's lists: rate_iops=500,100
 
 
 def job_loads(jobs: Sequence[JobOptions]) -> list[JobLoad]:
-    """Return the loads of one host's jobs in common terms."""
-    return [_load(job, wave) for wave, together in enumerate(waves(jobs)) for job in together]
+    """Return the loads of one host's jobs in common terms; jobs that only compute are none."""
+    return [
+        _load(job, wave)
+        for wave, together in enumerate(waves(jobs))
+        for job in together
+        if job.engine not in NO_IO_ENGINES
+    ]
 
 
 def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:

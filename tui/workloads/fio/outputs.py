@@ -19,8 +19,7 @@ from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
 from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.contradictions import clear, contradictions, printed
 from tui.workloads.fio.log_figures import compared
-from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes
-from tui.workloads.fio.plan import timing
+from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes, waves
 from tui.workloads.fio.printed import ENDED, RAMPS, has
 from tui.workloads.fio.results import entries_of, kept_result, length_ms
 from tui.workloads.fio.snapshot import (
@@ -350,9 +349,13 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
     """Return the jobs in common terms and their runtime in seconds; empty and None if the options
     are unreadable.
+
+    The runtime that fio prints starts after startdelay and ramp_time.
     """
     try:
-        return job_loads(jobs), timing(jobs).runtime_s
+        known = bool(jobs) and all(job.seconds("runtime") > 0 for job in jobs)
+        longest = (max(job.seconds("runtime") for job in wave) for wave in waves(jobs))
+        return job_loads(jobs), sum(longest) if known else None
     except UsageError:
         return [], None
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 
 from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS, NO_JSON
 from tui.model.plain_data import PrintedPercentile
+from tui.workloads.fio.engine_kinds import NO_IO_ENGINES
 from tui.workloads.reading import LONGEST, clean
 
 OPEN = b"{\n"
@@ -229,8 +230,10 @@ class StatusJob(Struct):
 
     def directions(self) -> dict[str, StatusDirection]:
         """Return the reported directions, including syncs; `mixed` only if there is no read, write
-        or trim.
+        or trim. Jobs that only compute have none, whatever fio counts.
         """
+        if self.options.get("ioengine") in NO_IO_ENGINES:
+            return {}
         split = {
             name: part
             for name in ("read", "write", "trim")
