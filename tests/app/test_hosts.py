@@ -107,9 +107,13 @@ async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_gro
         assert "differs  from weka-01, weka-03: governor powersave, not performance" in user.text
 
 
-async def test_a_broad_terminal_has_the_details_beside_the_list(home: Path) -> None:
-    write_inventory(home)
-    for size, beside in (((200, 60), True), ((120, 36), False)):
+async def test_a_broad_terminal_has_the_details_beside_a_long_list(home: Path) -> None:
+    for many, size, beside in (
+        (60, (200, 60), True),
+        (8, (200, 60), False),
+        (60, (120, 36), False),
+    ):
+        write_inventory(home, f"hosts: {{'weka-[01-{many:02}]': {{}}}}\n")
         async with opened(options(home), size=size) as user:
             await user.sees("weka-01")
             side, detail = (

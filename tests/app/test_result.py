@@ -20,7 +20,8 @@ from tui.app.dialogs.export import CopyDialog
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens.live import LiveScreen
 from tui.app.screens.result import ResultScreen
-from tui.app.screens.result_details import commands_lines, hosts_lines, latency_lines
+from tui.app.screens.result_commands import commands_lines
+from tui.app.screens.result_details import hosts_lines, latency_lines
 from tui.app.screens.result_page import Page
 from tui.app.screens.result_text import title_line
 from tui.app.screens.result_tiles import figure_tiles, headline

@@ -69,6 +69,17 @@ def test_in_wide_panes_each_fact_that_differs_has_a_line_with_both_values() -> N
     ]
 
 
+def test_on_broad_pages_hosts_that_are_alike_share_a_row_of_a_table() -> None:
+    odd = ALIKE | {"governor": "powersave", "clocksource": "hpet", "nofile": 20000}
+    found = compare({**{f"h{n}": ALIKE for n in range(1, 7)}, "h7": odd, "h8": {}, "h9": odd})
+    assert told(list(difference_rows(found, 120))) == [
+        "differs: hosts    clock source  governor",
+        ": 6 hosts  tsc           performance",
+        ": h7, h9   hpet          powersave",
+        "differs: also in open files",
+    ]
+
+
 def test_three_values_are_reported_with_their_hosts() -> None:
     found = compare(
         {f"h{n}": {"clocksource": name} for n, name in enumerate(("tsc", "tsc", "hpet", "acpi_pm"))}

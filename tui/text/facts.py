@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from tui.metrics.facts import (
     NONE,
     FactDifference,
+    FactGroup,
     FactsTogether,
     Value,
     fact_text,
@@ -20,9 +21,10 @@ from tui.metrics.facts import (
 from tui.model.host_tables import Running, Unknown, rows
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
-from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
+from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run, width_of
 
-ROWS_FROM = 60  # cells for a line with both values of a fact
+ROWS_FROM, TABLE_FROM = 60, 100  # cells for a line with both values of a fact; for a table
+LABEL_CELLS, COLUMN_GAP = 9, 2  # of a table of hosts that differ: before it, and between columns
 PHRASES: dict[str, dict[str, str]] = {
     "system": {
         "os": "{}",
@@ -176,11 +178,17 @@ def differing_lines(found: FactsTogether) -> Fold:
 
 
 def difference_rows(found: FactsTogether, width: int) -> Fold:
-    """Yield the same as `differing_lines`, with a line for each fact below its hosts if it fits."""
+    """Yield the same as `differing_lines`, as a table or with a line for each fact, if it fits."""
     if width < ROWS_FROM:
         yield from differing_lines(found)
         return
     mattering = [each for each in found.differing if each.differs and each.matters]
+    table = _side_by_side(mattering, width - LABEL_CELLS) if width >= TABLE_FROM else []
+    if table:
+        yield from zip(("differs", *("" for _ in table[1:])), table, strict=True)
+        others = [each for each in found.differing if each not in mattering]
+        yield from differing_lines(replace(found, differing=tuple(others)))
+        return
     shown = [each for each in mattering if len(each.groups) == 2]
     for hosts, differences in _by_hosts(shown).items():
         who: Run = (hosts_text(hosts[1]), BRIGHT)
@@ -198,6 +206,45 @@ def difference_rows(found: FactsTogether, width: int) -> Fold:
             yield ("differs", [who, ("  ", LABEL), *row]) if alone else ("", row)
     others = [each for each in found.differing if each not in shown]
     yield from differing_lines(replace(found, differing=tuple(others)))
+
+
+def _side_by_side(differences: Sequence[FactDifference], width: int) -> list[list[Run]]:
+    """Return a table with a column for each difference, and a row for hosts alike in all of them.
+
+    The largest group comes first; what differs from a column's largest group stands out. Empty for
+    a single difference, or if the table is too wide.
+    """
+    if len(differences) < 2:
+        return []
+    alike: dict[tuple[FactGroup | None, ...], list[str]] = {}
+    for host in (host for group in differences[0].groups for host in group.hosts):
+        alike.setdefault(tuple(each.of(host) for each in differences), []).append(host)
+    titles = [
+        _title_after(before, each)
+        for before, each in zip([None, *differences], differences, strict=False)
+    ]
+    table: list[list[Run]] = [[("hosts", LABEL), *((title, LABEL) for title in titles)]]
+    for groups, hosts in sorted(alike.items(), key=lambda pair: -len(pair[1])):
+        values = (_value_run(each, group) for each, group in zip(differences, groups, strict=True))
+        table.append([(hosts_text(hosts), BRIGHT), *values])
+    columns = list(zip(*table, strict=True))
+    rooms = [max(width_of(text) for text, _ in column) + COLUMN_GAP for column in columns]
+    if sum(rooms) - COLUMN_GAP > width:
+        return []
+    last = len(rooms) - 1
+    return [
+        [
+            (text if at == last else text + " " * (rooms[at] - width_of(text)), role)
+            for at, (text, role) in enumerate(row)
+        ]
+        for row in table
+    ]
+
+
+def _value_run(difference: FactDifference, group: FactGroup | None) -> Run:
+    if group is None or group.value is None:
+        return "unknown", LABEL
+    return leaf_text(difference.name, group.value), TEXT if group is difference.groups[0] else WARN
 
 
 def _titles(differences: Iterable[FactDifference]) -> str:

@@ -58,7 +58,8 @@ THE_WAY = (
 CHROME_LINES, LEAST_DETAILS = 2, 7
 ROWS_FROM = 100  # cells of the details: a line for each fact that differs
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
-BROAD_FROM = 180  # columns of the terminal from which the details are next to the list
+# of the terminal: columns from which the details are next to a list longer than this share of lines
+BROAD_FROM, LONG = 180, 0.45
 
 
 class HostsScreen(FilteredScreen):
@@ -241,11 +242,12 @@ class HostsScreen(FilteredScreen):
     def share_room(self) -> None:
         """Keep the list no taller than its rows: the details get the rest, more when focused.
 
-        The list gets all lines if the details are next to it.
+        A long list on a broad terminal gets all lines: the details are next to it.
         """
         room = self.size.height - CHROME_LINES
         share = FOCUS_SHARE if self.query_one(TextPane).has_focus else SHARE
-        beside = self.size.width >= BROAD_FROM and self.host_list.has_others
+        self.set_class(self.host_list.lines > room * LONG, "-long")
+        beside = self.size.width >= BROAD_FROM and self.has_class("-long")
         share_height(self.picklist, room, 0 if beside else max(LEAST_DETAILS, round(room * share)))
 
     def show_details(self) -> None:

@@ -185,6 +185,11 @@ class HostList:
         return next((each for each in self.sources if each.title == title), None)
 
     @property
+    def lines(self) -> int:
+        """Number of lines of the whole list, with the headings of its groups."""
+        return len(self.hosts) + len({host.group for host in self.hosts})
+
+    @property
     def has_others(self) -> bool:
         """Whether there are hosts other than this machine."""
         return any(host.address.transport != "local" for host in self.hosts)

@@ -1,8 +1,7 @@
-"""Result: the lines of the tabs Hosts, Time, Latency, Findings, Facts, Commands."""
+"""Result: the lines of the tabs Hosts, Time, Latency, Findings, Facts."""
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 from tui.app.screens.result_page import Page, course
@@ -28,13 +27,10 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import METRICS, MIXED
 from tui.metrics.registry import direction as direction_of
 from tui.model.figure_record import DirectionRecord, SeriesColumns
-from tui.model.plain import printable, some
 from tui.model.step_record import StepRecord
 from tui.text.facts import common_lines, difference_rows, machine_lines, machines_text
 from tui.text.line import (
     BAD,
-    GOOD,
-    HEADING,
     LABEL,
     TEXT,
     VALUE,
@@ -42,7 +38,6 @@ from tui.text.line import (
     Line,
     Run,
     beside,
-    clip,
     diverging,
     fit,
     labelled,
@@ -525,47 +520,3 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
     lines = problem_lines(record, width, every=True)
     lines += [Line()] if lines else []
     return [*lines, *record_lines(list(record.findings), reasons_of(record.checks_not_made), width)]
-
-
-def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return phases with durations, commands, and the first job file of the current step."""
-    record, step = page.record, page.shown_step
-    index = step.index if step is not None else 0
-    lines = [rule("Phases", step.name if step is not None else "", width)]
-    phases = [*record.phases, *(step.phases if step is not None else [])]
-    # the record lists the end of a run before its steps
-    for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):
-        took = (
-            units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0))
-            if phase.end_s is not None
-            else "no end"
-        )
-        mark: Run = (
-            ("✓ ", GOOD) if phase.ok else ("✗ ", BAD) if phase.ok is False else ("· ", LABEL)
-        )
-        lines.append(
-            Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width))
-        )
-    commands = [each for each in record.provenance.commands if each.step == index]
-    lines += [Line(), rule("Commands", f"{len(commands)} in this step", width)] if commands else []
-    for text, hosts in _alike(
-        [(each.host, each.phase, shlex.join(each.argv)) for each in commands]
-    ).items():
-        name, command = text
-        lines += labelled([(f"{name}  ", HEADING)], [(some(hosts), LABEL)], width)
-        lines += labelled([("  ", TEXT)], [(printable(command), TEXT)], width)
-    job = next((job for job in record.profile.job_files if job.step == index), None)
-    if job is not None:
-        lines += [Line(), rule("Job file", job.host, width)]
-        lines += [
-            Line.of(*clip([(printable(text), TEXT)], width)) for text in job.text.splitlines()
-        ]
-    return lines
-
-
-def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return the hosts of each distinct command, by phase and command."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for host, phase, text in commands:
-        found.setdefault((phase, text), []).append(host)
-    return found

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.app.screens.result_charts import chart_lines, row_charts
+from tui.app.screens.result_commands import commands_lines
 from tui.app.screens.result_details import (
-    commands_lines,
     facts_lines,
     findings_lines,
     hosts_lines,
