@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples.events import DATA, histogram, sample, started, write
-from tui.journal.measurement import PercentileBins, p99_of, seconds_of
+from tui.journal.latencies import PercentileBins, p99_of, seconds_of
 from tui.journal.rundir import load_plan
 from tui.journal.views import Amounts, SeriesSet
 from tui.library.build import build_record

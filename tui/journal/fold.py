@@ -51,8 +51,9 @@ HANDLERS: Handlers[RunState] = Handlers()
 def fold(run: RunState, event: JournalEvent) -> None:
     """Apply the next event of a run to its state."""
     kind = type(event)
-    if kind not in AFTERWORDS:  # a note added next week does not extend the run
-        run.t = max(run.t, event.t)
+    # a note added next week does not extend the run
+    if event.t > run.t and kind not in AFTERWORDS:
+        run.t = event.t
         run.clock.now = max(run.clock.now, event.t)
     run.version += 1
     if (take := HANDLERS.get(kind)) is not None:

@@ -1,13 +1,13 @@
-"""Data of one phase of a step: figures by host and direction, and p99 of each second."""
+"""Data of one phase of a step: figures by host and direction."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from math import floor
 
 import msgspec
 from msgspec import Struct
 
+from tui.journal.latencies import HOST_OPEN_S, Covered, JointLatencies, PercentileBins
 from tui.journal.views import (
     NOTHING,
     Amounts,
@@ -16,119 +16,15 @@ from tui.journal.views import (
     Clock,
     DirectionView,
     Group,
+    HasLatencies,
     Leaf,
     SeriesSet,
 )
-from tui.metrics.buckets import index_to_value, rank
-from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import HeatBins, parts_of
 from tui.model.dense import listed
-from tui.model.event import Buckets, PhaseName, Sample
-
-HOST_OPEN_S = 3  # samples of one host are in order
-CLUSTER_OPEN_S = 90  # but a host may lag behind the others by the time of a reconnect
-
-
-def p99_of(buckets: Buckets) -> int:
-    """Return the 99th percentile of a non-empty histogram, by fio's rule; scans only its upper
-    end.
-    """
-    total = sum(buckets.n)
-    beyond, wanted = total, rank(99, total)
-    for index, count in zip(reversed(buckets.idx), reversed(buckets.n), strict=True):
-        beyond -= count
-        if beyond < wanted:
-            return index_to_value(index)
-    return index_to_value(buckets.idx[0])
-
-
-def seconds_of(t0: float, t1: float) -> range:
-    """Return the seconds whose middle lies in (t0, t1]; empty if the interval covers no middle.
-
-    Consecutive intervals cover the middle of each second exactly once.
-    """
-    return range(floor(t0 - 0.5) + 1, floor(t1 - 0.5) + 1)
-
-
-Counts = Buckets | PackedBuckets | Histogram
-"""Latency counts of one second: those of a single interval, until another one covers the second,
-too.
-"""
-
-
-class PercentileBins:
-    """99th percentile of each second, merged over the intervals that cover its middle.
-
-    If none does, over the intervals that end in it. Seconds older than `open_s` are final, so
-    memory stays constant.
-    """
-
-    __slots__ = ("_known", "_middle", "_newest", "_open_s", "_settled", "_short")
-
-    def __init__(self, open_s: int) -> None:
-        # by second, from intervals that cover its middle
-        self._middle: dict[int, Counts] = {}
-        # from intervals that end in it and cover no middle
-        self._short: dict[int, Counts] = {}
-        # computed of seconds that are open, until something comes to them
-        self._known: dict[int, int] = {}
-        self._settled: dict[int, int] = {}
-        self._open_s = open_s
-        self._newest = 0
-
-    def add(self, t0: float, t1: float, buckets: Buckets | PackedBuckets) -> None:
-        """Add the histogram of the interval (t0, t1]."""
-        seconds = seconds_of(t0, t1)
-        held = self._middle if seconds else self._short
-        for second in seconds or (floor(t1),):
-            if second not in self._settled:
-                self._put(held, second, buckets)
-        if t1 >= self._newest + 1:
-            self._newest = floor(t1)
-            self._settle(self._newest - self._open_s)
-
-    def _settle(self, before: int) -> None:
-        for second in [second for second in self._open() if second < before]:
-            self._settled[second] = self._p99(second)
-            for each in (self._middle, self._short, self._known):
-                each.pop(second, None)
-
-    def _put(self, held: dict[int, Counts], second: int, buckets: Buckets | PackedBuckets) -> None:
-        if self._known:
-            self._known.pop(second, None)
-        before = held.get(second)
-        if before is None:
-            held[second] = buckets
-        elif isinstance(before, Histogram):
-            before.add(buckets)
-        else:
-            whole = held[second] = Histogram()
-            whole.add(before)
-            whole.add(buckets)
-
-    def _open(self) -> set[int]:
-        return self._middle.keys() | self._short.keys()
-
-    def _p99(self, second: int) -> int:
-        value = self._known.get(second)
-        if value is None:
-            held = self._middle[second] if second in self._middle else self._short[second]
-            value = self._known[second] = p99_of(
-                held if isinstance(held, Buckets) else held.buckets
-            )
-        return value
-
-    @property
-    def by_second(self) -> dict[int, int]:
-        """99th percentiles so far, in ns by second of the run."""
-        return self._settled | {second: self._p99(second) for second in self._open()}
-
-    def values(self, start_s: int, end_s: int) -> list[int | None]:
-        """Return one value per second; None if unknown."""
-        known = self.by_second
-        return [known.get(second) for second in range(start_s, end_s)]
+from tui.model.event import PhaseName, Sample
 
 
 class MeasuringWindow(Struct):
@@ -170,10 +66,7 @@ class Measurement:
         self.step = step
         self.for_record = for_record
         self.tails_open_s = tails_open_s
-        # by host (None: all together) and direction
-        self.tails: dict[tuple[str | None, str], PercentileBins] = {}
-        # latencies over time of all hosts together, by direction; for screens
-        self.heat: dict[str, HeatBins] = {}
+        self._host_tails: dict[tuple[str, str], PercentileBins] = {}  # by host and direction
         self._changes = Changes()
         self._host_changes: dict[str, Changes] = {}
         self.total = Group(clock, self._changes)
@@ -185,7 +78,7 @@ class Measurement:
         self.has_result: Collection[str] = ()  # hosts with latencies only at the end
         self.jobs: dict[str, Measurement] = {}  # by name, if more than one
         self._series: dict[str, SeriesSet] = {}
-        self._joint: dict[str, Histogram] = {}  # latencies of all hosts, by direction
+        self._joint: dict[str, JointLatencies] = {}  # by direction
 
     @property
     def whole(self) -> DirectionView:
@@ -238,10 +131,7 @@ class Measurement:
             return
         if sample.host in self.windows or any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
-        if (
-            self.tails_open_s is not None and self.phase != "layout"
-        ):  # its writes are not the load's
-            self._add_tails(sample, t0, t1, self.tails_open_s, did)
+        self._add_latencies(sample, Covered.of(t0, t1), did)
 
     def _changed(self, host: str) -> None:
         self._changes.count += 1
@@ -261,43 +151,63 @@ class Measurement:
                 )
             self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
-    def _add_tails(
-        self, sample: Sample, t0: float, t1: float, open_s: int, did: dict[str, Amounts]
-    ) -> None:
+    def _add_latencies(self, sample: Sample, at: Covered, did: dict[str, Amounts]) -> None:
+        leaves = self.hosts[sample.host]
         for direction, amounts in did.items():
             if not amounts.lat.total:
                 continue
-            self._tail(None, direction, open_s).add(t0, t1, amounts.lat)
-            if self.for_record:
+            leaf = leaves.get(direction)
+            in_total = leaf is not None and leaf.keeps_latencies
+            self._joint_of(direction).add(at, amounts.lat, in_total=in_total)
+            if self.for_record and self._keeps_seconds:
                 # alone in its second: never packed out again
                 lat = listed(sample.dirs[direction].lat)
-                self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, lat)
-            else:
-                self._heat(direction).add(t0, t1, amounts.lat)
+                self._tails_of(sample.host, direction).add(at.t0, at.t1, lat)
 
-    def _heat(self, direction: str) -> HeatBins:
-        bins = self.heat.get(direction)
+    @property
+    def _keeps_seconds(self) -> bool:
+        # writes of the layout are not the load's
+        return self.tails_open_s is not None and self.phase != "layout"
+
+    def _joint_of(self, direction: str) -> JointLatencies:
+        joint = self._joint.get(direction)
+        if joint is None:
+            open_s = self.tails_open_s if self._keeps_seconds else None
+            kept = HeatBins(self.started_t) if open_s is not None and not self.for_record else None
+            joint = self._joint[direction] = JointLatencies(open_s, kept)
+        return joint
+
+    def _tails_of(self, host: str, direction: str) -> PercentileBins:
+        bins = self._host_tails.get((host, direction))
         if bins is None:
-            bins = self.heat[direction] = HeatBins(self.started_t)
+            bins = self._host_tails[host, direction] = PercentileBins(HOST_OPEN_S)
         return bins
 
-    def _tail(self, host: str | None, direction: str, open_s: int) -> PercentileBins:
-        bins = self.tails.get((host, direction))
-        if bins is None:
-            bins = self.tails[host, direction] = PercentileBins(open_s)
-        return bins
+    def tails(self, host: str | None, direction: str) -> PercentileBins | None:
+        """Return the p99 per second of a host, or of all together; None if not kept."""
+        if host is not None:
+            return self._host_tails.get((host, direction))
+        joint = self._joint.get(direction)
+        return joint.tails if joint is not None else None
 
     @property
     def cluster_tails(self) -> dict[str, dict[int, int]]:
         """99th percentile over all hosts in ns, by direction and second of the run."""
-        return {
+        found = {
             direction: bins.by_second
-            for (host, direction), bins in self.tails.items()
-            if host is None
+            for direction, joint in self._joint.items()
+            if (bins := joint.tails) is not None
         }
+        return {direction: seconds for direction, seconds in found.items() if seconds}
+
+    @property
+    def heat(self) -> dict[str, HeatBins]:
+        """Latencies over time of all hosts together, by direction; empty for a record."""
+        found = {direction: joint.heat for direction, joint in self._joint.items()}
+        return {direction: heat for direction, heat in found.items() if heat and heat.version}
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
-        joint = self._joint.setdefault(direction, Histogram())
+        joint = self._joint_of(direction)
         leaf = Leaf(joint, self._changes_of(host), keeps_latencies=host not in self.has_result)
         totals = [self.total, self.total_of(host)] if known_direction(direction).in_total else []
         if direction not in self.cluster:
@@ -308,20 +218,22 @@ class Measurement:
                 group.latencies.append(joint)
         for group in totals[1:]:
             group.over_time.append(leaf.over_time)
-            group.latencies.append(leaf.so_far)
+            group.latencies.append(leaf)
         for group in (self.cluster[direction], *totals):
             group.leaves.append(leaf)
         if direction == BOTH:
             self._join(leaf, host, joint)
         return leaf
 
-    def _join(self, leaf: Leaf, host: str, joint: Histogram) -> None:
+    def _join(self, leaf: Leaf, host: str, joint: JointLatencies) -> None:
         """Use the joint latencies of reads and writes in the totals, whose I/Os other leaves
         count.
         """
-        for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
-            if not any(each is histogram for each in group.latencies):
-                group.latencies.append(histogram)
+        pairs: tuple[tuple[Group, HasLatencies], ...]
+        pairs = (self.total, joint), (self.total_of(host), leaf)
+        for group, part in pairs:
+            if not any(each is part for each in group.latencies):
+                group.latencies.append(part)
             group.joint.append(leaf)
 
     def _restart(self, host: str) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from msgspec import Struct
 
+from tui.journal.latencies import JointLatencies
 from tui.metrics.buckets import SHOWN_PERCENTILES, label
 from tui.metrics.figures import marked
 from tui.metrics.histogram import Histogram, PackedBuckets, index_to_value, percentiles_of
@@ -42,7 +43,7 @@ class Clock:
         self.now = 0.0
 
 
-class Amounts(Struct):
+class Amounts(Struct, gc=False):
     """I/Os, bytes and latencies of one direction in one interval.
 
     Latencies are packed: lists for all hosts would take much memory, and time to allocate and free.
@@ -75,7 +76,7 @@ NO_LATENCIES = PackedBuckets(Buckets())
 NOTHING = Amounts(0, 0, 0, 0, 0, {}, NO_LATENCIES)
 
 
-class Interval(Struct):
+class Interval(Struct, gc=False):
     """Last interval of one host in one direction."""
 
     t: float  # arrival
@@ -102,7 +103,7 @@ class SeriesSet:
 
     def clear(self) -> None:
         """Remove all data."""
-        self._series = RateSeries(len(KINDS))
+        self._series = RateSeries()
         self.first_t: float | None = None
         self.last_t: float | None = None
 
@@ -116,7 +117,7 @@ class SeriesSet:
         """
         parts = parts_of(t0, t1) if parts is None else parts
         waited_ns = did.lat_sum_ns if did.timed else 0
-        self._series.put(parts, did.ios, did.bytes, t1 - t0, waited_ns, did.timed)
+        self._series.put(parts, (did.ios, did.bytes, t1 - t0, waited_ns, did.timed))
         if self.first_t is None or t0 < self.first_t:
             self.first_t = t0
         if self.last_t is None or t1 > self.last_t:
@@ -321,7 +322,8 @@ def _mean_of(intervals: Sequence[Interval]) -> float | None:
 def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
     """Return the merged latency buckets of these intervals."""
     histogram = Histogram()
-    histogram.add_all([each.amounts.lat for each in intervals])
+    for each in intervals:
+        histogram.add(each.amounts.lat)
     return histogram.buckets
 
 
@@ -363,12 +365,13 @@ class Leaf(DirectionView):
     bytes: int = 0
     so_far_max: int | None = None
 
-    def __init__(self, joint: Histogram, changes: Changes, *, keeps_latencies: bool = True) -> None:
+    def __init__(
+        self, joint: JointLatencies, changes: Changes, *, keeps_latencies: bool = True
+    ) -> None:
         super().__init__(changes)
         self._histogram = Histogram()
-        # of all leaves of a direction: merged as samples come, not at each look
-        self._joint = joint
-        self._keeps_latencies = keeps_latencies
+        self._joint = joint  # of all leaves of the direction
+        self.keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
         # percentile as the tool printed it -> second of the run -> ns
         self.printed: dict[str, dict[int, int]] = {}
@@ -417,9 +420,8 @@ class Leaf(DirectionView):
         self.bytes += did.bytes
         self.lat_sum_ns += did.lat_sum_ns
         self.timed += did.timed
-        if self._keeps_latencies and did.lat.total:
+        if self.keeps_latencies and did.lat.total:
             self._histogram.add(did.lat)
-            self._joint.add(did.lat)
         if did.lat_max_ns > (self.so_far_max or 0):
             self.so_far_max = did.lat_max_ns
 
@@ -454,6 +456,14 @@ class Leaf(DirectionView):
         return self.lat_sum_ns / self.timed if self.timed else None
 
 
+class HasLatencies(Protocol):
+    """A part of a group that counts latencies."""
+
+    @property
+    def so_far(self) -> Histogram:
+        """Histogram of all latencies so far."""
+
+
 class Group(DirectionView):
     """View of several leaves, merged exactly; only fresh hosts count towards current figures."""
 
@@ -462,7 +472,7 @@ class Group(DirectionView):
         self.clock = clock
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
-        self.latencies: list[Histogram] = []  # the same
+        self.latencies: list[HasLatencies] = []  # the same
         # reads and writes with one histogram: its latencies are those of the group
         self.joint: list[Leaf] = []
 
@@ -488,7 +498,7 @@ class Group(DirectionView):
     def so_far(self) -> Histogram:
         """Histogram of all latencies so far, merged from all leaves."""
         return (
-            self.latencies[0]
+            self.latencies[0].so_far
             if len(self.latencies) == 1
             else self._cached("histogram", self.version, self._merge)
         )
@@ -496,7 +506,7 @@ class Group(DirectionView):
     def _merge(self) -> Histogram:
         merged = Histogram()
         for part in self.latencies:
-            merged.merge(part)
+            merged.merge(part.so_far)
         return merged
 
     def intervals(self) -> list[Interval]:

@@ -13,7 +13,8 @@ import msgspec
 
 import tui
 from tui.journal.fold import fold
-from tui.journal.measurement import CLUSTER_OPEN_S, Measurement
+from tui.journal.latencies import CLUSTER_OPEN_S
+from tui.journal.measurement import Measurement
 from tui.journal.progress import rank
 from tui.journal.rundir import write_atomic
 from tui.journal.state import RunState

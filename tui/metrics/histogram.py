@@ -24,8 +24,8 @@ from tui.metrics.buckets import (
     rank,
     value_to_index,
 )
-from tui.model.dense import HEAD_BYTES, head_of
-from tui.model.event import Buckets, DirectionResult, Latencies, LatencyResult
+from tui.model.dense import HEAD, HEAD_BYTES, packable
+from tui.model.event import ALL_BUCKETS, Buckets, DirectionResult, Latencies, LatencyResult
 
 __all__ = [
     "PERCENTILES",
@@ -43,66 +43,79 @@ __all__ = [
 ]
 
 
-BITS = 32  # per bucket in a packed number
-MOST = (1 << BITS) - 1  # I/Os in a bucket of a packed number
 GROUP = 256  # packed numbers start at a multiple of this: most start alike and need no shift
+TYPES = {2: "H", 4: "I"}  # by bytes of a packed count
+# packed histograms that a sum has room for, by the bytes of their counts
+ROOM = {width: (1 << 8 * width) + 1 for width in (1, 2)}
+# selects every other count, by bytes per count
+EVERY_OTHER = {
+    width: int.from_bytes((b"\xff" * width + b"\0" * width) * (ALL_BUCKETS // 2), "little")
+    for width in ROOM
+}
 
 
 class PackedBuckets:
-    """A sample's latencies packed into one number, 32 bits per bucket, for adding to several
-    histograms.
+    """A sample's latencies packed into two numbers, for adding to several histograms.
 
-    C code then adds all buckets at once. No bucket has more than `most` I/Os. `plain` has the
-    unpacked buckets if they cannot be packed: counts too large, upper edges of their own, or out of
-    order (a damaged journal).
+    C code then adds all buckets at once. `even` and `odd` have every other count, of `width` bytes
+    in twice as many, so that `ROOM` of them can be added. `plain` has the unpacked buckets (`width`
+    is 0) if they cannot be packed: counts too large, upper edges of their own, or out of order (a
+    damaged journal).
     """
 
-    __slots__ = ("begin", "most", "number", "plain", "total")
+    __slots__ = ("begin", "even", "odd", "plain", "total", "width")
 
     def __init__(self, lat: Latencies) -> None:
-        self.begin = self.number = 0  # the bucket of the first digit
         self.plain: Buckets | None = None
-        if isinstance(lat, bytes):
-            self._pack_dense(lat)
+        kept = lat if isinstance(lat, bytes) else packable(lat)
+        if isinstance(kept, bytes):
+            first, width, self.total = HEAD.unpack_from(kept)
+            self.begin, self.width = first // GROUP * GROUP, width
+            bits = 8 * width
+            number = int.from_bytes(kept[HEAD_BYTES:], "little") << (first - self.begin) * bits
+            every_other = EVERY_OTHER[width]
+            self.even, self.odd = number & every_other, number >> bits & every_other
         else:
-            self._pack_lists(lat)
-
-    def _pack_dense(self, dense: bytes) -> None:
-        first, width, self.total = head_of(dense)
-        self.begin = first // GROUP * GROUP
-        self.most = (1 << 8 * width) - 1
-        digits = bytearray((len(dense) - HEAD_BYTES) // width * (BITS // 8))
-        for place in range(width):
-            digits[place :: BITS // 8] = dense[HEAD_BYTES + place :: width]
-        self.number = int.from_bytes(digits, "little") << (first - self.begin) * BITS
-
-    def _pack_lists(self, buckets: Buckets) -> None:
-        idx = buckets.idx
-        self.total = self.most = sum(buckets.n)
-        if self.total > MOST or buckets.upper_ns or idx != sorted(idx):
-            self.plain = buckets
-        elif idx:
-            counts = array("I", bytes(4 * (idx[-1] + 1)))
-            for index, count in zip(idx, buckets.n, strict=True):
-                counts[index] = count
-            self.begin = idx[0] // GROUP * GROUP
-            self.number = int.from_bytes(memoryview(_little(counts))[self.begin :], "little")
+            self.begin = self.width = self.even = self.odd = 0
+            self.total, self.plain = sum(kept.n), kept
 
     @property
     def buckets(self) -> Buckets:
         """The buckets as lists: indices ascending, no zeros."""
         if self.plain is not None:
             return Histogram.from_buckets(self.plain).buckets
-        pairs = [*unpacked(self.begin, self.number)]
+        pairs = [*unpacked(self)]
         return Buckets(idx=[index for index, _ in pairs], n=[count for _, count in pairs])
 
 
-def unpacked(begin: int, number: int) -> Iterator[tuple[int, int]]:
-    """Yield index and count of the non-empty buckets in a packed number."""
-    counts = array("I")
-    counts.frombytes(number.to_bytes(-(-number.bit_length() // BITS) * (BITS // 8), "little"))
-    counts = _little(counts)
-    places = range(begin, begin + len(counts))
+class PackedSum:
+    """Sum of packed buckets whose counts have the same bytes; `room`: how many more fit."""
+
+    __slots__ = ("begin", "even", "odd", "room", "width")
+
+    def __init__(self, first: PackedBuckets) -> None:
+        self.begin, self.width, self.room = first.begin, first.width, ROOM[first.width]
+        self.even = self.odd = 0
+
+    def add_shifted(self, packed: PackedBuckets) -> None:
+        """Add packed buckets that start at another bucket."""
+        begin = min(self.begin, packed.begin)
+        own, other = ((each - begin) * 8 * self.width for each in (self.begin, packed.begin))
+        self.even = (self.even << own) + (packed.even << other)
+        self.odd = (self.odd << own) + (packed.odd << other)
+        self.begin = begin
+        self.room -= 1
+
+
+def unpacked(packed: PackedBuckets | PackedSum) -> Iterator[tuple[int, int]]:
+    """Yield index and count of the non-empty buckets in packed numbers."""
+    count_bytes = 2 * packed.width
+    size = -(-max(packed.even.bit_length(), packed.odd.bit_length()) // (8 * count_bytes))
+    counts = array(TYPES[count_bytes], bytes(2 * size * count_bytes))
+    for place, number in enumerate((packed.even, packed.odd)):
+        half = array(TYPES[count_bytes], number.to_bytes(size * count_bytes, "little"))
+        counts[place::2] = _little(half)
+    places = range(packed.begin, packed.begin + len(counts))
     return zip(compress(places, counts), filter(None, counts), strict=True)
 
 
@@ -126,10 +139,10 @@ class Counted(Protocol):
 class Histogram:
     """A sparse histogram that grows: counts by bucket index.
 
-    Packed additions are collected in one number and unpacked at first use.
+    Packed additions are collected in numbers and unpacked at first use.
     """
 
-    __slots__ = ("_begin", "_held", "_upper", "_waiting", "_waiting_most")
+    __slots__ = ("_held", "_upper", "_waiting")
 
     def __init__(
         self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None
@@ -137,7 +150,7 @@ class Histogram:
         self._held: dict[int, int] = dict(counts) if counts else {}
         # edges in ns by index, for tools with their own buckets
         self._upper: dict[int, int] = dict(upper) if upper else {}
-        self._begin = self._waiting = self._waiting_most = 0
+        self._waiting: dict[int, PackedSum] = {}  # by bytes per count
 
     @property
     def _counts(self) -> dict[int, int]:
@@ -147,9 +160,10 @@ class Histogram:
 
     def _unpack(self) -> None:
         counts = self._held
-        for index, count in unpacked(self._begin, self._waiting):
-            counts[index] = counts.get(index, 0) + count
-        self._waiting = self._waiting_most = 0
+        for packed in self._waiting.values():
+            for index, count in unpacked(packed):
+                counts[index] = counts.get(index, 0) + count
+        self._waiting.clear()
 
     @classmethod
     def from_buckets(cls, buckets: Counted) -> Histogram:
@@ -173,53 +187,38 @@ class Histogram:
         index = value_to_index(value_ns)
         self._counts[index] = self._counts.get(index, 0) + count
 
-    def add(self, buckets: Buckets | PackedBuckets) -> None:
-        """Add the counts of journal buckets, packed if they are added to several histograms."""
+    def add(self, buckets: Buckets | PackedBuckets | Histogram) -> None:
+        """Add counts: of the journal, packed if they are added to several histograms, or of another
+        histogram.
+        """
         if isinstance(buckets, PackedBuckets):
-            if (most := self._waiting_most + buckets.most) <= MOST and (
-                buckets.begin == self._begin and buckets.plain is None
-            ):
+            waiting = self._waiting.get(buckets.width)
+            if waiting is not None and waiting.begin == buckets.begin and waiting.room:
                 # most additions end here
-                self._waiting_most = most
-                self._waiting += buckets.number
+                waiting.room -= 1
+                waiting.even += buckets.even
+                waiting.odd += buckets.odd
                 return
             if buckets.plain is None:
-                self._add_packed(buckets)
+                self._make_room(buckets).add_shifted(buckets)
                 return
             buckets = buckets.plain
+        if isinstance(buckets, Histogram):
+            self.merge(buckets)
+            return
         counts = self._held
         for index, count in zip(buckets.idx, buckets.n, strict=True):
             counts[index] = counts.get(index, 0) + count
         if buckets.upper_ns:
             self._widen(_edges(buckets))
 
-    def add_all(self, parts: Sequence[PackedBuckets]) -> None:
-        """Add several packed buckets at once, which is faster than adding them one by one."""
-        if parts and not self._waiting:
-            self._begin = parts[0].begin
-        waiting, most, begin = self._waiting, self._waiting_most, self._begin
-        others = []
-        for part in parts:
-            if part.begin == begin and part.plain is None and most + part.most <= MOST:
-                waiting += part.number
-                most += part.most
-            else:
-                others.append(part)
-        self._waiting, self._waiting_most = waiting, most
-        for part in others:
-            self.add(part)
-
-    def _add_packed(self, packed: PackedBuckets) -> None:
-        if self._waiting_most + packed.most > MOST:
-            self._unpack()
-        self._waiting_most += packed.most
-        if packed.begin == self._begin:
-            self._waiting += packed.number
-        elif packed.begin > self._begin and self._waiting:
-            self._waiting += packed.number << (packed.begin - self._begin) * BITS
-        else:
-            waiting = self._waiting << max(0, self._begin - packed.begin) * BITS
-            self._waiting, self._begin = waiting + packed.number, packed.begin
+    def _make_room(self, packed: PackedBuckets) -> PackedSum:
+        waiting = self._waiting.get(packed.width)
+        if waiting is None or not waiting.room:
+            if waiting is not None:
+                self._unpack()
+            waiting = self._waiting[packed.width] = PackedSum(packed)
+        return waiting
 
     def _widen(self, edges: Mapping[int, int]) -> None:
         """Merge the upper edges of other buckets; if two tools differ, the larger edge wins."""
@@ -250,7 +249,7 @@ class Histogram:
         """Clear all counts."""
         self._held.clear()
         self._upper.clear()
-        self._waiting = self._waiting_most = 0
+        self._waiting.clear()
 
     @property
     def total(self) -> int:

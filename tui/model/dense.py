@@ -18,29 +18,17 @@ from msgspec.structs import replace
 
 from tui.model.event import ALL_BUCKETS, Buckets, DirectionSample, Event, Latencies, Sample
 
-_HEAD = Struct("<HBI")
-HEAD_BYTES = _HEAD.size
+HEAD = Struct("<HBI")
+HEAD_BYTES = HEAD.size
 _TYPES = {1: "B", 2: "H"}  # by bytes per count
+_MOST = {width: (1 << 8 * width) - 1 for width in _TYPES}
 _LISTED_BYTES = 6  # what an index and its count take as JSON, before base64 adds a third
 E = TypeVar("E", bound=Event)
-
-
-class DenseHead(NamedTuple):
-    """First bucket, bytes per count, and sum of all counts."""
-
-    begin: int
-    width: int
-    total: int
 
 
 class _Digits(NamedTuple):
     width: int
     counts: bytes
-
-
-def head_of(dense: bytes) -> DenseHead:
-    """Return the head of a dense histogram that `is_sound` accepts."""
-    return DenseHead(*_HEAD.unpack_from(dense))
 
 
 def is_sound(lat: Latencies) -> bool:
@@ -50,11 +38,11 @@ def is_sound(lat: Latencies) -> bool:
     size = len(lat) - HEAD_BYTES
     if size <= 0:
         return False
-    begin, width, total = _HEAD.unpack_from(lat)
-    if width not in _TYPES or size % width:
+    begin, width, total = HEAD.unpack_from(lat)
+    if width not in _MOST or size % width:
         return False
     count = size // width
-    return bool(begin + count <= ALL_BUCKETS and total <= count * ((1 << 8 * width) - 1))
+    return bool(begin + count <= ALL_BUCKETS and total <= count * _MOST[width])
 
 
 def has_counts(lat: Latencies) -> bool:
@@ -63,23 +51,32 @@ def has_counts(lat: Latencies) -> bool:
 
 
 def dense(buckets: Buckets) -> Latencies:
-    """Return a histogram as the journal keeps it: dense, or as lists if these are shorter.
+    """Return a histogram as the journal keeps it: dense, or as lists if these are shorter."""
+    idx, most_bytes = buckets.idx, _LISTED_BYTES * len(buckets.idx)
+    if not idx or idx[-1] + 1 - idx[0] > most_bytes:
+        return buckets
+    kept = packable(buckets)
+    if isinstance(kept, bytes) and len(kept) - HEAD_BYTES <= most_bytes:
+        return kept
+    return buckets
 
-    Also as lists: buckets with upper edges, counts above 65535, indices out of order.
+
+def packable(buckets: Buckets) -> Latencies:
+    """Return a histogram as a dense one, which may be longer than its lists.
+
+    Returned as lists: no buckets, upper edges, counts above 65535, indices out of order.
     """
     idx, n = buckets.idx, buckets.n
-    if not idx or buckets.upper_ns or idx != sorted(idx) or len({*idx}) < len(idx):
+    if not idx or buckets.upper_ns or idx != sorted({*idx}) or idx[-1] >= ALL_BUCKETS:
         return buckets
-    first, last, most_bytes = idx[0], idx[-1], _LISTED_BYTES * len(idx)
-    if last + 1 - first > most_bytes:
-        return buckets
-    counts = [0] * (last + 1)  # a list is filled faster than an array
+    first = idx[0]
+    counts = [0] * (idx[-1] + 1)  # a list is filled faster than an array
     for index, count in zip(idx, n, strict=True):
         counts[index] = count
     digits = _digits(counts[first:])
-    if digits is None or len(digits.counts) > most_bytes:
+    if digits is None:
         return buckets
-    return _HEAD.pack(first, digits.width, sum(n)) + digits.counts
+    return HEAD.pack(first, digits.width, sum(n)) + digits.counts
 
 
 def _digits(counts: list[int]) -> _Digits | None:
@@ -98,7 +95,7 @@ def listed(lat: Latencies) -> Buckets:
     """Return latencies as lists: indices ascending, and no zeros if they were dense."""
     if isinstance(lat, Buckets):
         return lat
-    begin, width, _ = head_of(lat)
+    begin, width, _ = HEAD.unpack_from(lat)
     counts = _little(array(_TYPES[width], lat[HEAD_BYTES:]))
     indices = range(begin, begin + len(counts))
     return Buckets(idx=[*compress(indices, counts)], n=[*filter(None, counts)])

@@ -33,6 +33,10 @@ ALL_BUCKETS = 29 * 64  # fio.h, FIO_IO_U_PLAT_NR
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=ALL_BUCKETS)]
 # a damaged line may still be JSON; ignore such counts
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+# the same for times: longer than any run or interval, and stamps that no clock gives
+RunTime = Annotated[float, msgspec.Meta(ge=0, lt=1e11)]
+Length = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
+Stamp = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
 
 
 class Buckets(Struct, frozen=True, omit_defaults=True):
@@ -54,7 +58,7 @@ Latencies = Buckets | bytes
 class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
     """Base of all events."""
 
-    t: float
+    t: RunTime
 
 
 class RunStarted(Event, tag="run_started"):
@@ -250,8 +254,8 @@ class Sample(Event, tag="sample"):
     host: str
     step: int
     phase: PhaseName
-    host_time_ms: int
-    interval_s: float
+    host_time_ms: Stamp
+    interval_s: Length
     dirs: dict[str, DirectionSample]
     ramp: bool = False
     restart: bool = False
@@ -450,8 +454,8 @@ class TelemetrySample(Event, tag="telemetry"):
 
     host: str
     step: int
-    host_time_ms: int
-    interval_s: float
+    host_time_ms: Stamp
+    interval_s: Annotated[float, msgspec.Meta(gt=0, lt=1e6)]
     values: list[float | None]
     quiet: bool = False
 

@@ -52,7 +52,7 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
     for host, leaves in measurement.hosts.items():
         columns += [series_column(measurement, host, direction, start, end) for direction in leaves]
     for column in columns:
-        bins = measurement.tails.get((column.host, column.direction))
+        bins = measurement.tails(column.host, column.direction)
         values = bins.values(start, end) if bins is not None else [None] * (end - start)
         column.p99_ns = [
             value if known is not None else None

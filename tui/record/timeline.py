@@ -20,7 +20,8 @@ from tui.journal.clock import (
     loss_text,
 )
 from tui.journal.fold import fold_all
-from tui.journal.measurement import CLUSTER_OPEN_S, Measurement, MeasuringWindow
+from tui.journal.latencies import CLUSTER_OPEN_S
+from tui.journal.measurement import Measurement, MeasuringWindow
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.journal.survey import survey

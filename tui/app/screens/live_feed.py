@@ -18,7 +18,6 @@ from tui.model.event import (
     NoteAdded,
     PhaseEnded,
     PhaseStarted,
-    RunResumed,
 )
 from tui.model.rundir import JOURNAL_FILE
 
@@ -28,6 +27,7 @@ SLICE_S = 0.01  # between two checks for keys
 TAILS_OPEN_S = 10  # later samples of a host count only in the record
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
 MARKS, LEAST_MARK_S = 8, 5.0  # stops of a replay that jumps, for checks
+PHASE_EVENTS = (PhaseStarted, PhaseEnded)  # a union would be created for each event
 SAID_LATER = (NoteAdded, BottleneckProved, FilesRemoved)  # may be added after the end
 Now = Callable[[], float]
 
@@ -80,7 +80,7 @@ class Feed:
         """Apply one event."""
         self.events += 1
         fold(self.state, event)
-        if isinstance(event, PhaseStarted | PhaseEnded):
+        if isinstance(event, PHASE_EVENTS):
             self.trail.take(event)
 
     def advance(self) -> bool:
@@ -100,23 +100,19 @@ class LiveFeed(Feed):
         self.gone = False  # the engine died without ending the journal: time stands still
         super().__init__(run_dir, now)
 
-    def take(self, event: JournalEvent) -> None:
-        """Apply one event, and note if another engine has taken over the run."""
-        super().take(event)
-        if isinstance(event, RunResumed):
-            self.gone = False
-
     def advance(self) -> bool:
         """Read new events for a limited time; return whether there are more.
 
         Keys then work with any number of hosts and events.
         """
-        until = time.perf_counter() + SLICE_S
+        until, resumed = time.perf_counter() + SLICE_S, len(self.state.resumed)
         while True:
             for event in self.tail.poll(CHUNK_BYTES):
                 self.take(event)
             if not self.tail.more or time.perf_counter() >= until:
                 break
+        if len(self.state.resumed) > resumed:
+            self.gone = False  # another engine has taken over the run
         if not self.tail.more:  # while samples are still being read, no host counts as silent
             self.state.tick(self.position)
         return self.tail.more

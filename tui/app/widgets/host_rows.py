@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.widgets.graph import merge_values, nice_ceiling
-from tui.journal.measurement import p99_of
+from tui.journal.latencies import p99_of
 from tui.journal.views import NO_LATENCIES
 from tui.metrics import units
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
