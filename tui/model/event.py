@@ -36,7 +36,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 # the same for times: longer than any run or interval, and stamps that no clock gives
 RunTime = Annotated[float, msgspec.Meta(ge=0, lt=1e11)]
 Length = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
-Stamp = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
+Stamp = Annotated[int, msgspec.Meta(ge=-(1 << 62), lt=1 << 62)]
 
 
 class Buckets(Struct, frozen=True, omit_defaults=True):

@@ -134,7 +134,7 @@ WRONG_SAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
         [".dirs['write']", "DirectionSample"],
     ),
     "no interval": ({"interval_s": 0.0}, [".interval_s", "more than 0"]),
-    "an endless interval": ({"interval_s": float("inf")}, [".interval_s", "finite"]),
+    "an endless interval": ({"interval_s": float("inf")}, [".interval_s", "inf"]),
     "a time that is no integer": ({"host_time_ms": 5.5}, [".host_time_ms", "5.5"]),
     "a phase that is none": ({"phase": "measuring"}, [".phase", "measuring"]),
     "of another host": ({"host": "h2"}, ["'h2'", "'h1'"]),
