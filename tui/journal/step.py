@@ -185,7 +185,10 @@ class StepState(Struct):
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
         if event.phase == "measure":
-            self.paces.setdefault(event.host, Pace()).take(event)
+            pace = self.paces.get(event.host)
+            if pace is None:
+                pace = self.paces[event.host] = Pace()
+            pace.take(event)
 
     @HANDLERS.on(TelemetrySample)
     def _take_telemetry(self, event: TelemetrySample) -> None:

@@ -227,7 +227,7 @@ class TaskEnded(Event, tag="task_ended"):
     role: str = ""
 
 
-class DirectionSample(Struct, omit_defaults=True):
+class DirectionSample(Struct, omit_defaults=True, gc=False):
     """One direction in one interval of one host.
 
     `lat` is empty for a tool that prints only means. Load generators give `Buckets`.
@@ -242,7 +242,7 @@ class DirectionSample(Struct, omit_defaults=True):
     printed_ns: dict[PercentileName, Count] = field(default_factory=dict)
 
 
-class Sample(Event, tag="sample"):
+class Sample(Event, tag="sample", gc=False):
     """One interval of one host, from two consecutive cumulative snapshots.
 
     The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp`

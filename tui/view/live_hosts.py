@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -123,41 +123,23 @@ class HostLevels:
             last += 1
         first = axis.column_of(max(axis.start_s, min(self._end_s, end_s) - TAIL_S), columns)
         cells = [axis.cell(column, columns) for column in range(last + 1)]
+        seconds: dict[int, _Seconds] = {}  # by first column
         for place, name in enumerate(self.names[: known + max(1, room)]):
             if place % HOSTS_A_PART == HOSTS_A_PART - 1:
                 yield
                 if self._load is not load or self._of != of:
                     return
-            self._rates.setdefault(name, [None] * columns)
-            self._read(hosts[name], cells, first if place < known else 0, end_s, job)
+            rates = self._rates.setdefault(name, [None] * columns)
+            begin = first if place < known else 0
+            if begin not in seconds:
+                seconds[begin] = _seconds_of(cells[begin:], end_s)
+            rates[begin : len(cells)] = _rates_in(hosts[name], seconds[begin], job)
         begin = first if known == len(self.names) else 0
         for _ in self._judging(hosts, axis, range(begin, last + 1), end_s):
             yield
             if self._load is not load or self._of != of:
                 return
         self._end_s, self._taken = end_s, taken if len(self._rates) == len(self.names) else ()
-
-    def _read(
-        self,
-        host: HostView,
-        cells: Sequence[tuple[int, int]],
-        first: int,
-        end_s: int,
-        job: str | None,
-    ) -> None:
-        """Read a host's rates, starting at column `first`.
-
-        `cells`: first and end second of each column.
-        """
-        total: DirectionView = host.figures(job).total
-        start = cells[first][0]
-        values = total.values("iops", start, end_s) if total.span is not None else []
-        self._rates[host.name][first : len(cells)] = [
-            values[begin - start]
-            if begin + 1 == end and begin - start < len(values)
-            else merged(values[begin - start : min(end, end_s) - start], peaks=False)
-            for begin, end in cells[first:]
-        ]
 
     def _judging(
         self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int
@@ -233,6 +215,32 @@ class HostLevels:
         return StripRow(
             self.names[worst], [min(levels[first:end]) for levels in self.levels], behind[worst]
         )
+
+
+class _Seconds(NamedTuple):
+    """Seconds to read, and which of them each column covers; empty if each covers one."""
+
+    start_s: int
+    end_s: int
+    columns: list[slice]
+
+
+def _seconds_of(cells: Sequence[tuple[int, int]], end_s: int) -> _Seconds:
+    start = cells[0][0]
+    if all(cell == (start + place, start + place + 1) for place, cell in enumerate(cells)):
+        return _Seconds(start, start + len(cells), [])
+    return _Seconds(
+        start, end_s, [slice(begin - start, min(end, end_s) - start) for begin, end in cells]
+    )
+
+
+def _rates_in(host: HostView, seconds: _Seconds, job: str | None) -> list[float | None]:
+    """Return a host's mean rate in each column."""
+    total: DirectionView = host.total if job is None else host.figures(job).total
+    if total.span is None:
+        return [None] * (len(seconds.columns) or seconds.end_s - seconds.start_s)
+    values = total.values("iops", seconds.start_s, seconds.end_s)
+    return [merged(values[each], peaks=False) for each in seconds.columns] or values
 
 
 class StripRow(Struct, frozen=True):

@@ -104,6 +104,9 @@ class TypeAheadApp(App[Result]):
         self._in_turn = 0
         if self._waiting:
             await self._next_key()
+        else:
+            # Textual's timer may be due in 16 ms only, or later if the app is busy
+            self.screen._on_timer_update()
 
 
 RECENT = 50  # newest runs searched for recently used profiles

@@ -338,8 +338,7 @@ class RunPanels:
         yield
         hosts_are_due = self.screen.host_pace.is_due()
         if hosts_are_due:
-            yield from self.screen.table.comparing(state.hosts_shown.values(), self.look.shown_job)
-            self.paint_hosts(subject, axis)
+            yield from self.painting_hosts(subject, axis)
         yield
         self.paint_health()
         plain, counted = (
@@ -414,13 +413,16 @@ class RunPanels:
         )
         self.screen.query_one("#live-health", Banner).show(told)
 
-    def paint_hosts(self, subject: Subject, axis: TimeAxis) -> None:
-        """Show hosts, worst first, and servers; as they are now or at the cursor."""
+    def painting_hosts(self, subject: Subject, axis: TimeAxis) -> Iterator[None]:
+        """Show hosts, worst first, and servers; as they are now or at the cursor.
+
+        Yields between parts of the work.
+        """
         state, table = self.screen.feed.state, self.screen.table
         clients, servers = live_text.telemetry_of(state, axis.cursor_s)
         table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
         table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
-        table.show(
+        yield from table.showing(
             list(state.hosts_shown.values()),
             state.clock.now,
             RowFigures(
@@ -432,6 +434,7 @@ class RunPanels:
             live_health.marks(self.screen.found, len(state.hosts)),
             clients,
         )
+        yield
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
         self.screen.query_one("#live-servers", ServerTable).show(servers, seen_t)
 

@@ -23,7 +23,7 @@ from tui.model.rundir import JOURNAL_FILE
 
 PHASES = ("connect", "preflight", "layout", "barrier", "measure", "collect")
 CHUNK_BYTES = 1 << 16
-SLICE_S = 0.01  # between two checks for keys
+SLICE_S = 0.005  # between two checks for keys
 TAILS_OPEN_S = 10  # later samples of a host count only in the record
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, float("inf"))
 MARKS, LEAST_MARK_S = 8, 5.0  # stops of a replay that jumps, for checks

@@ -56,7 +56,6 @@ LOOK_SLICE_S = 0.005  # of checks; the next part may be a check of all hosts, wh
 LONGEST_KEY_S = 0.1  # endless keys do not delay reading
 UNDER_WAY_S = 3  # of a measurement, after which all hosts have reported
 SETTLED_S = 2.0  # after which nothing refers to a screen that has ended
-FRAME_S = 0.02  # Textual paints at most 60 times a second
 
 
 class WatchingScreen(FilteredScreen):
@@ -176,6 +175,8 @@ class WatchingScreen(FilteredScreen):
                 if self.is_followed:
                     await in_slices(self.painting(), self.shell, lambda: self.is_followed)
                 painted, gave_way = time.monotonic(), 0.0
+                if not self.feed.replay:
+                    self.rest.leave_so_far(self.feed.state)
                 pause_s = max(CATCH_UP_PAINT_S, READ_SHARE * (painted - begun))
             if time.monotonic() - gave_way >= SLICE_S:
                 await let_keys_pass(self.shell)
@@ -248,7 +249,7 @@ class WatchingScreen(FilteredScreen):
 
         The screen has ended, and with it the need for that data.
         """
-        if self.rest.measurement is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
+        if self.rest.excludes:
             gc.unfreeze()
             # by the app: a timer of this screen would be one of the things that keep it
             self.app.call_later(self.app.set_timer, SETTLED_S, look_again)
@@ -360,6 +361,13 @@ class Rest:
 
     def __init__(self) -> None:
         self.measurement: Measurement | None = None  # the last one that was excluded
+        self.excludes = False
+
+    def leave_so_far(self, state: RunState) -> None:
+        """Exclude what was read of a long journal; a full pass over it would take 150 ms."""
+        if len(state.hosts) >= MANY_HOSTS:
+            self.excludes = True
+            gc.freeze()
 
     def leave(self, state: RunState, *, anew: bool) -> None:
         """Exclude what exists if the journal was read anew, or all hosts of a load reported."""
@@ -367,7 +375,7 @@ class Rest:
         if self.measurement is current:
             return
         if anew or (span is not None and span[1] - span[0] >= UNDER_WAY_S):
-            self.measurement = current
+            self.measurement, self.excludes = current, len(state.hosts) >= MANY_HOSTS
             leave_to_rest(len(state.hosts))
 
 
@@ -516,12 +524,8 @@ async def let_keys_pass(shell: AppShell) -> None:
     """Let waiting keys be handled before a long task continues."""
     await asyncio.sleep(GIVE_WAY_S)
     most = time.monotonic() + LONGEST_KEY_S
-    waited = False
     while shell.key_on_its_way and time.monotonic() < most:
-        waited = True
         await asyncio.sleep(GIVE_WAY_S)
-    if waited:
-        await asyncio.sleep(FRAME_S)
 
 
 async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:

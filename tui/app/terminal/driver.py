@@ -174,6 +174,11 @@ def parts_of(look: str) -> dict[str, str] | None:
     return found
 
 
+# how long the threads that read keys and write frames wait while the app computes; Python's 5 ms
+# pass several times from a key to its frame
+SWITCH_S = 0.001
+
+
 class LenientFile(io.TextIOBase):
     """A terminal that ignores failed writes: after a hangup every write fails with EIO.
 
@@ -217,6 +222,11 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file = LenientFile(sys.__stderr__)  # type: ignore[assignment, arg-type]
         self._colours = Colours()
+
+    def start_application_mode(self) -> None:
+        """Take the terminal over, and hand keys from the input thread to the app quickly."""
+        sys.setswitchinterval(SWITCH_S)
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def write(self, data: str) -> None:
         """Write to the terminal without redundant sequences."""

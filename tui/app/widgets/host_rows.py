@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -25,6 +25,7 @@ from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
 from tui.view.live_hosts import (
     BROKEN,
+    HOSTS_A_PART,
     NO_FINDINGS,
     STATE_ORDER,
     count_states,
@@ -297,10 +298,20 @@ class HostCells:
         self.trend_room = 0
         self.trend_top: float | None = None  # common scale of all hosts
 
-    def compare(self) -> None:
-        """Compute how far each host is from the median."""
+    def comparing(self) -> Iterator[None]:
+        """Compute how far each host is from the median; yield after each part of the hosts, so that
+        keys can be handled.
+        """
+        known: dict[str, tuple[float | None, bool]] = {}
+        for place, host in enumerate(self.hosts, 1):
+            known[host.name] = rate_lately(self.figures(host), "iops")
+            if place % HOSTS_A_PART == 0:
+                yield
+        self._compare(known)
+
+    def _compare(self, known: Mapping[str, tuple[float | None, bool]]) -> None:
+        """Compare hosts by their rates, and whether these cover enough seconds."""
         whole = [host for host in self.hosts if not self.blank and host.state not in BROKEN]
-        known = {host.name: rate_lately(self.figures(host), "iops") for host in self.hosts}
         rates: dict[str, float | None] = dict.fromkeys(known)
         rates |= {
             host.name: known[host.name][0]

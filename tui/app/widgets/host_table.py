@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +16,6 @@ from tui.app.widgets.host_rows import (
     is_urgent,
     percent,
     ranked,
-    rate_lately,
 )
 from tui.app.widgets.picklist import Heading, PickList
 from tui.journal.state import waiting_text
@@ -42,7 +41,6 @@ from tui.text.sparkline import Symbols
 from tui.text.table import Column, table_line
 from tui.view.live_hosts import (
     BROKEN,
-    HOSTS_A_PART,
     NO_FINDINGS,
     count_states,
 )
@@ -111,15 +109,16 @@ class HostTable(PickList["HostView"]):
         """How far hosts are from the median now, even if there is a cursor."""
         return self.cells.spread_now
 
-    def show(
+    def showing(
         self,
         hosts: Sequence[HostView],
         now: float,
         shown: RowFigures,
         found: Mapping[str, Run] = NO_FINDINGS,
         seen: Mapping[str, HostTelemetry] | None = None,
-    ) -> None:
-        """Show hosts as they are at time `now` of the run.
+    ) -> Iterator[None]:
+        """Show hosts as they are at time `now` of the run; yield between parts of the work, so that
+        keys can be handled.
 
         `found`: findings about each host, and their severity. `seen`: telemetry by host, shown in
         columns of its own.
@@ -138,11 +137,14 @@ class HostTable(PickList["HostView"]):
             cells.longest_name = max(
                 6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME)
             )
-        cells.compare()
+        yield from cells.comparing()
+        yield
         other = before != (shown, telemetry.titles, cells.has_latencies)
         if new or other or reach != reach_of(cells.widest):
             self._make_columns()
+        yield
         bad, self.like = ranked(self.hosts, now, self.spread, found)
+        yield
         urgent = frozenset(host.name for host in bad if is_urgent(host, now, self.spread))
         folds = self.folds or self.outlasted
         kind = (urgent, self.view, folds, self.wanted, self.cursor_s, self.size.height)
@@ -150,19 +152,8 @@ class HostTable(PickList["HostView"]):
             self._sorted_at, self._arranged_for = now, kind
             self._given = self._arranged(bad)
             self.put_in_order()
+        yield
         self.update_lines()
-
-    def comparing(self, hosts: Iterable[HostView], job: str | None) -> Iterator[None]:
-        """Compute the recent rates of hosts in parts, between which keys can be handled.
-
-        The views of the hosts keep them for `show`.
-        """
-        for place, host in enumerate(hosts, 1):
-            figures = host.figures(job)
-            if figures.total.intervals():
-                rate_lately(figures, "iops")
-            if place % HOSTS_A_PART == 0:
-                yield
 
     def sort_anew(self) -> None:
         """Sort the rows at the next update, without the usual pause."""
