@@ -16,6 +16,7 @@ from tests.samples.evidence import direction, evidence
 from tests.samples.telemetry import limit, looked
 from tui.judge.catalogue import BY_ID
 from tui.judge.chance import dispersion, steady_limits
+from tui.judge.check import StepEvidence
 from tui.metrics.steady import SteadyWindow
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
@@ -169,3 +170,18 @@ def test_the_bottleneck_and_the_finding_mean_the_same_by_a_reached_rate() -> Non
         at.steps[0].measured_s = 10.0
         assert limit(at)[0] == kind
         assert bool(BY_ID["offered-rate"].look(at)) == (kind != "rate")
+
+
+def test_stalls_of_many_hosts_are_looked_for_in_slices() -> None:
+    rates = [0.0 if 20 <= at < 26 else 100.0 for at in range(SECONDS)]
+    columns = [
+        SeriesColumns(
+            host=host, direction="write", iops=rates, bw_bytes_per_s=[4096 * each for each in rates]
+        )
+        for host in (None, *(f"h{number}" for number in range(256)))
+    ]
+    series = SeriesRecord(start_s=0.0, columns=columns)
+    at = evidence(jobs=[load(100.0, split=False)], series=series, measured_s=float(SECONDS))
+    step = StepEvidence(at, at.plan.steps[0], at.steps[0])
+    assert len(list(BY_ID["stall"].looking_at(step))) >= 4
+    assert [len(str(each.scope["hosts"]).split()) for each in BY_ID["stall"].look_at(step)] == [256]

@@ -4,7 +4,7 @@ advice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -105,7 +105,8 @@ class StepEvidence(Struct, frozen=True):
 
 
 Look = Callable[[RunEvidence], Iterable[CheckResult]]
-LookAtStep = Callable[[StepEvidence], Iterable[CheckResult]]
+# None: a place to interrupt a check of many hosts
+LookAtStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 T = TypeVar("T", Look, LookAtStep)
 
 
@@ -167,10 +168,28 @@ class Check(Struct, frozen=True):
             raise UnknownError("nothing-measured")
         return [self._finding(found, _steps([at.record.index])) for found in self._look_at(at)]
 
+    def looking_at(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
+        """Return the findings for one step, in slices: a check of many hosts takes long.
+
+        Raises UnknownError without evidence.
+        """
+        if not _counts(at.record):
+            raise UnknownError("nothing-measured")
+        found: list[Finding] = []
+        for each in self._results(at):
+            if each is None:
+                yield
+            else:
+                found.append(self._finding(each, _steps([at.record.index])))
+        return found
+
     def _look_at(self, at: StepEvidence) -> list[CheckResult]:
+        return [each for each in self._results(at) if each is not None]
+
+    def _results(self, at: StepEvidence) -> Iterable[CheckResult | None]:
         if self.of_files and on_objects(at.step):
             raise UnknownError(Moot.OBJECTS)
-        return list(self.of_step(at)) if self.of_step else []
+        return self.of_step(at) if self.of_step else ()
 
     def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:
         from tui.model.record import Finding  # loaded only when there is a run

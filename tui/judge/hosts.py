@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from math import sqrt
+from operator import add
 from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING, cast
 
@@ -197,6 +198,7 @@ STALL_SHARE = 0.25  # of the host's own median second
 STALL_OF_GOOD = 0.08
 ANSWERED = 0.01  # of the usual rate
 STALL_S = 3  # seconds in a row
+SLICE = 64  # hosts whose seconds are looked at in one go
 SHORTEST_S = 8  # with fewer seconds the median means little
 
 
@@ -400,7 +402,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     ),
     source="I/Os and bytes per second; lengths of the samples' intervals",
 )
-def stall(at: StepEvidence) -> Iterator[CheckResult]:
+def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
     """A host did little I/O for seconds: it was frozen or limited, or its storage did not answer.
 
     The last seconds of a size-bound load are excluded: its jobs end one after the other.
@@ -410,14 +412,16 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("samples")
     tail = at.step.runtime_s is not None
     chance = chance_of(at.step.jobs)
-    found = {
-        host: _stalled(columns, tail=tail, chance=chance)
-        for host, columns in _by_host(series).items()
-    }
+    by_host = _by_host(series)
+    found: dict[str, list[int]] = {}
+    for host, columns in by_host.items():
+        found[host] = _stalled(columns, tail=tail, chance=chance)
+        if len(found) % SLICE == 0:
+            yield None
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
-        slow = all(_answered(at, series, host, stood[host]) for host in stood)
+        slow = all(_answered(at, host, by_host[host], stood[host]) for host in stood)
         spans = [(host, len(stood[host]), stood[host][0]) for host in longest]
         once = len(spans) == len(found) > 1 and len({span[1:] for span in spans}) == 1
         told: Operands = {
@@ -433,16 +437,18 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
             {"hosts": " ".join(longest)},
             told,
         )
-    usual = {host: _usual(columns) for host, columns in _by_host(series).items()}
-    yield from late_reports(at, {host: usual[host] for host in usual if host not in stood})
+    usual = {host: _usual(columns) for host, columns in by_host.items() if host not in stood}
+    yield from late_reports(at, usual)
 
 
-def _answered(at: StepEvidence, series: SeriesRecord, host: str, seconds: Sequence[int]) -> bool:
+def _answered(
+    at: StepEvidence, host: str, columns: Sequence[SeriesColumns], seconds: Sequence[int]
+) -> bool:
     """Return whether reports of every second show I/O in these seconds: it was slow, not stopped.
 
     A late report would spread its I/Os over the seconds in which there was none.
     """
-    pace, columns = paces(at).get(host), _by_host(series)[host]
+    pace = paces(at).get(host)
     rates = _sums([each.iops for each in columns])
     least = ANSWERED * _usual(columns)
     return pace is not None and not pace.late and all((rates[s] or 0.0) > least for s in seconds)
@@ -506,8 +512,10 @@ def stalled_seconds(
 
 def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
     """Return whether chance explains the low number of I/Os in these seconds."""
+    if not chance.poisson:
+        return False
     usual, did = _usual_and_done(columns, row)
-    return chance.poisson and did > usual - SIGMAS * sqrt(usual)
+    return did > usual - SIGMAS * sqrt(usual)
 
 
 def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
@@ -556,7 +564,10 @@ def _sums(columns: Sequence[Rates]) -> Sequence[float | None]:
     if len(columns) == 1:
         return columns[0]
     if not any(None in column for column in columns):
-        return [*map(sum, zip(*columns, strict=True))]
+        known = cast(Sequence[Sequence[float]], columns)
+        if len(known) == 2:  # reads and writes, of each of many hosts
+            return [*map(add, *known)]
+        return [*map(sum, zip(*known, strict=True))]
     rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
     return [sum(row) if row else None for row in rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from tui.record.sections import host_record
 from tui.record.timeline import JournalData
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tui.journal.state import RunState
     from tui.model.plan import Plan
@@ -77,6 +78,7 @@ class LiveFinding:
 
 
 Key = tuple[object, ...]
+Look = Callable[[], list[Finding] | Sliced[list[Finding]]]
 Made = dict[str, list[Finding]]
 """Findings by check, without checks that could not run."""
 
@@ -221,7 +223,7 @@ class LiveFindings:
             at = StepEvidence(evidence, step, record)
             made = yield from self._make(
                 {
-                    each.id: partial(each.look_at, at)
+                    each.id: partial(each.looking_at, at)
                     for each in CHECKS
                     if each.live and each.of_step
                 }
@@ -291,13 +293,14 @@ class LiveFindings:
 
     # -- findings that come and go
 
-    def _make(self, looks: Mapping[str, Callable[[], list[Finding]]]) -> Sliced[Made]:
+    def _make(self, looks: Mapping[str, Look]) -> Sliced[Made]:
         """Run these checks; those without evidence are missing from the result."""
         made: Made = {}
         for name, look in looks.items():
             yield
             try:
-                made[name] = look()
+                found = look()
+                made[name] = found if isinstance(found, list) else (yield from found)
             except UnknownError:
                 continue
             # nobody foresaw it: the run is watched on, and the end will show it
