@@ -13,13 +13,14 @@ import pytest
 from tests.app.search_maker import SearchMaker, curve_in, offers, scaling_in, search_in
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.app.screens.result_tiles import judgement
+from tui.app.widgets.search_panel import SearchPanel
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.metrics.units import iops
 from tui.model.search import Offer
 from tui.text.digits import large_digits
 from tui.text.line import BAD, GOOD
-from tui.view.live_points import search_tiles
+from tui.view.live_points import found_line, search_tiles
 from tui.view.report.overview import judged
 
 Compare = Callable[..., bool]
@@ -61,6 +62,17 @@ async def test_the_answer_so_far_and_the_current_point_are_in_large_digits(tmp_p
             "in the colour of its limit"
         )
         assert large_digits(now.number, "braille")[0] in app.text_of("#live-search")
+
+
+async def test_an_answer_that_does_not_fit_leaves_out_the_limits_that_the_heading_has(
+    tmp_path: Path,
+) -> None:
+    async with stage(half_way(tmp_path), SMALL) as (app, _):
+        view = app.screen.query_one("#live-search", SearchPanel).view
+        assert view is not None
+        whole, brief = (found_line(view, width).plain for width in (78, 50))
+        assert "at p99.9 < 2 ms" in whole
+        assert brief.rstrip() == whole.partition(" at p99.9")[0]
 
 
 async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_path: Path) -> None:

@@ -9,9 +9,21 @@ from tui.metrics.registry import BY_UNIT, METRICS
 from tui.metrics.units import clock, duration, latency
 from tui.record.matrix import best_of, block_texts, compared
 from tui.text.digits import FigureTile
-from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, VALUE, Line, Run, clip, width_of_runs
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    GOOD,
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    clip,
+    width_of,
+    width_of_runs,
+)
 from tui.text.points import offer_text
-from tui.text.search import ROLES, headline_text
+from tui.text.search import ROLES, headline_text, limits_text
 from tui.view.matrix import KNEE, legend
 
 if TYPE_CHECKING:
@@ -37,6 +49,8 @@ def found_line(view: SearchView, width: int) -> Line:
         return Line.of(*clip([("found  ", LABEL), ("evaluating the points", TEXT)], width))
     found = headline_text(view.record)
     label = "found  " if view.ended else "so far "
+    if width_of(label + found) > width:  # the heading has the limits
+        found = found.replace(f" at {limits_text(view.record.limits)}", "")
     return Line.of(
         *clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width)
     )
