@@ -12,10 +12,12 @@ from tests.long.lies.corpus import CORPUS
 from tests.long.lies.doctored.case import Case, JudgedCase, thinned
 from tests.long.lies.drawn import limits, staged
 from tests.long.lies.lie import Lie
+from tests.long.lies.own_cpu import Second
 from tests.long.lies.page import DATA, PAGE, filled
-from tests.long.lies.play import Played
-from tests.long.lies.tally import checks, classes, clean, confusion, interval, missed
+from tests.long.lies.play import Played, confirmed
+from tests.long.lies.tally import aside, checks, classes, clean, confusion, interval, missed
 from tui.judge.catalogue import BY_ID
+from tui.model.record import Finding
 
 LATE = Lie("late", "", "start-skew", accepted=("short",))
 BOTH = Lie("both", "", "target-full", second="reducible-data", generated=True)
@@ -74,15 +76,33 @@ def test_doctored_results_that_cannot_be_seen_are_no_part_of_the_recall() -> Non
 
 def test_what_is_true_beside_busy_programs_is_no_alarm_there_alone() -> None:
     busy = replace(CLEAN, company=True)
-    outcome = {
-        CLEAN: [Played(["client-cpu"]), Played(["stall"], stolen=0.5)],
-        busy: [Played(["client-cpu"])],
-    }
+    outcome = {CLEAN: [Played(["client-cpu"]), Played(["stall"])], busy: [Played(["client-cpu"])]}
     assert [(row["runs"], row.get("weakened", "")[:7]) for row in clean(outcome)] == [
-        (1, "100.0 %"),
+        (2, "100.0 %"),
         (1, "0.0 % ("),
-        (1, ""),
     ]
+
+
+def test_a_finding_that_another_count_confirms_is_no_alarm_and_is_listed() -> None:
+    stolen = Finding(
+        id="client-cpu", severity="warning", code="stolen", measured=6.0, threshold=1.0
+    )
+    busy = stolen.model_copy(update={"code": "bound"})
+    quiet, stealing = Second(1.0, 0.0, 0.0, 0.0), Second(1.0, 0.08, 0.0, 0.0)
+    assert confirmed([stolen], [stealing, quiet, stealing]).keys() == {"client-cpu"}
+    assert confirmed([stolen], [quiet, quiet, quiet]) == {}
+    assert confirmed([stolen, busy], [stealing, stealing]) == {}
+    outcome = {
+        CLEAN: [Played(["client-cpu"], confirmed={"client-cpu": "steal"}), Played(["stall"])]
+    }
+    assert next((row["runs"], row["by"]) for row in clean(outcome)) == (2, "`stall` 1")
+    assert [(row["finding"], row["undisturbed"]) for row in aside(outcome)] == [("`client-cpu`", 1)]
+
+
+def test_a_lie_that_was_not_staged_is_no_part_of_the_recall() -> None:
+    outcome = {LATE: [Played(["short"]), Played(undone="h2 was not held back")]}
+    rows = {row["class"]: row for row in classes(outcome, [])}
+    assert (rows["time"]["examples"], missed(outcome, [])) == ("1 of 1", [])
 
 
 def test_a_bottleneck_is_counted_where_it_was() -> None:

@@ -61,7 +61,8 @@ def main() -> int:
     seconds = time.time() - begun
     before: list[str] = []
     if args.merge:
-        before = merged(args.merge, chosen(args, ""), outcome, doctored)
+        known = [*chosen(args, ""), *clean_runs(len(CLEAN))]
+        before = merged(args.merge, known, outcome, doctored)
     made = sections(outcome, doctored, Conditions(args.seed, begun, seconds, load, before))
     if rivals:
         made["rivals"] = rivals
@@ -97,7 +98,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
     parser.add_argument(
-        "--merge", type=Path, metavar="FILE", help="add what such a file has and was not made now"
+        "--merge",
+        type=Path,
+        metavar="FILE",
+        help="add what such a file has and was not made now, and its clean runs",
     )
     parser.add_argument("--write", action="store_true", help="write the tables of docs/truth.md")
     parser.add_argument(
@@ -116,10 +120,14 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
     """Return all runs that are to be made, of those with `only` in their name."""
     examples = [lie for lie in (*LIES, *LIMITS) for _ in range(args.times)]
     generated = [*drawn.staged(args.staged, args.seed), *drawn.limits(args.limits, args.seed)]
-    every = [CLEAN[at % len(CLEAN)] for at in range(args.clean)]
-    beside_busy = [replace(lie, name=f"{lie.name}, busy", company=True) for lie in every]
-    runs = [*examples, *generated, *every, *beside_busy]
+    runs = [*examples, *generated, *clean_runs(args.clean)]
     return [lie for lie in runs if only in lie.name and (os.geteuid() == 0 or not lie.root)]
+
+
+def clean_runs(count: int) -> list[Lie]:
+    """Return so many clean runs, each profile in turn, and as many beside busy CPUs."""
+    every = [CLEAN[at % len(CLEAN)] for at in range(count)]
+    return [*every, *(replace(lie, name=f"{lie.name}, busy", company=True) for lie in every)]
 
 
 def batches(chosen: Sequence[Lie], at_once: int, clean_at_once: int) -> Iterator[Batch]:

@@ -146,8 +146,7 @@ LOAD: tuple[Lie, ...] = (
         "one host late",
         PACED,
         "start-skew",
-        hosts=2,
-        sabotage=sabotage.once("h2", 0, 3.0),
+        sabotage=sabotage.held_back(2, "h2", 3.0),
         others=("short", "offered-rate", "stall"),
     ),
     Lie(
@@ -280,24 +279,27 @@ LIMITS: tuple[Lie, ...] = (
 )
 
 
-def _clean(name: str, options: str, **more: Any) -> Lie:
-    return Lie(f"clean: {name}", options, bottleneck="rate", clean=True, runtime_s=16, **more)
+CHANGES_S, WINDOWS_S = 12, 28  # enough for a change of the rate; for windows and warm-up
+
+
+def _clean(name: str, options: str, seconds: int = CHANGES_S, **more: Any) -> Lie:
+    return Lie(f"clean: {name}", options, bottleneck="rate", clean=True, runtime_s=seconds, **more)
 
 
 CLEAN: tuple[Lie, ...] = (
-    _clean("paced reads", PACED),
+    _clean("paced reads", PACED, WINDOWS_S),
     _clean("paced writes", f"{STORED}, rw: randwrite, bs: 4k"),
     _clean("reads and writes", f"{STORED}, rw: randrw, bs: 8k"),
     _clean("queued reads", f"{QUEUED}, rate_iops: 400"),
     _clean("two hosts", PACED, hosts=2),
-    _clean("three hosts, writes", f"{STORED}, rw: randwrite, bs: 16k", hosts=3),
+    _clean("three hosts, writes", f"{STORED}, rw: randwrite, bs: 16k", WINDOWS_S, hosts=3),
     _clean("sequential reads",
         "ioengine: psync, direct: 1, rw: read, bs: 128k, size: 64M, rate: 10m"),
     _clean("sequential writes",
         "ioengine: psync, direct: 1, rw: write, bs: 128k, size: 64M, rate: 8m"),
     _clean("70/30",
         'ioengine: psync, direct: 1, rw: randrw, rwmixread: 70, bs: 4k, size: 32M, rate_iops: "70,30"'),
-    _clean("Poisson", f"{PACED}, rate_process: poisson"),
+    _clean("Poisson", f"{PACED}, rate_process: poisson", WINDOWS_S),
     _clean("split sizes",
         "ioengine: psync, direct: 1, rw: randread, bssplit: 4k/60:16k/40, size: 32M, rate_iops: 99"),
     _clean("synced writes", f"{STORED}, rw: randwrite, bs: 4k, fdatasync: 1"),

@@ -231,8 +231,8 @@ def too_short(rng: Random) -> Lie:
 def late(rng: Random) -> Lie:
     """A host that starts late."""
     by = rng.uniform(1.6, 5.0)
-    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew", hosts=2,
-        sabotage=sabotage.once("h2", 0, by),
+    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew",
+        sabotage=sabotage.held_back(2, "h2", by),
                accepted=("short", "end-skew"))  # fmt: skip
 
 
@@ -256,9 +256,9 @@ def role_short(rng: Random) -> Lie:
 def role_late(rng: Random) -> Lie:
     """A role that is held back when the other one starts."""
     by = rng.uniform(2.5, 6)
-    return Lie(f"a role {by:.1f} s late", _reads(rng), "roles-overlap", hosts=2, runtime_s=14,
+    return Lie(f"a role {by:.1f} s late", _reads(rng), "roles-overlap", runtime_s=14,
                beside=_writes(rng), beside_s=14,
-               sabotage=sabotage.once(rng.choice(("h1", "h2")), 0, by),
+               sabotage=sabotage.held_back(2, rng.choice(("h1", "h2")), by),
                accepted=("stall",))  # fmt: skip
 
 
@@ -355,6 +355,14 @@ def frozen(rng: Random) -> Lie:
     return Lie(f"frozen for {seconds:.1f} s", _reads(rng), "stall", hosts=2, runtime_s=16,
                sabotage=sabotage.once(f"h{rng.randint(1, 2)}", rng.uniform(2, 6), seconds),
                accepted=("missing-samples",))  # fmt: skip
+
+
+def frozen_at_once(rng: Random) -> Lie:
+    """A host that is frozen for seconds from its first second on."""
+    seconds = rng.uniform(3.5, 6)
+    return Lie(f"frozen for {seconds:.1f} s at once", _reads(rng), "stall", hosts=2, runtime_s=16,
+               sabotage=sabotage.once(f"h{rng.randint(1, 2)}", rng.uniform(0.2, 1.0), seconds),
+               accepted=("missing-samples", "start-skew"))  # fmt: skip
 
 
 def drifts(rng: Random) -> Lie:
@@ -504,7 +512,8 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
     """Yield `count` of each lie, and three times as many pairs."""
     rng = Random(seed)
     for turn in range(count):
-        for at, draw in enumerate((*LIES, *[two_at_once] * 3)):
+        # what is new comes last, so that a seed draws the same of the others
+        for at, draw in enumerate((*LIES, *[two_at_once] * 3, frozen_at_once)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)
 

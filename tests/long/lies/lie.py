@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +26,7 @@ class Place:
 
     target: Path
     folder: Path
+    undone: list[str] = field(default_factory=list)  # why the sabotage did not take effect
 
     @property
     def home(self) -> Path:

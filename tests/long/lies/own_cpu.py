@@ -1,6 +1,6 @@
-"""How much CPU we use ourselves, all that we started included, by a control group of our own.
+"""What others did to the machine while we measured: CPU, steal, disk traffic, second by second.
 
-Needs root.
+Ours, all that we started included, is counted by control groups of our own. Needs root.
 """
 
 from __future__ import annotations
@@ -8,19 +8,67 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 EVERY_S = 1.0
 V1, V2 = Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup")
+BLKIO = Path("/sys/fs/cgroup/blkio")
+OWN_BYTES = "blkio.throttle.io_service_bytes_recursive"
+SECTOR = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """One second of the machine: shares of its CPU time, and bytes moved by others.
+
+    `others` and `foreign_bytes_per_s` are None where nobody counts ours.
+    """
+
+    seconds: float  # more than one: this process did not run either
+    stolen: float
+    others: float | None
+    foreign_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Counters at one moment."""
+
+    at_s: float
+    ticks: Sequence[int]
+    own_s: float | None
+    bytes: Mapping[str, int]
+    own_bytes: Mapping[str, int] | None
+
+    def since(self, before: Reading) -> Second:
+        """Return what happened between two readings."""
+        spent = [late - early for early, late in zip(before.ticks, self.ticks, strict=True)]
+        others = foreign = None
+        if self.own_s is not None and before.own_s is not None:
+            others = share_of_others(spent, self.own_s - before.own_s)
+        seconds = max(self.at_s - before.at_s, 0.01)
+        if self.own_bytes is not None and before.own_bytes is not None:
+            moved = sum(self.bytes.values()) - sum(before.bytes.values())
+            own = sum(self.own_bytes.values()) - sum(before.own_bytes.values())
+            foreign = max(0.0, moved - own) / seconds
+        return Second(seconds, spent[-1] / max(sum(spent), 1), others, foreign)
 
 
 class OwnCpu:
-    """CPU time of a control group; None where there is none."""
+    """CPU time of a control group, and bytes of another; None where there is none."""
 
-    def __init__(self, group: Path | None = None) -> None:
-        self.group = group
+    def __init__(self, group: Path | None = None, io_group: Path | None = None) -> None:
+        self.group, self.io_group = group, io_group
+
+    def reading(self) -> Reading:
+        """Return all counters now."""
+        disks = disk_bytes()
+        own = None if self.io_group is None else _own_bytes(self.io_group, disks)
+        return Reading(time.monotonic(), cpu_ticks(), self.seconds(), disks, own)
 
     def seconds(self) -> float | None:
         """Return the CPU time that it used so far."""
@@ -36,27 +84,52 @@ class OwnCpu:
         return None
 
     @contextmanager
-    def watching(self) -> Iterator[list[float]]:
-        """Fill a list with the share of the CPUs that others used, second by second."""
-        shares: list[float] = []
+    def watching(self) -> Iterator[list[Second]]:
+        """Fill a list with what others did, second by second."""
+        seen: list[Second] = []
         over = threading.Event()
 
         def look() -> None:
-            ticks, own_s = cpu_ticks(), self.seconds()
-            while own_s is not None and not over.wait(EVERY_S):
-                ticks_now, own_now_s = cpu_ticks(), self.seconds()
-                spent = [late - early for early, late in zip(ticks, ticks_now, strict=True)]
-                if own_now_s is not None:
-                    shares.append(share_of_others(spent, own_now_s - own_s))
-                ticks, own_s = ticks_now, own_now_s
+            before, ended = self.reading(), False
+            while not ended:
+                ended = over.wait(EVERY_S)
+                now = self.reading()
+                if now.at_s - before.at_s > EVERY_S / 2:
+                    seen.append(now.since(before))
+                before = now
 
         thread = threading.Thread(target=look)
         thread.start()
         try:
-            yield shares
+            yield seen
         finally:
             over.set()
             thread.join()
+
+
+def disk_bytes() -> dict[str, int]:
+    """Return the bytes read and written so far, by device number, of devices that no other is below
+    (proc(5): diskstats).
+    """
+    found: dict[str, int] = {}
+    for line in Path("/proc/diskstats").read_text().splitlines():
+        words = line.split()
+        if Path("/sys/block", words[2], "device").exists():
+            found[":".join(words[:2])] = SECTOR * (int(words[5]) + int(words[9]))
+    return found
+
+
+def _own_bytes(group: Path, disks: Collection[str]) -> dict[str, int] | None:
+    """Return the bytes that a control group read and wrote, by device number."""
+    found = dict.fromkeys(disks, 0)
+    try:
+        for line in (group / OWN_BYTES).read_text().splitlines():
+            words = line.split()
+            if words[0] in found and words[1] in ("Read", "Write"):
+                found[words[0]] += int(words[2])
+    except OSError:
+        return None
+    return found
 
 
 def cpu_ticks() -> list[int]:
@@ -77,19 +150,25 @@ def share_of_others(spent: Sequence[int], own_s: float) -> float:
 
 @contextmanager
 def own_cpu() -> Iterator[OwnCpu]:
-    """Move this process, and so all that it starts from now on, into a control group of its own
+    """Move this process, and so all that it starts from now on, into control groups of its own
     until the end.
     """
-    root = V1 if V1.is_dir() else V2
+    with _joined(V1 if V1.is_dir() else V2) as group, _joined(BLKIO) as io_group:
+        yield OwnCpu(group, io_group)
+
+
+@contextmanager
+def _joined(root: Path) -> Iterator[Path | None]:
+    """Put this process into a control group of its own; None where that is not possible."""
     group, back = root / f"lies-{os.getpid()}", root / "cgroup.procs"
     try:
         group.mkdir()
         (group / "cgroup.procs").write_text(str(os.getpid()))
     except OSError:
-        yield OwnCpu()
+        yield None
         return
     try:
-        yield OwnCpu(group)
+        yield group
     finally:
         with contextlib.suppress(OSError):
             for pid in (group / "cgroup.procs").read_text().split():

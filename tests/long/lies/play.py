@@ -13,17 +13,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tests.e2e.command import benchtui, command, environment
 from tests.lab.faults import forget_on_hosts
 from tests.lab.sshd import SshdLab
 from tests.long.lies.lie import Lie, Place, Setting, hosts_of
-from tests.long.lies.own_cpu import OwnCpu, cpu_ticks
+from tests.long.lies.own_cpu import OwnCpu, Second
 from tests.long.lies.retracted import retracted
 from tests.long.lies.sabotage import OWN_PIDS
 from tests.patience import PATIENCE_S
 from tui.judge.wording import message_of
+from tui.library.build import build_record
 from tui.model.record import Finding
 
 PROFILE = """\
@@ -51,9 +53,10 @@ suite:
 """
 
 
-DISTURBED = 0.01
 BUSY = 0.20  # share of the CPUs that others may use for a second beside a run on an idle machine
 TRUE_WHEN_BUSY = ("background-load", "client-cpu")  # where others use the CPUs, that is so
+FOREIGN = float(1 << 20)  # bytes per second of others on the disks
+FROZEN_S, FROZEN = 2.0, 0.5  # a second of ours that lasted so long, or of which so much was stolen
 
 
 class StoppedError(Exception):
@@ -77,12 +80,8 @@ class Played:
     # what Live told of a clean run, and its result does not have
     retracted: list[str] = field(default_factory=list)
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether the machine itself was not undisturbed: a run on it is no clean one."""
-        # the runs beside it use the same disk
-        return self.stolen > DISTURBED or "other-traffic" in self.findings
+    confirmed: dict[str, str] = field(default_factory=dict)  # checks, by what else measured that
+    undone: str = ""  # why the sabotage did not take effect
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
@@ -92,13 +91,20 @@ class Played:
         """Whether other programs used the CPUs beside it."""
         return lie.company or (self.others or 0.0) > BUSY
 
+    def aside(self, lie: Lie) -> dict[str, str]:
+        """Return the checks that weaken a clean run and are right, by what else measured that."""
+        true = dict(self.confirmed)
+        if self.is_busy(lie):
+            true |= dict.fromkeys(TRUE_WHEN_BUSY, "other programs used the CPUs")
+        if self.neighbours:
+            true["other-traffic"] = "other clean runs used the disk"
+        return {name: true[name] for name in self.findings if name in true}
+
     def alarms(self, lie: Lie) -> list[str]:
         """Return the checks that weaken it and are wrong, of a clean run."""
-        true = [
-            *(TRUE_WHEN_BUSY if self.is_busy(lie) else ()),
-            *(("other-traffic",) if self.neighbours else ()),
-        ]
-        return [name for name in self.findings if name not in true]
+        aside = self.aside(lie)
+        failed = ["no result"] if self.failed else []
+        return [*failed, *(name for name in self.findings if name not in aside)]
 
     def is_named(self, lie: Lie) -> bool:
         """Whether those spoke up who must."""
@@ -141,7 +147,12 @@ class Player:
         A run that is not alone sees neither the others' processes nor their locks. Runs that start
         `apart` do so once the one before measures: starting takes CPU.
         """
-        with self._place(lie) as place, contextlib.ExitStack() as stack:
+        with self._place(lie) as place:
+            played = self._play(lie, place, alone=alone, apart=apart)
+            return replace(played, undone="; ".join(place.undone))
+
+    def _play(self, lie: Lie, place: Place, *, alone: bool, apart: bool) -> Played:
+        with contextlib.ExitStack() as stack:
             wrapper = () if alone else OWN_PIDS
             starting = stack.enter_context(contextlib.ExitStack())
             if apart:
@@ -152,11 +163,9 @@ class Player:
                 setting = Setting(hosts_of(lab), setting.filename, setting.options)
             profile = write_profile(lie, place, setting)
             hosts = setting.hosts or ("--hosts", "local")
-            before = cpu_ticks()
-            with self.own.watching() as others:
+            with self.own.watching() as seconds:
                 argv = [*wrapper, *command("run", profile, *hosts, "--yes")]
                 said = self._run(argv, place, starting)
-            spent = [late - early for early, late in zip(before, cpu_ticks(), strict=True)]
             records = list((place.home / "runs").glob("*/run.json"))
             played = (
                 of_record(json.loads(records[0].read_text()))
@@ -167,12 +176,15 @@ class Player:
             silent = played.tool_silent and not any(
                 gzip.decompress(path.read_bytes()).strip() for path in errors
             )
-            stolen = spent[-1] / max(sum(spent), 1)
+            others = [each.others for each in seconds if each.others is not None]
             return replace(
                 played,
-                stolen=stolen,
+                stolen=fmean(each.stolen for each in seconds) if seconds else 0.0,
                 others=max(others, default=None),
                 tool_silent=silent,
+                confirmed=confirmed(build_record(records[0].parent).findings, seconds)
+                if records and lie.clean
+                else {},
                 retracted=retracted(records[0].parent) if records and lie.clean else [],
             )
 
@@ -229,6 +241,34 @@ def _forget_runs(place: Place) -> None:
     """End what is left of runs that were broken off, and remove what they keep on hosts."""
     for run in (place.home / "runs").glob("*"):
         forget_on_hosts(run.name)
+
+
+def confirmed(findings: Sequence[Finding], seconds: Sequence[Second]) -> dict[str, str]:
+    """Return the checks all of whose findings say what these seconds say too, and what they say.
+
+    A mean over the load is at most its worst second, and the load takes most of these seconds.
+    """
+    said: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.severity != "info":
+            said.setdefault(finding.id, []).append(_confirmed(finding, seconds))
+    return {name: told[0] for name, told in said.items() if all(told)}
+
+
+def _confirmed(finding: Finding, seconds: Sequence[Second]) -> str:
+    stolen = [each.stolen for each in seconds] or [0.0]
+    foreign = [each.foreign_bytes_per_s or 0.0 for each in seconds] or [0.0]
+    if (finding.id, finding.code) == ("client-cpu", "stolen"):
+        share = float(finding.measured or 0.0) / 100
+        if max(stolen) >= share and fmean(stolen) >= share / 2:
+            return "/proc/stat of the machine: steal"
+    if finding.id == "other-traffic" and max(foreign) >= FOREIGN and fmean(foreign) >= FOREIGN / 2:
+        return "/proc/diskstats, without the bytes of our control group"
+    if finding.id == "stall" and (
+        max(stolen) >= FROZEN or max((each.seconds for each in seconds), default=0.0) >= FROZEN_S
+    ):
+        return "the machine stood still"
+    return ""
 
 
 def of_record(record: dict[str, Any]) -> Played:

@@ -30,6 +30,7 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
         for name, count in Counter(each.bottleneck for each in played).items()
         if name
     )
+    failed += next((f"  not staged: {each.undone}" for each in played if each.undone), "")
     back = ", ".join(name for each in played for name in each.retracted)
     failed += f"  shown live, then withdrawn: {back}" if back else ""
     return (
@@ -61,7 +62,8 @@ def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
 def merged(
     path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], doctored: list[JudgedCase]
 ) -> list[str]:
-    """Add what a file has of runs that were not made now; return when it was played.
+    """Add what a file has of clean runs, and of others that were not made now; return when it was
+    played.
 
     Of runs that are not drawn any more, and of doctored results when some were made now, nothing is
     taken.
@@ -70,8 +72,9 @@ def merged(
     names = {lie.name: lie for lie in lies}
     made = {lie.name for lie in outcome}
     for row in document["rows"]:
-        if row["name"] in names and row["name"] not in made:
-            outcome[names[row["name"]]] = [_played(each) for each in row["runs"]]
+        if row["name"] in names and (row["clean"] or row["name"] not in made):
+            before = [_played(each) for each in row["runs"]]
+            outcome.setdefault(names[row["name"]], []).extend(before)
     if not doctored:
         doctored += [
             JudgedCase(
@@ -95,6 +98,7 @@ def _played(run: Mapping[str, Any]) -> Played:
         run["findings"], run["notes"], run["messages"], run["bottleneck"] or "", run["failed"] or "",
         run["stolen"],
         run["others"], run.get("neighbours", False), run.get("retracted", []), run["tool_silent"],
+        run.get("confirmed", {}), run.get("undone", ""),
     )  # fmt: skip
 
 
@@ -118,7 +122,8 @@ def write_json(
                  "messages": each.messages, "failed": each.failed or None,
                  "stolen": round(each.stolen, 4),
                  "others": each.others, "neighbours": each.neighbours,
-                 "retracted": each.retracted, "tool_silent": each.tool_silent}
+                 "retracted": each.retracted, "tool_silent": each.tool_silent,
+                 "confirmed": each.confirmed, "undone": each.undone}
                 for each in played
             ],
         }

@@ -11,19 +11,20 @@ import signal
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 from tests.lab.faults import kill
-from tests.lab.sshd import SshdLab
+from tests.lab.sshd import SSHD_PATH, SshdLab, set_env
 from tests.long.lies.lie import Place, Sabotage, Setting, hosts_of
 
 MIB = 1 << 20
 LOOP = ("sh", "-c", "while :; do :; done")
 OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 """What runs side by side must not take each other for somebody else's load, nor hosts of a lab."""
+STOPPING_S = 0.1  # a process that waits for a device stops once it is served
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -145,15 +146,33 @@ def held_up(host: str, stopped_s: float, running_s: float) -> Sabotage:
 
 
 def stop_loads(place: Place, host: str, seconds: float, over: threading.Event) -> bool:
-    """Stop the load of a host for some time; False when it has none."""
-    found = [pid for pid in place.loads(host) if _is_measuring(pid)]
-    for pid in found:
-        kill(pid, signal.SIGSTOP)
+    """Stop the load of a host for some time; False when it has none, or did something meanwhile.
+
+    A process that is forked while others are stopped is stopped too.
+    """
+    found: list[int] = []
+    while more := [pid for pid in place.loads(host) if pid not in found and _is_measuring(pid)]:
+        for pid in more:
+            kill(pid, signal.SIGSTOP)
+        found += more
+    over.wait(STOPPING_S)
+    before = _spent(found)
     if found:
         over.wait(seconds)
+    stood = len(before) == len(found) and before == _spent(found)
     for pid in found:
         kill(pid, signal.SIGCONT)
-    return bool(found)
+    return bool(found) and stood
+
+
+def _spent(pids: Sequence[int]) -> list[list[str]]:
+    """Return the CPU time of stopped processes, by the kernel's count (proc(5): stat)."""
+    told: list[list[str]] = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            told += [words[11:13]] if words[0] == "T" else []
+    return told
 
 
 def _is_measuring(pid: int) -> bool:
@@ -173,12 +192,50 @@ def once(host: str, after_s: float, stopped_s: float) -> Sabotage:
             while not over.wait(0.02):
                 if any(map(_is_measuring, place.loads(host))):
                     over.wait(after_s)
-                    stop_loads(place, host, stopped_s, over)
+                    if not stop_loads(place, host, stopped_s, over):
+                        place.undone.append(f"the load of {host} was not stopped")
                     return
+            place.undone.append(f"no load of {host} was seen")
 
         return meanwhile(work)
 
     return sabotage
+
+
+LATER = """\
+#!/bin/sh
+case $BENCHTUI_HOST/$BENCHTUI_TASK in
+  {host}/*.measure*) cat /proc/uptime >>{told}; sleep {by_s}; cat /proc/uptime >>{told} ;;
+esac
+exec {fio} "$@"
+"""
+
+
+def held_back(hosts: int, host: str, by_s: float) -> Sabotage:
+    """Hosts of which one starts its load generator so much later than it is told to."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        programs, told = place.folder / "bin", place.folder / "uptimes"
+        programs.mkdir()
+        (programs / "fio").write_text(
+            LATER.format(host=host, told=told, by_s=by_s, fio=shutil.which("fio", path=SSHD_PATH))
+        )
+        (programs / "fio").chmod(0o755)
+        lab = SshdLab(place.folder / "lab", hosts, wrapper=OWN_PIDS)
+        for each in lab.hosts:
+            each.options = (set_env(each.root, f"PATH={programs}:{SSHD_PATH}"),)
+        with lab:
+            yield Setting(hosts_of(lab))
+            uptimes = [float(line.split()[0]) for line in _lines_of(told)]
+            if len(uptimes) < 2 or uptimes[1] - uptimes[0] < by_s:
+                place.undone.append(f"{host} was not held back")
+
+    return sabotage
+
+
+def _lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def interrupted(host: str, after_s: float) -> Sabotage:
@@ -189,9 +246,11 @@ def interrupted(host: str, after_s: float) -> Sabotage:
             while not over.wait(0.02):
                 if found := [pid for pid in place.loads(host) if _is_measuring(pid)]:
                     over.wait(after_s)
-                    for pid in found:
-                        kill(pid, signal.SIGINT)
+                    told = [kill(pid, signal.SIGINT) for pid in found]
+                    if not any(told):
+                        place.undone.append(f"the load of {host} was over")
                     return
+            place.undone.append(f"no load of {host} was seen")
 
         return meanwhile(work)
 

@@ -70,19 +70,15 @@ def _of(right: int, of: int) -> str:
 
 
 def _lies(outcome: Outcome) -> Iterable[tuple[Lie, Played]]:
-    return ((lie, each) for lie, played in outcome.items() if lie.finding for each in played)
+    """Return lies and their runs, without those that were not staged."""
+    runs = ((lie, each) for lie, played in outcome.items() if lie.finding for each in played)
+    return ((lie, each) for lie, each in runs if not each.undone)
 
 
 def _clean(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
-    """Return clean runs on an undisturbed machine, or beside other programs: there the hypervisor
-    may take CPU too.
-    """
+    """Return clean runs, alone or beside other programs that use the CPUs."""
     runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
-    return [
-        (lie, each)
-        for lie, each in runs
-        if each.is_busy(lie) == busy and (busy or not each.disturbed)
-    ]
+    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy]
 
 
 def sections(
@@ -95,6 +91,7 @@ def sections(
         "classes": classes(outcome, doctored),
         "checks": checks(outcome, doctored),
         "clean": clean(outcome),
+        "aside": aside(outcome),
         "limits": [*confusion(outcome, busy=False), *confusion(outcome, busy=True)],
         "unseen": unseen(doctored),
         "missed": missed(outcome, doctored),
@@ -238,11 +235,23 @@ def clean(outcome: Outcome) -> list[Row]:
             "shown live, then withdrawn": ", ".join(
                 f"`{name}` {count}" for name, count in taken_back(runs).most_common()) or "0",
         })  # fmt: skip
-    runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
-    aside = sum(each.disturbed and not each.is_busy(lie) for lie, each in runs)
-    why = "set aside: the hypervisor took over 1 % of the CPU, or others used the storage"
-    rows.append({"clean runs": why, "runs": aside})
     return rows
+
+
+def aside(outcome: Outcome) -> list[Row]:
+    """Return the findings of clean runs that something else than benchtui measured too."""
+    found: dict[tuple[str, str], Counter[bool]] = {}
+    for busy in (False, True):
+        for lie, each in _clean(outcome, busy):
+            for name, why in each.aside(lie).items():
+                found.setdefault((name, why), Counter())[busy] += 1
+    return [
+        {
+            "finding": f"`{name}`", "confirmed by": why,
+            "undisturbed": count[False], "beside busy CPUs": count[True],
+        }
+        for (name, why), count in sorted(found.items())
+    ]  # fmt: skip
 
 
 def taken_back(runs: Sequence[tuple[Lie, Played]]) -> Counter[str]:
