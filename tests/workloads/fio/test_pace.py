@@ -182,8 +182,15 @@ def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_this_is_reported
     assert rates(found.step)["read"] == 45
     assert [load.workers for load in found.step.jobs] == [2]
     assert "4 of 8 workers" in " ".join(found.caveats)
-    with pytest.raises(UsageError, match="less than one per second"):
+    with pytest.raises(UsageError, match="less than one"):
         paced({"rw": "randread"}, 1)
+
+
+def test_loads_of_an_offered_rate_arrive_by_chance_as_their_workers_do() -> None:
+    step = paced({}, 1000).step
+    workers = [own for name, own in sections(step.tasks[0]).items() if name != "global"]
+    assert {own["rate_process"] for own in workers} == {"poisson"}
+    assert all(load.poisson for load in step.jobs)
 
 
 def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered() -> None:

@@ -246,7 +246,13 @@ class SharedRate:
         }
         held = load.held // max(load.workers, 1) * len(own)
         return replace(
-            load, workers=len(own), held=held, paced=True, rate_iops=totals, rate_bytes_per_s={}
+            load,
+            workers=len(own),
+            held=held,
+            paced=True,
+            poisson=True,  # as the workers of `_sections` are
+            rate_iops=totals,
+            rate_bytes_per_s={},
         )
 
 
