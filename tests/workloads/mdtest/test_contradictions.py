@@ -62,6 +62,7 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
         (TABLES, r"finished at 11/21/2026 00:23:13", "finished at 11/21/2026 00:23:11"),
         (HOSTS, r"on 2 node", "on 1 node"),
         (HOSTS, r"Nodemap: 1100", "Nodemap: 1110"),
+        (HOSTS, r"on 2 node", "on 5 node"),
         (
             "mdtest-main-C-only",
             r"(File stat +)0\.000( +)0\.000( +)0\.000",
@@ -84,3 +85,11 @@ def test_several_nodes_of_one_name_are_doubtful() -> None:
     assert doubtful.metadata is not None and doubtful.problems == honest.problems
     found = same_names(doubtful.metadata)
     assert found is not None and (found.measured, found.threshold) == (1, 2)
+
+
+def test_nodes_that_mdtest_was_told_are_not_compared_with_tasks() -> None:
+    text = (DATA / f"{HOSTS}.out").read_text().replace("on 2 node", "on 5 node")
+    (faked,) = import_output(
+        text.replace("\nNodemap", "\nFake number of node: using 5\nNodemap"), ""
+    )
+    assert [each.about for each in faked.result.contradictions or ()] == []

@@ -11,7 +11,7 @@ from statistics import fmean, pstdev
 
 from tui.model.event import Contradiction
 from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row
-from tui.workloads.ior.output import IorOutput
+from tui.workloads.ior.output import PER_SEGMENT, IorOutput, version_of
 from tui.workloads.reading import STAMP_S, may_be_set_back
 
 TEXTS = {
@@ -32,6 +32,10 @@ TEXTS = {
     ),
     "ranks-moved": "ranks moved {told:.6g} MiB, but {other:.6g} MiB in total",
     "rank-time": "a rank took {told:.6g} s, but all ranks together {other:.6g} s",
+    "part": "{0} took {told:.6g} s, but everything together {other:.6g} s",
+    "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time {other:.6g} MiB",
+    "latency": "rank 0 took {told:.6g} s by its latency, but all ranks together {other:.6g} s",
+    "nodes": "{told:.0f} nodes, but tasks and those of the first node leave {other:.0f} at most",
     "backwards": "finished {told:time} before it began",
     "clock": "iterations took {told:time}, but it finished {other:time} after it began",
 }
@@ -169,6 +173,74 @@ def _moved(told: Told, row: Row, summed: Rounded | None) -> Rounded | None:
     return Rounded(told.due / MIB, 0.0) if told.due and not told.ends_by_time else None
 
 
+def _parts(told: Told) -> Iterator[Contradiction]:
+    """Yield an iteration whose parts take longer than the whole, or have moved other bytes.
+
+    The whole is from the first start of a rank to the last end of one, and so is each part of it,
+    whatever the clocks of the ranks.
+    """
+    transfer = told.output.transfer
+    for name, rows in told.details.rows.items():
+        for row in rows:
+            for part in ("open", "wr/rd", "close"):
+                took = row.parts.get(part)
+                if took is not None and _is_above(took.low, row.seconds.high):
+                    yield Contradiction("part", took.value, row.seconds.value, "", name, (part,))
+            ios, access = row.parts.get("IOPS"), row.parts.get("wr/rd")
+            if ios is None or access is None or not transfer:
+                continue
+            low, high = (
+                one * other * transfer / MIB
+                for one, other in ((ios.low, access.low), (ios.high, access.high))
+            )
+            least, most = row.rate.low * row.seconds.low, row.rate.high * row.seconds.high
+            # I/Os are divided as integers
+            if _is_above(least, high + transfer / MIB) or _is_above(low, most):
+                moved = ios.value * access.value * transfer / MIB
+                whole = row.rate.value * row.seconds.value
+                yield Contradiction("rates", moved, whole, direction=name)
+
+
+def _is_above(one: float, other: float) -> bool:
+    return one > other * (1 + PRINTED)
+
+
+def _latency(told: Told) -> Iterator[Contradiction]:
+    """Yield a latency with which rank 0 alone takes longer than all ranks together.
+
+    It is rank 0's time over its I/Os (hpc/ior, ior.c), before commit ef47676 over those of one
+    segment: at least those of one. In a shared file with random offsets, ranks have different
+    numbers of I/Os.
+    """
+    output, given = told.output, told.details.given
+    by_own_ios = version_of(output.version)[:2] >= PER_SEGMENT
+    unequal = told.ends_by_time or not given or "f" in given or ("z" in given and "F" not in given)
+    if not output.transfer or (by_own_ios and unequal):
+        return
+    ios = output.block // output.transfer
+    for name, rows in told.details.rows.items():
+        for row in rows:
+            latency, access = row.parts.get("latency"), row.parts.get("wr/rd")
+            if latency is None or access is None:
+                continue
+            if _is_above(latency.low * ios, access.high):
+                yield Contradiction("latency", latency.value * ios, access.value, direction=name)
+
+
+def _nodes(told: Told) -> Iterator[Contradiction]:
+    """Yield more nodes than there can be: each node besides the first has a task.
+
+    With -N, nodes are those of all ranks, but tasks are fewer.
+    """
+    output, given = told.output, told.details.given
+    fewer = not given or given.keys() & {"N", "f"} or "numtasks" in given.get("O", "").lower()
+    if fewer or told.details.faked or not output.tasks or not output.per_node:
+        return
+    most = 1 + max(output.tasks - output.per_node, 0)
+    if output.nodes > most:
+        yield Contradiction("nodes", output.nodes, most)
+
+
 def _ranks(told: Told) -> Iterator[Contradiction]:
     """Yield rows of ranks that contradict the whole.
 
@@ -216,5 +288,5 @@ def _clock(told: Told) -> Iterator[Contradiction]:
 
 
 CHECKS: Sequence[Callable[[Told], Iterator[Contradiction]]] = (
-    _header, _settings, _iterations, _summary, _bytes, _ranks, _clock,
+    _header, _settings, _iterations, _summary, _bytes, _parts, _latency, _nodes, _ranks, _clock,
 )  # fmt: skip

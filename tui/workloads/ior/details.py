@@ -40,6 +40,12 @@ SUMMED = {
     "reord": "reorderTasks", "reordrand": "reorderTasksRandom", "segcnt": "segmentCount",
     "blksiz": "blockSize", "xsize": "transferSize", "numTasks": "tasks",
 }  # fmt: skip
+# columns of a row besides rate and total, in tables and in JSON
+COLUMNS = {"IOPS": "IOPS", "Latency(s)": "latency", "open(s)": "open", "wr/rd(s)": "wr/rd",
+    "close(s)": "close"}  # fmt: skip
+KEYS = {"iops": "IOPS", "latency": "latency", "openTime": "open", "wrRdTime": "wr/rd",
+    "closeTime": "close"}  # fmt: skip
+FAKED = ("Fake number of node", "Fake tasks per node")
 _MOVED = re.compile(r"^WARNING: Using actual aggregate bytes moved += (?P<bytes>\d+)")
 _MAX = re.compile(r"^Max (?P<access>Write|Read): +(?P<rate>[\d.]+) MiB/sec")
 _RANK = re.compile(r"^(?P<access>write|read),(?P<rank>\d+),(?P<figures>[\d.e+,-]+)$")
@@ -77,13 +83,14 @@ def rounded(word: str) -> Rounded | None:
 @dataclass
 class Row:
     """Results of one access in one iteration; `moved`: bytes, if printed. `ranks` have four
-    figures: two runtimes, two rates.
+    figures: two runtimes, two rates. `parts`: I/Os per second, latency, and seconds of parts.
     """
 
     rate: Rounded  # MiB/s
     seconds: Rounded
     moved: int | None = None
     ranks: list[tuple[int, list[float]]] = field(default_factory=list)
+    parts: Mapping[str, Rounded] = field(default_factory=dict)
 
 
 @dataclass
@@ -96,6 +103,7 @@ class IorFigures:
     # maximum, minimum, mean, deviation in MiB/s, mean of seconds, MiB moved
     summary: dict[str, dict[str, Rounded]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    faked: bool = False  # IOR_FAKE_NODES or IOR_FAKE_TASK_PER_NODES is set
     _columns: list[str] = field(default_factory=list)
     _moved: int | None = None
 
@@ -104,6 +112,8 @@ class IorFigures:
         words = text.split()
         if match := _MOVED.match(text):
             self._moved = int(match["bytes"])
+        elif text.startswith(FAKED):
+            self.faked = True
         elif match := _RANK.match(text):
             self._rank(match)
         elif match := _MAX.match(text):
@@ -160,9 +170,7 @@ class IorFigures:
                 for name, source in zip(NAMES, names, strict=True)
                 if source in row
             }
-            self.summary[access] = {
-                name: each for name, each in figures.items() if each is not None
-            }
+            self.summary[access] = _known(figures)
         for access in ("write", "read"):
             if isinstance(highest, dict) and (rate := of_json(highest.get(f"{access}MiB"))):
                 self.highest[access] = rate
@@ -171,7 +179,8 @@ class IorFigures:
         """Take one row of results in JSON."""
         rate, seconds = of_json(row.get("bwMiB")), of_json(row.get("totalTime"))
         if row["access"] in ("write", "read") and rate is not None and seconds is not None:
-            self.rows.setdefault(row["access"], []).append(Row(rate, seconds))
+            told = {name: of_json(row.get(key)) for key, name in KEYS.items()}
+            self.rows.setdefault(row["access"], []).append(Row(rate, seconds, parts=_known(told)))
 
     def _take_settings(self, access: str, row: Mapping[str, Any]) -> None:
         known = {
@@ -199,7 +208,11 @@ class IorFigures:
             return
         rate, seconds = rounded(words[at["bw(MiB/s)"]]), rounded(words[at["total(s)"]])
         if rate is not None and seconds is not None:
-            self.rows.setdefault(words[0], []).append(Row(rate, seconds, self._moved))
+            told = {
+                name: rounded(words[at[column]]) for column, name in COLUMNS.items() if column in at
+            }
+            row = Row(rate, seconds, self._moved, parts=_known(told))
+            self.rows.setdefault(words[0], []).append(row)
         self._moved = None
 
     def _summary(self, words: list[str], at: Mapping[str, int]) -> None:
@@ -212,7 +225,7 @@ class IorFigures:
             for name, place in zip(NAMES, places, strict=True)
             if place is not None
         }
-        self.summary[words[0]] = {name: each for name, each in told.items() if each is not None}
+        self.summary[words[0]] = _known(told)
         self._take_settings(words[0], {name: words[at[name]] for name in SUMMED if name in at})
 
     def _rank(self, match: re.Match[str]) -> None:
@@ -232,6 +245,10 @@ JSON_DIGITS = 0.5e-4
 def of_json(value: Any) -> Rounded | None:
     """Return a figure of IOR's JSON, which has four decimals; None if it is not a number."""
     return Rounded(float(value), JSON_DIGITS) if isinstance(value, int | float) else None
+
+
+def _known(told: Mapping[str, Rounded | None]) -> dict[str, Rounded]:
+    return {name: each for name, each in told.items() if each is not None}
 
 
 def _size(text: str) -> int | None:

@@ -14,7 +14,7 @@ from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
 from tui.workloads.ior.contradictions import Told, contradictions
-from tui.workloads.ior.details import IorFigures
+from tui.workloads.ior.details import FAKED, IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput, version_of
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
@@ -106,19 +106,22 @@ def _documents(text: str, file: str) -> Iterator[KeptIor]:
 
     Raises UsageError for a document that cannot be read.
     """
-    explainer = stdout_explainer()
+    explainer, faked = stdout_explainer(), False
     lines = []
     for _, raw in numbered(text, file):
         if raw.lstrip().startswith(OF_JSON):
             lines.append(raw)
         elif line := clean(raw.encode(), 1 << 14):
+            faked = faked or line.startswith(FAKED)
             explainer.explain(line)
     kept, decoder, at = "\n".join(lines), json.JSONDecoder(), 0
     budget().check_json(kept, file)
     while match := VERSION.search(kept, at):
         try:
             document, at = decoder.raw_decode(kept, match.start())
-            yield from _tests(document, explainer)
+            for each in _tests(document, explainer):
+                each.details.faked = faked
+                yield each
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise UsageError(Problem(f"cannot read IOR's JSON: {error}", file=file)) from None
 

@@ -53,6 +53,7 @@ TEXTS = {
         "{0}: {1} rate of a rank is {told:.3f}, but the rates of all ranks give {other:.3f}"
     ),
     "map": "{told:.0f} tasks, but the node map has {other:.0f}",
+    "more-nodes": "{told:.0f} nodes, but only {other:.0f} tasks",
     "nodes": "1 node, but {told:.0f} of {other:.0f} tasks ran on others",
     "shift": "ranks shifted by {told:.0f}, but -N gives {other:.0f}",
     "not-chosen": "{0}: {told:.3f} ops/s, but the command line has only {1}",
@@ -113,8 +114,10 @@ def contradictions(told: Told) -> Iterator[Contradiction]:
 
 
 def _header(told: Told) -> Iterator[Contradiction]:
-    """Yield numbers of tasks or files that contradict each other or -n."""
+    """Yield numbers of nodes, tasks or files that contradict each other or -n."""
     output, due = told.output, number(told.given, "n")
+    if output.tasks and output.nodes > output.tasks and not told.details.faked:
+        yield Contradiction("more-nodes", output.nodes, output.tasks)
     if not output.items_tasks or not output.tasks:
         return
     if output.items_tasks != output.tasks:

@@ -345,6 +345,7 @@ _PROCESSES = re.compile(r"^Test (?P<name>[\w ]+?) (?P<rates>[\d.]+e[+-]\d+(?:,[\
 _TITLE = re.compile(r"^Per process result \((?P<kind>rate|time)\)")
 _SUMMARY_ROW = re.compile(r"^ {3}(?P<name>[A-Z][a-z]+ [a-z]+)\s+(?P<values>[\d. ]+)$")
 _ITERATION_BEGAN = re.compile(r"main: \* iteration (?P<number>\d+)\b")
+FAKED = ("Fake number of node", "Fake tasks per node")  # by an environment variable
 _HIT = re.compile(r"stonewall hit min: \d+ max: (?P<most>\d+)")
 _WITH_RANKS = 7  # figures of a row of the summary: three of ranks, four of iterations
 OF_ALL = (*OF_RANKS, "tree-create", "tree-remove")
@@ -366,6 +367,7 @@ class RankFigures:
     summary: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)  # of the iterations that began
     hit_items: list[int] = field(default_factory=list)  # of each rank, after a stonewall
+    faked: bool = False  # nodes are not counted
     _rates: bool = False
 
     def line(self, text: str) -> None:
@@ -381,6 +383,8 @@ class RankFigures:
             self._summary(match)
         elif match := _ITERATION_BEGAN.search(text):
             self.numbers.append(int(match["number"]))
+        elif text.startswith(FAKED):
+            self.faked = True
         elif match := _HIT.search(text):
             self.hit_items.append(int(match["most"]))
 
