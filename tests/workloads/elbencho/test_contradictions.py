@@ -9,7 +9,8 @@ import pytest
 
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
-from tui.workloads.elbencho.contradictions import TEXTS
+from tui.workloads.elbencho.contradictions import TEXTS, PhaseFacts, steady_s
+from tui.workloads.elbencho.contradictions import contradictions as of_phase
 from tui.workloads.elbencho.kept import import_output
 
 DATA = Path(__file__).parents[2] / "data" / "elbencho"
@@ -61,7 +62,7 @@ def test_a_changed_figure_contradicts_others(name: str, pattern: str, new: str) 
 
 @pytest.mark.parametrize(
     ("option", "runtime_s"),
-    [("--infloop", 6.0), ("--limitread", None), ("--verify", None), ("--nolive", None)],
+    [("--infloop", 6.0), ("--limitread", None), ("--verify", None)],
 )
 def test_only_threads_that_read_to_the_time_limit_keep_their_queue_full(
     option: str, runtime_s: float | None
@@ -69,3 +70,49 @@ def test_only_threads_that_read_to_the_time_limit_keep_their_queue_full(
     text = (DATA / "rand-read-live.csv").read_text().replace("--infloop", option)
     (read,) = import_output(text, "rand-read-live.csv")
     assert read.runtime_s == runtime_s
+
+
+@pytest.mark.parametrize(("first_ms", "runtime_s"), [(5999, None), (6000, 6.0)])
+def test_no_thread_was_done_early_if_the_first_one_reached_the_time_limit(
+    first_ms: int, runtime_s: float | None
+) -> None:
+    command = "elbencho -r --rand -t 2 -s 1g --randamount 9g --timelimit 6 f"
+    assert steady_s(command, "file", first_ms) == runtime_s
+
+
+@pytest.mark.parametrize(
+    ("options", "direct", "random", "found"),
+    [
+        ("--direct --rand", True, True, []),
+        ("", False, False, []),
+        ("--gds", True, False, []),  # turns on direct I/O
+        ("--rand", False, True, []),
+        ("--rand", True, False, ["off"]),
+        ("--direct --rand", False, False, ["off", "off"]),
+    ],
+)
+def test_flags_of_the_result_are_those_of_the_command_line(
+    options: str, direct: bool, random: bool, found: list[str]
+) -> None:
+    flags = {"direct": direct, "rand": random}
+    phase = PhaseFacts("READ", f"elbencho -r {options} f", "file", flags=flags)
+    assert [each.about for each in of_phase(phase)] == found
+
+
+@pytest.mark.parametrize(
+    ("options", "hosts", "found"),
+    [
+        ("", 1, []),
+        ("", 7, ["setting"]),
+        ("--hosts h1,h2", 2, []),
+        ("--hosts h1,h2", 3, ["setting"]),
+        ("--hosts h[1-3]", 3, []),
+        ("--hosts h1,h2,h3 --numhosts 2", 2, []),
+        ("--hostsfile f", 9, []),
+    ],
+)
+def test_hosts_of_the_result_are_those_of_the_command_line(
+    options: str, hosts: int, found: list[str]
+) -> None:
+    phase = PhaseFacts("READ", f"elbencho -r {options} f", "file", {"hosts": hosts})
+    assert [each.about for each in of_phase(phase)] == found

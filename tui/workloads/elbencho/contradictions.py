@@ -20,6 +20,7 @@ from tui.workloads.elbencho.options import MIXED, OBJECT_PHASES, OPTIONS, PHASES
 TEXTS = {
     "first": "{told:.0f} {0} when the first thread was done, {other:.0f} when the last was",
     "setting": "{0} {told:.0f}, but the command line has {other:.0f}",
+    "off": "{0} is off in the result, but the command line asks for it",
     "time-limit": "took {told:time}, but --timelimit is {other:.0f}",
     "limit": "{told:size} moved, but --{0} allows {other:size}",
     "entries": "{told:.0f} entries, but threads, -n and -N give {other:.0f}",
@@ -44,9 +45,12 @@ FLAGS = frozenset(
 # with these alone, threads read until the time limit and keep their queue full
 STEADY = frozenset((
     "read", "threads", "hosts", "size", "block", "direct", "rand", "randalgo", "iodepth", "infloop",
-    "timelimit", "lat", "lathisto", "latpercent", "latpercent9s", "livecsv", "livecsvex", "liveint",
-    "nolive", "jsonfile", "csvfile", "resfile", "label",
+    "timelimit", "randamount", "cpu", "lat", "lathisto", "latpercent", "latpercent9s", "livecsv",
+    "livecsvex", "liveint", "nolive", "jsonfile", "csvfile", "resfile", "label",
 ))  # fmt: skip
+HOST_OPTIONS = ("hosts", "hostsfile", "numhosts", "servers", "serversfile", "clients",
+    "clientsfile")  # fmt: skip
+LIST = re.compile(r"[\w.:-]+(,[\w.:-]+)*")  # of hosts, without ranges
 CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_size"}
 Words = Mapping[str, str]  # options by long name
 
@@ -69,6 +73,7 @@ class PhaseFacts(Struct, frozen=True):
     command: str
     path_type: str = ""
     config: dict[str, int] = field(default_factory=dict)
+    flags: dict[str, bool] = field(default_factory=dict)  # by option
     first: Amounts | None = None
     last: Amounts = Amounts()
     reads: int = 0
@@ -116,12 +121,18 @@ def _short(cluster: str, words: list[str], found: dict[str, str]) -> None:
         return
 
 
-def steady_s(command: str, path_type: str) -> float | None:
-    """Return for how many seconds all threads keep their queue full; None if that is unknown."""
+def steady_s(command: str, path_type: str, first_ms: int = 0) -> float | None:
+    """Return for how many seconds all threads keep their queue full; None if that is unknown.
+
+    `first_ms`: when the first thread was done. If that is not before the time limit, none was
+    done earlier.
+    """
     given = options(command)
     steady = path_type not in ("", DIRECTORY, BUCKET) and given.keys() <= STEADY
-    limit_s = _size(given.get("timelimit")) if steady and "infloop" in given else None
-    return float(limit_s) if limit_s else None
+    limit_s = _size(given.get("timelimit")) if steady else None
+    if not limit_s or ("infloop" not in given and first_ms < limit_s * 1000):
+        return None
+    return float(limit_s)
 
 
 def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
@@ -131,6 +142,8 @@ def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
     if "configfile" in given or not given:
         return
     yield from _config(phase, given)
+    yield from _flags(phase, given)
+    yield from _hosts(phase, given)
     yield from _time(phase, given)
     yield from _limits(phase, given)
     yield from _amounts(phase, given)
@@ -155,6 +168,26 @@ def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
             continue
         if told != due and (name != "size" or phase.path_type in (DIRECTORY, BUCKET)):
             yield Contradiction("setting", told, due, names=(name,))
+
+
+def _flags(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
+    """Yield flags that are off with their option. Without it they may be on: GPUs turn them on."""
+    for name, turned_on in phase.flags.items():
+        if name in given and not turned_on:
+            yield Contradiction("off", 0, 1, names=(name,))
+
+
+def _hosts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
+    """Yield a number of hosts other than that of the command line, which is one without hosts."""
+    told = phase.config.get("hosts")
+    named = [word for word in given if any(name.startswith(word) for name in HOST_OPTIONS)]
+    due = 1
+    if named == ["hosts"] and LIST.fullmatch(given["hosts"]):
+        due = given["hosts"].count(",") + 1
+    elif named:
+        return
+    if told is not None and told != due:
+        yield Contradiction("setting", told, due, names=("hosts",))
 
 
 def _time(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:

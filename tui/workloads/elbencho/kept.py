@@ -37,6 +37,7 @@ PATH_TYPE = "path type"
 WHOLE = "whole blocks"  # in rows made of JSON: sizes of files are multiples of the block
 KEY = "operation"
 NEEDED = (KEY, "time ms [last]")
+ON = {"1": True, "true": True, "0": False, "false": False}
 LATENCIES = {"min": "min_us", "avg": "avg_us", "max": "max_us"}
 ALL_HOSTS = "all-hosts"
 Row = Mapping[str, str]
@@ -155,7 +156,8 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
         rates,
     )
     host = ALL_HOSTS if hosts > 1 else ""
-    runtime_s = steady_s(command, row[PATH_TYPE])
+    first_ms = whole(part(value, "first_done"), "elapsed_time_ms")
+    runtime_s = steady_s(command, row[PATH_TYPE], first_ms)
     return ImportedOutput(0, name, result, host, loads, runtime_s, command, 0.001, mark=mark)
 
 
@@ -189,11 +191,18 @@ def _json_facts(value: Mapping[str, Any], over: Done) -> PhaseFacts:
         str(config.get("command", "")),
         str(config.get("path_type", "")),
         {name: whole(config, name) for name in names if str(config.get(name, "")).isdigit()},
+        _flags(config, {"direct": "direct_io", "rand": "random_offsets"}),
         _json_amounts(first) if first else None,
         _json_amounts(last),
         whole(part(last, "rwmix_read"), "bytes"),
         whole(latency, "max_us") / 1e6,
     )
+
+
+def _flags(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool]:
+    """Return whether flags are on, by option; without those that are not printed."""
+    words = {option: str(values.get(name, "")) for option, name in names.items()}
+    return {option: ON[word] for option, word in words.items() if word in ON}
 
 
 def _json_amounts(done_: Mapping[str, Any]) -> Amounts:
@@ -217,6 +226,7 @@ def _row_facts(row: Row) -> PhaseFacts:
         row.get("command", ""),
         row.get(PATH_TYPE, ""),
         {key: int(row[name]) for name, key in names.items() if row.get(name, "").isdigit()},
+        _flags(row, {"direct": "direct IO", "rand": "random"}) if of_csv else {},
         _row_amounts(row, "first") if of_csv else None,
         _row_amounts(row, "last"),
         round((_number(row, "rwmix read MiB [last]") or 0) * MIB),
@@ -271,7 +281,8 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
         command, host = row.get("command", "").strip(), ALL_HOSTS if hosts > 1 else ""
         result.contradictions = list(of_table(row))[:MOST_CONTRADICTIONS]
         mark = _row_mark(row, command)
-        runtime_s = steady_s(command, row.get(PATH_TYPE, ""))
+        first_ms = round(_number(row, "time ms [first]") or 0)
+        runtime_s = steady_s(command, row.get(PATH_TYPE, ""), first_ms)
         yield ImportedOutput(*(0, name, result, host, load, runtime_s, command, 1.0), mark=mark)
 
 
