@@ -15,9 +15,9 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.reproduce import published_plan
 from tui.judge.wording import message_of
 from tui.model.baseline import Baseline, load_baselines
+from tui.model.figure_record import CodedText
 from tui.model.printed import parse_printed, rounding_of
 from tui.model.quantities import parse_stamp
-from tui.model.record import Reason
 from tui.view.published_checks import PublishedVerdict, judge, judged_text
 
 NOWHERE = Path("/nonexistent")
@@ -137,7 +137,7 @@ def test_clean_figures_are_valid(shipped: list[PublishedVerdict]) -> None:
 
 def why(published: PublishedVerdict, check: str) -> str:
     reason = published.seen.not_made[check]
-    assert isinstance(reason, Reason)
+    assert isinstance(reason, CodedText)
     return reason.code
 
 

@@ -15,8 +15,9 @@ from tui.judge.catalogue import BY_ID
 from tui.judge.check import Moot
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
+from tui.model.figure_record import CodedText
 from tui.model.host_record import ClockRecord
-from tui.model.record import AttestationRecord, Finding, Reason, RunRecord
+from tui.model.record import AttestationRecord, Finding, RunRecord
 from tui.text.line import plain_lines
 from tui.view.objection_catalogue import OBJECTIONS, objections_to
 from tui.view.objections import ObjectionAnswer, objection_lines
@@ -69,7 +70,7 @@ def test_an_objection_stands_by_the_findings_about_it(severity: str | None, stan
 
 
 def test_what_was_not_looked_at_is_not_known_and_the_reason_is_reported() -> None:
-    not_made = {"storage-traffic": Reason(code="telemetry")}
+    not_made = {"storage-traffic": CodedText(code="telemetry")}
     answer = against(
         record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache"
     )
@@ -84,8 +85,8 @@ def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
         findings=[],
         checks=["slat"],
         checks_not_made={
-            "offered-rate": Reason(code=Moot.RATE),
-            "reducible-data": Reason(code=Moot.WRITES),
+            "offered-rate": CodedText(code=Moot.RATE),
+            "reducible-data": CodedText(code=Moot.WRITES),
         },
     )
     assert against(run, "compressible").standing == "n/a"

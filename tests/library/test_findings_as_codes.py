@@ -81,7 +81,7 @@ def test_other_words_for_a_finding_do_not_change_what_verifies(
     RunStore(new.parent).list()  # with a cache of the list
     other = {check: {code: f"now {code}" for code in texts} for check, texts in CHECKS.items()}
     monkeypatch.setattr(wording, "CHECKS", other)
-    monkeypatch.setattr(wording, "REASONS", {})
+    monkeypatch.setattr(wording, "TEXTS", {})
     assert message_of(load_record(new).findings[0]).startswith("now ")
     assert verify_run(new).differs == []
 

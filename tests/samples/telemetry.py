@@ -7,6 +7,7 @@ from typing import Any
 from tests.samples.evidence import direction, evidence
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence
+from tui.judge.wording import worded
 from tui.model.plan import JobLoad
 from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
@@ -46,4 +47,4 @@ def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> RunEvidence
 def limit(at: RunEvidence) -> tuple[str, str]:
     bottleneck = bottleneck_of(StepEvidence(at, at.plan.steps[0], at.steps[0]))
     assert bottleneck is not None
-    return bottleneck.kind, bottleneck.text
+    return bottleneck.kind, worded(bottleneck.text)

@@ -4,9 +4,9 @@ storage.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from tui.journal.clock import told_in_range, told_of
 from tui.judge.check import StepEvidence, UnknownError, on_objects
 from tui.judge.limits import reached_io_limit
 from tui.judge.load import is_reached, occupied, offered_rates
@@ -20,15 +20,13 @@ from tui.judge.observed import (
     record_of,
     wanted,
 )
-from tui.judge.operands import Clause
-from tui.judge.texts.observed import LEFT, limit_text
-from tui.judge.wording import text_of
-from tui.metrics import units
+from tui.judge.operands import Clause, clause, listed
 from tui.metrics.registry import each_io_once
 from tui.metrics.telemetry import parse_column
+from tui.metrics.units import iops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tui.model.plan import Step
     from tui.model.step_record import BottleneckRecord, HostTelemetryRecord
@@ -49,6 +47,7 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
     """Return the bottleneck of a step; None if nothing was measured or the hosts have no
     telemetry.
     """
+    from tui.model.figure_record import CodedText
     from tui.model.step_record import BottleneckRecord
 
     try:
@@ -57,94 +56,85 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
         return None
     if not at.record.results.aggregate:
         return None
-    for kind, look in _LOOKS:
-        if text := look(at, hosts):
-            return BottleneckRecord(kind=kind, text=text)
+    kind, why = next(
+        ((kind, why) for kind, look in _LOOKS if (why := look(at, hosts)) is not None),
+        ("storage", _no_other(at, hosts)),
+    )
+    return BottleneckRecord(kind=kind, text=CodedText.model_validate(listed(why)))
+
+
+def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
-    more = "; link speeds are unknown" if blind else ""
-    return BottleneckRecord(kind="storage", text=f"storage (no client-side bottleneck found){more}")
+    return clause("no-other-but-links-unknown" if blind else "no-other")
 
 
-def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    """Return the offered rate if the load reached it in every direction; empty otherwise."""
+def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
+    """Return the offered rate if the load reached it in every direction; None otherwise."""
     hosts = len(at.step.tasks)
-    said: dict[str, str] = {}
+    said: dict[str, tuple[str, float]] = {}
     try:
         for each in offered_rates(at.step.jobs, at.record):
             name, offered, _reached, text = each
             if is_reached(at, each):
-                unit = " IOPS" if text is units.iops else ""
-                said[name] = f"{name} {text(offered * hosts)}{unit}"
+                said[name] = ("iops" if text is iops else "bytes_per_s", offered * hosts)
     except UnknownError:
-        return ""
+        return None
     carried = {name for job in at.step.jobs for name in job.directions}
     free = [name for name in at.record.results.aggregate if name in carried and name not in said]
-    return f"the offered rate: {', '.join(said.values())}" if said and not free else ""
+    rates = [(name, *rate) for name, rate in said.items()]
+    return clause("offered-rate", rates=rates) if said and not free else None
 
 
-def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
     """Return the share of think time if, by Little's law, it and the I/Os take all of the workers'
-    time; empty otherwise.
+    time; None otherwise.
     """
     pauses = {(job.think_s, job.wave) for job in at.step.jobs}
     workers = sum(job.workers for job in at.step.jobs) * len(at.step.tasks)
     if len(pauses) != 1 or not workers:
-        return ""
+        return None
     results = at.record.results.aggregate
     rate = sum(results[name].iops or 0.0 for name in each_io_once(results))
     think_s, _wave = pauses.pop()
     thinking, in_io = rate * think_s / workers, occupied(results, workers)
     if thinking < PAUSES or in_io is None or thinking + in_io < EXPLAINED:
-        return ""
-    return (
-        f"the load itself: its workers spend {units.share(thinking)} of the time in think time, the"
-        " rest in one I/O at a time; use more workers"
-    )
+        return None
+    return clause("own-pauses", share=thinking)
 
 
-def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client CPU", hosts, lambda host: _worded("client-cpu", held_by_cpu(at, host)))
+def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause | None:
+    return _most("on-client-cpu", hosts, lambda host: held_by_cpu(at, host))
 
 
-def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
+def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause | None:
     carrying = [host for host in hosts if carries_load(at, host)]
-    return _most(
-        "network",
-        carrying,
-        lambda host: _worded("network", full_link(host, record_of(at.run, host.host))),
-    )
-
-
-def _worded(check: str, why: Clause | None) -> str:
-    """Return the text of a clause of a check; empty without one."""
-    return text_of(check, why["code"], why["operands"]) if why is not None else ""
+    return _most("on-network", carrying, lambda host: full_link(host, record_of(at.run, host.host)))
 
 
 def _most(
-    what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTelemetryRecord], str]
-) -> str:
-    found = {host.host: text for host in hosts if (text := why(host))}
-    if not hosts or len(found) < MOST * len(hosts):
-        return ""
-    return f"{what}: {told_in_range(found)}"
+    code: str,
+    hosts: list[HostTelemetryRecord],
+    why: Callable[[HostTelemetryRecord], Clause | None],
+) -> Clause | None:
+    found = [(host.host, each) for host in hosts if (each := why(host)) is not None]
+    return clause(code, hosts=found) if found and len(found) >= MOST * len(hosts) else None
 
 
-def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("client device", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host))
+def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause | None:
+    return _most(
+        "on-client-device", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host)
+    )
 
 
-def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the control group's I/O limit that a host's load reached; empty if none."""
+def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
+    """Return the control group's I/O limit that a host's load reached; None if none."""
     found = reached_io_limit(at, record_of(at.run, host.host))
-    if found is None:
-        return ""
-    text = limit_text(found[0].what, found[0].limit)
-    return f"limited by its control group to {text}"
+    return None if found is None else clause("io-limit", what=found[0].what, limit=found[0].limit)
 
 
-def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
+def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:
     """Return the device that limits a host's I/O: always busy, with a queue, and causing most of
-    the latency; empty if there is none.
+    the latency; None if there is none.
     """
     for name, place in host.devices.items():
         busy, queue = (
@@ -157,8 +147,8 @@ def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
             and queue > QUEUED
             and _share_in(at, host, name) > IN_DEVICE
         ):
-            return f"{name} {busy:.0f} % busy, {queue:.0f} requests in flight"
-    return ""
+            return clause("device", device=name, percent=busy, queue=queue)
+    return None
 
 
 def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
@@ -173,17 +163,19 @@ def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float
     return max(shares, default=0.0)
 
 
-def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
     servers = [
         host for host in at.record.telemetry if host.role == "server" and host.start_s is not None
     ]
-    found = {
-        host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))
-    }
-    return f"server CPU: {told_of(found)}" if found else ""
+    found = [
+        (host.host, clause("server", busy=busy))
+        for host in servers
+        if (busy := list(_busy_groups(host, at.limit)))
+    ]
+    return clause("on-server-cpu", hosts=found) if found else None
 
 
-def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
+def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[Clause]:
     """Yield process groups in which every process uses a whole core, and the host itself if it is
     busy.
 
@@ -202,26 +194,23 @@ def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> It
             and cpu / count <= ONE_CORE
             and wanted(host, cpu / count) > limit("client-cpu.core")
         ):
-            left = is_left(cpu / count, limit("client-cpu.core"))
-            each = "its only process" if count == 1 else f"each of {count:.0f} processes"
-            yield f"{group} uses {cpu / count:.0f} % of a core in {each}{LEFT if left else ''}"
+            yield clause(
+                "group",
+                group=group,
+                percent=cpu / count,
+                processes=count,
+                stolen=is_left(cpu / count, limit("client-cpu.core")),
+            )
     if (busy := host.mean_of("cpu.busy") or 0.0) > limit("client-cpu.host"):
-        yield f"CPU {busy:.0f} % busy"
+        yield clause("cpu", percent=busy)
 
 
-def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
+def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
-        more = "1 I/O" if held == 1 else f"{held} I/Os"
-        give = "use more connections" if on_objects(at.step) else "raise the queue depth"
-        return f"concurrency: latency-bound with {more} in flight; {give}"
+        return clause("latency-bound", held=held, of_objects=on_objects(at.step))
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
-    if share is None or share > 1 - IDLE:
-        return ""
-    return (
-        f"concurrency: workers spend {units.share(1 - share)} of the time in think time;"
-        " use more workers"
-    )
+    return None if share is None or share > 1 - IDLE else clause("think-time", share=1 - share)
 
 
 def _thinks(step: Step) -> bool:
@@ -232,7 +221,8 @@ def _thinks(step: Step) -> bool:
     )
 
 
-_LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (
+Look = Callable[[StepEvidence, list["HostTelemetryRecord"]], Clause | None]
+_LOOKS: tuple[tuple[Kind, Look], ...] = (
     ("rate", _offered_rate),
     ("concurrency", _own_pauses),
     ("client-cpu", _client_cpu),

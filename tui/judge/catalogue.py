@@ -34,7 +34,8 @@ from tui.judge.operands import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.model.record import Finding, Reason, RecordState, Verdict
+    from tui.model.figure_record import CodedText
+    from tui.model.record import Finding, RecordState, Verdict
     from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
@@ -74,12 +75,12 @@ class Examination(Struct, frozen=True):
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
-    not_made: dict[str, Reason | str] = field(default_factory=dict)
+    not_made: dict[str, CodedText | str] = field(default_factory=dict)
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
     """Run every check that has evidence; with `running`, skip checks that need a finished run."""
-    from tui.model.record import Reason  # loaded only when there is a run
+    from tui.model.figure_record import CodedText  # loaded only when there is a run
 
     outcome = Examination()
     for check in CHECKS:
@@ -88,7 +89,7 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
                 raise UnknownError("running")
             outcome.findings.extend(check.look(evidence))
         except UnknownError as why:
-            outcome.not_made[check.id] = Reason(code=why.code, operands=listed(why.operands))
+            outcome.not_made[check.id] = CodedText(code=why.code, operands=listed(why.operands))
         else:
             outcome.made.append(check.id)
     return outcome

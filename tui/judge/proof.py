@@ -229,7 +229,7 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
         record.run_id,
         shown.index,
         bottleneck.kind,
-        bottleneck.text,
+        bottleneck.model_dump()["text"],
         tuple(tried),
         figures_of(shown),
     )

@@ -1,4 +1,4 @@
-"""Word findings, and the reasons of checks without data, from their codes and operands.
+"""Word findings, bottlenecks and reasons of checks without data, from codes and operands.
 
 A text is a format string, with the formats of `texts/form.py` (``{told:size}``), or a function of
 the operands.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tui.judge.operands import is_clause
+from tui.judge.operands import Clause, is_clause
 from tui.judge.texts import (
     data,
     figures,
@@ -21,13 +21,15 @@ from tui.judge.texts import (
     steadiness,
     times,
 )
+from tui.judge.texts.bottleneck import BOTTLENECK
 from tui.judge.texts.form import Text, formed
 from tui.judge.texts.reasons import REASONS
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from tui.model.record import Finding, Reason
+    from tui.model.figure_record import CodedText
+    from tui.model.record import Finding
 
     class Found(Protocol):
         """A finding of a record, or its summary."""
@@ -66,6 +68,14 @@ CHECKS: Mapping[str, Mapping[str, Text]] = {
 }
 
 
+TEXTS: Mapping[str, Text] = {
+    **observed.OBSERVED["client-cpu"],
+    **observed.OBSERVED["network"],
+    **BOTTLENECK,
+    **REASONS,
+}
+
+
 def message_of(found: Found) -> str:
     """Return the text of a finding; of an older record, the one stored in it."""
     if not found.code:
@@ -73,12 +83,30 @@ def message_of(found: Found) -> str:
     return text_of(found.id, found.code, found.operands)
 
 
-def reasons_of(not_made: Mapping[str, Reason | str] | None) -> dict[str, str]:
-    """Return why checks could not run, as texts by check; of older records, those stored in it."""
-    return {
-        name: why if isinstance(why, str) else _text(REASONS, why.code, why.operands)
-        for name, why in (not_made or {}).items()
-    }
+def worded(told: CodedText | Clause | str) -> str:
+    """Return a text that a record has as a code; of an older record, the one stored in it."""
+    if isinstance(told, str):
+        return told
+    code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)
+    return _text(TEXTS, code, operands)
+
+
+def reasons_of(not_made: Mapping[str, CodedText | str] | None) -> dict[str, str]:
+    """Return why checks could not run, as texts by check."""
+    return {name: worded(why) for name, why in (not_made or {}).items()}
+
+
+def with_words(document: Any) -> Any:
+    """Return plain data of a record with texts for codes, except in findings."""
+    if is_clause(document):
+        return worded(document)
+    if isinstance(document, dict):
+        return {
+            name: each if name == "findings" else with_words(each)
+            for name, each in document.items()
+        }
+    nested = isinstance(document, list) and isinstance(next(iter(document), None), dict | list)
+    return [with_words(each) for each in document] if nested else document
 
 
 def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:

@@ -14,13 +14,12 @@ from tui.library.seal import was_judged_since
 from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.record import Finding, Reason, RunRecord, parse_record
+from tui.model.record import Finding, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
 
 
 class _Judged(msgspec.Struct):
     findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    checks_not_made: dict[str, dict[str, Any] | str] | None = None
 
 
 _judged_decoder = PlainDecoder(_Judged)
@@ -73,26 +72,14 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 
 def with_texts(record: str) -> str:
-    """Return a record as JSON with the texts of findings and reasons, which run.json does not
+    """Return a record as JSON with the texts of findings and of codes, which run.json does not
     contain.
     """
-    from tui.judge.wording import message_of, reasons_of
+    from tui.judge.wording import message_of, with_words
 
-    found = _judged_decoder.decode(record.encode())
-    reasons = {
-        name: why if isinstance(why, str) else Reason.model_validate(why)
-        for name, why in (found.checks_not_made or {}).items()
-    }
-    findings = [Finding.model_validate(each) for each in found.findings]
-    if all(each.message for each in findings) and all(
-        isinstance(why, str) for why in reasons.values()
-    ):
-        return record
-    document = msgspec.json.decode(record)
-    for each, told in zip(document["findings"], findings, strict=True):
-        each["message"] = message_of(told)
-    if reasons:
-        document["checks_not_made"] = reasons_of(reasons)
+    document = with_words(msgspec.json.decode(record))
+    for each in document.get("findings") or ():
+        each["message"] = message_of(Finding.model_validate(each))
     return msgspec.json.encode(document).decode() + "\n"
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -321,8 +322,7 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     """Compare every saved value with the derived one, and add the differences to `found`."""
     told = derived.to_json()
-    again = _decoded(told)
-    _take_texts(kept, again, _decoded(with_texts(told)))
+    again = _take_texts(kept, _decoded(told), _decoded(with_texts(told)))
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
@@ -338,23 +338,23 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
         )
 
 
-def _take_texts(kept: dict[str, Any], again: dict[str, Any], told: dict[str, Any]) -> None:
-    """Give a derived record the texts of a record of a version before 2026-11-29, if they differ
-    from this version's only in words. Any reason of a check without data is accepted.
+def _take_texts(kept: Any, again: Any, told: Any) -> Any:
+    """Return a derived value with the texts of a record of an older version where they differ from
+    this version's only in words.
 
-    `told`: the derived record with this version's texts.
+    `told`: the derived value with this version's texts for codes.
     """
-    findings = zip(kept.get("findings") or (), again["findings"], told["findings"], strict=False)
-    for each, other, worded in findings:
-        if said := each.get("message"):
-            alike = _numbers(said) == _numbers(worded["message"])
-            other["message"] = said if alike else worded["message"]
-    reasons = kept.get("checks_not_made") or {}
-    again["checks_not_made"] |= {
-        name: why
-        for name, why in reasons.items()
-        if isinstance(why, str) and name in again["checks_not_made"]
-    }
+    if isinstance(kept, str) and isinstance(told, str) and not isinstance(again, str):
+        return kept if _numbers(kept) == _numbers(told) else told
+    if isinstance(kept, dict) and isinstance(again, dict) and isinstance(told, dict):
+        former = {FORMER_KEYS.get(name, name): value for name, value in kept.items()}
+        return {
+            name: _take_texts(former.get(name), value, told[name]) for name, value in again.items()
+        }
+    if isinstance(kept, list) and isinstance(again, list) and isinstance(told, list):
+        both = zip_longest(kept[: len(again)], again, told)
+        return [_take_texts(*each) for each in both]
+    return again
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
@@ -39,6 +39,18 @@ class RecordPart(BaseModel):
     """Base of all parts of a record; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, defer_build=True)
+
+
+class CodedText(RecordPart):
+    """A text, as a code and what it is made of.
+
+    Older records and `runs show --json` have the text itself instead.
+    """
+
+    code: str = Field(description="which text")
+    operands: dict[str, Any] = Field(
+        default_factory=dict, description="its figures and names, in base units"
+    )
 
 
 class HistogramRecord(RecordPart):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr
 
 from tui.model.check_names import check_name, reason_why, with_current_names
-from tui.model.figure_record import UTC_PATTERN, RecordPart
+from tui.model.figure_record import UTC_PATTERN, CodedText, RecordPart
 from tui.model.host_record import FactsRecord, HostRecord, ObjectsLeft
 from tui.model.plain_data import MultiLine, plain
 from tui.model.roles import in_role
@@ -212,15 +212,6 @@ class Finding(RecordPart):
     )
     message: str | None = Field(
         None, description="the finding as text, in older records and `runs show --json`"
-    )
-
-
-class Reason(RecordPart):
-    """Why a check could not run, or does not apply."""
-
-    code: str = Field(description="the reason; most codes name the evidence that is missing")
-    operands: dict[str, Any] = Field(
-        default_factory=dict, description="figures and names of the reason, in base units"
     )
 
 
@@ -447,12 +438,12 @@ class RunRecord(RecordPart):
         description=("IDs of the checks that ran; null in older records"),
     )
     checks_not_made: (
-        dict[CheckName, Annotated[Reason | str, BeforeValidator(reason_why)]] | None
+        dict[CheckName, Annotated[CodedText | str, BeforeValidator(reason_why)]] | None
     ) = Field(
         None,
         description=(
-            "reasons why checks could not run, by ID; as text in older records and `runs show"
-            " --json`; null in records that are older still"
+            "reasons why checks could not run, by ID: the missing evidence, for most; null in older"
+            " records"
         ),
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -227,7 +227,7 @@ class ProofQuestion(Struct, frozen=True):
     run_id: str
     step: int
     kind: str
-    bottleneck: str
+    bottleneck: dict[str, Any] | str  # a code with operands; a text in older plans
     experiments: tuple[LoadChange, ...]
     before: dict[str, float]  # IOPS, bandwidth, ... of that step, by the name of a figure
 
@@ -240,7 +240,7 @@ class Proof(Struct, frozen=True):
     run_id: str  # the run with the bottleneck
     step: int  # of that run
     kind: str
-    bottleneck: str = field(name="limiter")
+    bottleneck: dict[str, Any] | str = field(name="limiter")
     experiment: LoadChange
     before: float | None = None  # the predicted figure, as measured by that run
 

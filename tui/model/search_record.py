@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tui.model.figure_record import MeanOrPercentileKey, PercentileKey, RecordPart
+from tui.model.figure_record import CodedText, MeanOrPercentileKey, PercentileKey, RecordPart
 from tui.model.step_record import Scalar
 
 
@@ -83,7 +83,9 @@ class SearchPointRecord(RecordPart):
     intended_reason: str = Field(
         "", description="why the latency from the intended start is unknown"
     )
-    bottleneck: str = Field("", validation_alias="limiter", description="bottleneck, as text")
+    bottleneck: CodedText | str = Field(
+        "", validation_alias="limiter", description="bottleneck; empty if unknown"
+    )
 
 
 class AnswerRecord(RecordPart):
@@ -105,8 +107,8 @@ class AnswerRecord(RecordPart):
         "",
         description="the limit that is exceeded first; or the offered rate, if it was not achieved",
     )
-    bottleneck: str = Field(
-        "", validation_alias="limiter", description="bottleneck at that step, as text"
+    bottleneck: CodedText | str = Field(
+        "", validation_alias="limiter", description="bottleneck at that step; empty if unknown"
     )
     headroom: dict[str, float] = Field(
         default_factory=dict,

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from tui.model.figure_record import (
     UTC_PATTERN,
+    CodedText,
     RecordPart,
     ResultsRecord,
     SeriesRecord,
@@ -356,7 +357,7 @@ class BottleneckRecord(RecordPart):
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
     ] = Field(description=("location of the bottleneck; storage: no client-side bottleneck found"))
-    text: str = Field(description="bottleneck as text, with the evidence")
+    text: CodedText | str = Field(description="the bottleneck with the evidence")
     proof: ProofRecord | None = Field(
         None, description="counter-experiment result; null if none was run"
     )

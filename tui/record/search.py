@@ -17,6 +17,7 @@ from tui.metrics import units
 from tui.metrics.figures import Result, enough_behind, latency_of, over_hosts
 from tui.metrics.registry import MIXED
 from tui.model.criteria import default
+from tui.model.figure_record import CodedText
 from tui.model.plan import Headline, Plan
 from tui.model.record import HeadlineRecord
 from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
@@ -36,6 +37,7 @@ from tui.record.search_figures import PointNow, main_trace, point_now, rate_of, 
 from tui.text.search import answer_text, headline_text, measured_scales, short_text
 
 RATE_REACHED = default("offered-rate.reached")
+Bottlenecks = Mapping[int, CodedText | str]  # by step
 Results = Mapping[int, Mapping[str, Result]]  # by step and direction, over all hosts
 
 
@@ -53,7 +55,7 @@ def results_of_steps(steps: Mapping[int, StepState]) -> Results:
 
 
 def point_records(
-    plan: Plan, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
+    plan: Plan, seen: SearchState, results: Results, bottlenecks: Bottlenecks
 ) -> list[SearchPointRecord]:
     """Return all points that have a verdict, oldest first."""
     kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
@@ -69,7 +71,10 @@ def point_records(
 
 
 def point_record(
-    point: SearchPoint, dirs: Mapping[str, Result], kind: str, bottlenecks: Mapping[int, str]
+    point: SearchPoint,
+    dirs: Mapping[str, Result],
+    kind: str,
+    bottlenecks: Bottlenecks,
 ) -> SearchPointRecord:
     """Return the record of one point, with those percentiles that have enough samples."""
     offer = point.offer
@@ -135,7 +140,11 @@ def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
 
 
 def points_alone(
-    plan: Plan, search: Search, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
+    plan: Plan,
+    search: Search,
+    seen: SearchState,
+    results: Results,
+    bottlenecks: Bottlenecks,
 ) -> SearchRecord:
     """Return the search's parameters and measured points."""
     return SearchRecord(
@@ -227,7 +236,7 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
     return made
 
 
-def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
+def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> CodedText | str:
     """Return the bottleneck at the answer's point, or at full load if that point has none."""
     if there is None or there.bottleneck:
         return there.bottleneck if there is not None else ""
@@ -236,7 +245,12 @@ def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
         for each in record.points
         if each.offered_iops is None and each.knobs == there.knobs
     )
-    return next((f"at full load {text}" for text in full if text), "")
+    return next((_at_full_load(each) for each in full if each), "")
+
+
+def _at_full_load(found: CodedText | str) -> CodedText | str:
+    told = found if isinstance(found, str) else found.model_dump()
+    return CodedText(code="at-full-load", operands={"bottleneck": told})
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:

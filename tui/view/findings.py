@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tui.judge.catalogue import BY_ID
 from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, worded
 from tui.metrics.units import clock
 from tui.model.record import Finding
 from tui.text.line import (
@@ -90,9 +90,8 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     limited = [
         line
         for step, each in found.bottlenecks.items()
-        for line in labelled(
-            [("limited by  ", LABEL)], [(of_role(found.role_of(step), each.text), TEXT)], width
-        )
+        for text in [of_role(found.role_of(step), worded(each.text))]
+        for line in labelled([("limited by  ", LABEL)], [(text, TEXT)], width)
     ]
     lines = [
         line

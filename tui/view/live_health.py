@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.state import RunState, silent_hosts_text, waiting_text
 from tui.judge.chance import steady_limits
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, worded
 from tui.metrics import units
 from tui.metrics.figures import HostSpread
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
@@ -302,7 +302,7 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     label: Run = ("limited by  ", LABEL)
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if bottleneck is not None:
-        what, colon, evidence = bottleneck.text.partition(":")
+        what, colon, evidence = worded(bottleneck.text).partition(":")
         brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], VALUE)]
         return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())

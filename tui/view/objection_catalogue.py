@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.judge.severity import Moot
+from tui.judge.wording import worded
 from tui.metrics import units
 from tui.metrics.figures import (
     kind_of,
@@ -170,7 +171,9 @@ def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
     if step is None or bottleneck is None:
         return
     at_client = bottleneck.kind in ("client-cpu", "network", "client-device")
-    yield ObjectionEvidence("partly" if at_client else "fact", f"limited by {bottleneck.text}")
+    yield ObjectionEvidence(
+        "partly" if at_client else "fact", f"limited by {worded(bottleneck.text)}"
+    )
     if bottleneck.proof is not None:
         yield ObjectionEvidence("fact", f"counter-experiment {bottleneck.proof.text}")
     yield from (ObjectionEvidence("fact", text) for text in fullest_texts(step))

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tui.capacity.budget import AFTER_OVER_S, lead_s, points_planned
 from tui.capacity.hold import HOLDS
+from tui.judge.wording import worded
 from tui.metrics import units
 from tui.metrics.repeat import repetitions_needed
 from tui.model.objects import objects_after, stores_of
@@ -427,7 +428,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact(
             "proves",
             f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id},"
-            f" {plan.proves.bottleneck}",
+            f" {worded(plan.proves.bottleneck)}",
         )
         yield PlanFact(
             "", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of
+from tui.judge.wording import message_of, worded
 from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
@@ -120,7 +120,7 @@ def _shown_step(record: RunRecord) -> StepRecord | None:
 def _bottleneck(step: StepRecord) -> list[str]:
     if step.bottleneck is None:
         return []
-    lines = _wrapped("limited by", step.bottleneck.text)
+    lines = _wrapped("limited by", worded(step.bottleneck.text))
     return lines + (
         _wrapped("  counter-experiment", step.bottleneck.proof.text)
         if step.bottleneck.proof is not None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from tui.judge.wording import worded
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.registry import BY_UNIT, METRICS, MIXED
@@ -107,7 +108,7 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
         word = "nearest limit" if answer.state == "met-at-full-load" else "exceeded first"
         yield word, texts.get(answer.binding, answer.binding), TEXT
     if answer.bottleneck:
-        yield "limited by", answer.bottleneck, TEXT
+        yield "limited by", worded(answer.bottleneck), TEXT
     if answer.headroom:
         parts = (
             f"{share * 100:.0f} % to {texts.get(name, name)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.screens.result_page import Page
 from tui.app.widgets.graph_panels import KEYS
+from tui.judge.wording import worded
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
 from tui.metrics.histogram import Histogram
@@ -263,9 +264,9 @@ def bottleneck_text(page: Page) -> str:
     """
     search, step = page.record.search, page.shown_step
     if search is not None:
-        return search.answer.bottleneck if search.answer is not None else ""
+        return worded(search.answer.bottleneck) if search.answer is not None else ""
     return (
-        step.bottleneck.text
+        worded(step.bottleneck.text)
         if step is not None and step.bottleneck is not None and page.shown_matrix is None
         else ""
     )

@@ -17,6 +17,7 @@ from tui.app.dialogs import text_entry
 from tui.app.dialogs.confirm import Confirm, DialogChoice
 from tui.app.services.launching import agree_to_overwrite, start_engine
 from tui.app.services.preflight import look
+from tui.judge.wording import worded
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
 
@@ -385,7 +386,7 @@ def proof_question(plan: Plan) -> Confirm:
         raise ValueError("this plan is not a counter-experiment")
     experiment = plan.proves.experiment
     body = (
-        f"limited by {plan.proves.bottleneck}\n\nThe same load on the same hosts and files,"
+        f"limited by {worded(plan.proves.bottleneck)}\n\nThe same load on the same hosts and files,"
         f" unchanged and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
         f" load.\nPredicted: {experiment.prediction.text}."
     )

@@ -38,7 +38,7 @@ REASONS: Mapping[str, Text] = {
     "running": "the run is still running",
     "stopped": "the load was stopped before its end",
     "too-short": "measured for less than {least_s:g} s",
-    "few-hosts": "needs data from at least {least} hosts",
+    "few-hosts": lambda least: f"needs data from {'two' if least == 2 else least} hosts or more",
     "timed-jobs": "fewer than two timed jobs",
     "size-bound": "the load is size-bound: it tapers off at the end",
     "jobs-in-sequence": "jobs run one after the other",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, reasons_of
+from tui.judge.wording import message_of, reasons_of, worded
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -469,7 +469,7 @@ def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Bloc
         if step.bottleneck is None:
             continue
         name = name_of(record, step)
-        yield Paragraph(f"{f'{name}: ' if name else ''}{step.bottleneck.text}")
+        yield Paragraph(f"{f'{name}: ' if name else ''}{worded(step.bottleneck.text)}")
         if step.bottleneck.proof is not None:
             yield Paragraph(f"Counter-experiment: {step.bottleneck.proof.text}")
     if record.proves is not None:
