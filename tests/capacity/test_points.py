@@ -222,7 +222,7 @@ def test_full_load_has_no_intended_start() -> None:
     point = judge(SEARCH, Offer(None, 10.0), PointData(0, results(seconds), seconds, 2))
     assert (point.intended, point.intended_why) == (
         {},
-        "without an offered rate, I/Os have no intended start",
+        "closed-loop",
     )
 
 

@@ -13,6 +13,7 @@ from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
+from tui.record.headline import coverage_text
 from tui.view.run_summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))
@@ -67,7 +68,7 @@ def slices(record: RunRecord) -> list[tuple[float, float, int]]:
 def test_a_run_without_loss_is_covered_by_all_hosts(tmp_path: Path) -> None:
     record = record_of(tmp_path, [*eight_hosts(), closed(311.0)])
     assert slices(record) == [(10.0, 310.0, 8)]
-    assert record.steps[0].coverage_text == ""
+    assert coverage_text(record.steps[0].coverage) == ""
     assert record.state == "complete"
 
 
@@ -76,9 +77,9 @@ def test_a_host_that_is_lost_is_missing_from_its_last_sample_on(tmp_path: Path) 
     step = record.steps[0]
     assert slices(record) == [(10.0, 142.0, 8), (142.0, 310.0, 7)]
     assert [(part.of, part.missing) for part in step.coverage] == [(8, []), (8, ["h8"])]
-    assert step.coverage_text == "7 of 8 hosts from 132 s on (without h8)"
+    assert coverage_text(step.coverage) == "7 of 8 hosts from 132 s on (without h8)"
     assert record.state == "partial"
-    assert step.coverage_text in record.reason
+    assert coverage_text(step.coverage) in record.reason
     aggregate = step.results.aggregate["read"]
     assert aggregate.hosts == list(HOSTS)
     assert aggregate.interval is not None
@@ -106,7 +107,7 @@ def test_losses_one_after_the_other_are_reported_one_by_one_and_those_at_once_to
     record = record_of(tmp_path, [*eight_hosts(*gone), closed(311.0, "partial")])
     assert slices(record) == [(10.0, 60.0, 8), (60.0, 210.0, 6), (210.0, 310.0, 5)]
     assert (
-        record.steps[0].coverage_text
+        coverage_text(record.steps[0].coverage)
         == "6 of 8 hosts from 50 s on (without h2, h3); 5 of 8 hosts from 200 s on (without h2,"
         " h3, h4)"
     )
@@ -126,7 +127,7 @@ def test_a_host_that_never_started_is_missing_from_the_start(tmp_path: Path) -> 
     ]
     record = record_of(tmp_path, events)
     assert slices(record) == [(10.0, 310.0, 7)]
-    assert record.steps[0].coverage_text == "7 of 8 hosts from the start (without h5)"
+    assert coverage_text(record.steps[0].coverage) == "7 of 8 hosts from the start (without h5)"
 
 
 def test_a_tool_that_failed_early_is_a_loss(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_host_whose_lease_ended_its_load_is_a_loss(tmp_path: Path) -> None:
         ended("h5", 70.1, "lease", 0),
     ]
     record = record_of(tmp_path, [*events, compared("h5", 0.0), *cut, closed(311.0, "partial")])
-    assert record.steps[0].coverage_text == "7 of 8 hosts from 60 s on (without h5)"
+    assert coverage_text(record.steps[0].coverage) == "7 of 8 hosts from 60 s on (without h5)"
 
 
 def test_a_stop_that_was_asked_for_is_no_loss(tmp_path: Path) -> None:

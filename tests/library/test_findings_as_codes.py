@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tui.judge import wording
 from tui.judge.wording import CHECKS, message_of
+from tui.library.build import build_record
 from tui.library.imported import records_of
 from tui.library.load import load_record, record_json
 from tui.library.runs import RunStore
@@ -19,6 +21,16 @@ from tui.library.verify import verify_run
 
 OLD = Path(__file__).parents[1] / "data" / "runs" / "findings-as-texts"
 QUOTED = ("quote", "quotes")
+SENTENCE = re.compile(r"\S+ \S*[a-z]\S* \S+")
+# what people typed, hosts and load generators printed, and errors
+DATA = (
+    r"facts\..*|hosts\.(facts\..*|detail|problems\.message)|messages\.text|notes\.text|reason"
+    r"|profile\..*|steps\.(cell|name|phases\.command|added_options\..*|errors\.message)"
+    r"|provenance\..*|matrix\.cells\.key"
+)
+# still texts
+WORDED = r"headline\.(text|short)|findings\.operands\.quote|steps\.metadata\.shift_text"
+ALLOWED = re.compile(rf"({DATA}|{WORDED})\Z")
 
 
 @pytest.fixture
@@ -46,6 +58,18 @@ def texts_in(value: Any, name: str = "") -> Iterator[str]:
             yield from texts_in(each, name)
 
 
+def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each string in a record with its place, without positions in lists."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from strings(each, f"{path}.{key}".strip("."))
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each, path)
+
+
 def test_a_record_with_texts_is_listed_shown_and_verified(old: Path) -> None:
     kept = json.loads((old / "run.json").read_text())["findings"]
     told = [each["message"] for each in kept]
@@ -70,6 +94,13 @@ def test_a_record_made_now_says_the_same_without_a_sentence(old: Path, new: Path
     assert [each["id"] for each in shown] == [each["id"] for each in before]
     (summary,) = [each for each in RunStore(new.parent).list() if each.run_id == new.name]
     assert [message_of(each) for each in summary.findings] == [each["message"] for each in shown]
+
+
+@pytest.mark.parametrize("name", ["plain", "sweep", "mdtest", "recovered"])
+def test_a_record_contains_no_sentence_of_benchtui(name: str) -> None:
+    document = json.loads(build_record(OLD.parent / name).to_json())
+    found = {path for path, text in strings(document) if SENTENCE.search(text)}
+    assert [path for path in found if not ALLOWED.match(path)] == []
 
 
 def test_other_words_for_a_finding_do_not_change_what_verifies(

@@ -34,9 +34,8 @@ from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, V
 PARTS = 10  # of a second, each with a delay of its own
 CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
 MEAN = "mean"
-WHY = "from completions per second: a stall that is made up within a second is not visible"
-CLOSED = "without an offered rate, I/Os have no intended start"
-NO_SECONDS = "per-second completions are unknown"
+# what is unknown of the latency from intended start: codes
+INTENDED = WHY, CLOSED, NO_SECONDS = "within-a-second", "closed-loop", "no-seconds"
 
 Late = tuple[float, float]
 """A delay in seconds, and the number of I/Os that began that late."""

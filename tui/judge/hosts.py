@@ -322,7 +322,7 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if not at.record.coverage and not ended:
         raise UnknownError("samples")
-    if at.record.coverage_text or ended:
+    if at.record.lost_hosts or ended:
         hosts, of, missing = _left(at, ended)
         parts = [
             clause(
@@ -345,7 +345,7 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
 
 def _left(at: StepEvidence, ended: Collection[str]) -> tuple[int, int, list[str]]:
     """Return how many of a step's hosts measured to the end, of how many, and which did not."""
-    if at.record.coverage and at.record.coverage_text:
+    if at.record.lost_hosts:
         last = at.record.coverage[-1]
         return last.hosts, last.of, last.missing
     of = len(at.step.tasks)

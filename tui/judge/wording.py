@@ -24,6 +24,7 @@ from tui.judge.texts import (
 from tui.judge.texts.bottleneck import BOTTLENECK
 from tui.judge.texts.form import Text, formed
 from tui.judge.texts.reasons import REASONS
+from tui.judge.texts.search import SEARCH
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -68,12 +69,14 @@ CHECKS: Mapping[str, Mapping[str, Text]] = {
 }
 
 
-TEXTS: Mapping[str, Text] = {
-    **observed.OBSERVED["client-cpu"],
-    **observed.OBSERVED["network"],
-    **BOTTLENECK,
-    **REASONS,
-}
+TABLES = (
+    observed.OBSERVED["client-cpu"],
+    observed.OBSERVED["network"],
+    BOTTLENECK,
+    REASONS,
+    SEARCH,
+)
+TEXTS: Mapping[str, Text] = {code: text for table in TABLES for code, text in table.items()}
 
 
 def message_of(found: Found) -> str:

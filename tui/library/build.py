@@ -42,7 +42,7 @@ from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.cells import steps_in_error
-from tui.record.headline import run_headline
+from tui.record.headline import coverage_text, run_headline
 from tui.record.host_facts import facts_record
 from tui.record.sections import (
     attestation_records,
@@ -265,10 +265,10 @@ def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord])
     """Return the reason for the state, from the engine or from what is missing, plus the lost
     hosts.
     """
-    lost = [step for step in steps if step.coverage_text and not _cut_by_allocation(step)]
-    losses = [f"{step.name}: {step.coverage_text}" for step in lost]
+    lost = [step for step in steps if step.lost_hosts and not _cut_by_allocation(step)]
+    losses = [f"{step.name}: {coverage_text(step.coverage)}" for step in lost]
     if len(steps) == 1:
-        losses = [step.coverage_text for step in lost]
+        losses = [coverage_text(step.coverage) for step in lost]
     return "; ".join(
         [part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part]
     )

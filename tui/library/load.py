@@ -16,6 +16,8 @@ from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
 from tui.model.record import Finding, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
+from tui.model.search_record import SearchRecord
+from tui.text.search import headline_text
 
 
 class _Judged(msgspec.Struct):
@@ -78,9 +80,25 @@ def with_texts(record: str) -> str:
     from tui.judge.wording import message_of, with_words
 
     document = with_words(msgspec.json.decode(record))
+    for step in document.get("steps") or ():
+        _word_step(step)
+    if (document.get("search") or {}).get("answer"):
+        search = SearchRecord.model_validate(document["search"])
+        document["search"]["answer"]["text"] = headline_text(search)
     for each in document.get("findings") or ():
         each["message"] = message_of(Finding.model_validate(each))
     return msgspec.json.encode(document).decode() + "\n"
+
+
+def _word_step(step: dict[str, Any]) -> None:
+    """Add the texts about host losses, and about figures of an MPI benchmark, to a step."""
+    from tui.model.step_record import CoverageRecord, MetadataRecord
+    from tui.record.headline import coverage_text, meanings
+
+    covered = [CoverageRecord.model_validate(each) for each in step.get("coverage") or ()]
+    step["coverage_text"] = step.get("coverage_text") or coverage_text(covered)
+    if step.get("metadata"):
+        step["metadata"] |= meanings(MetadataRecord.model_validate(step["metadata"]))
 
 
 def parse_findings(record: bytes) -> list[Finding]:

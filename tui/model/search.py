@@ -138,8 +138,8 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
     """A measured point, as the search evaluates it.
 
     `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from
-    intended start in ns, by percentile label ("99.9") and "mean"; empty if unknown, with the reason
-    in `intended_why`. `cut`: ended early, because it was clearly over.
+    intended start in ns, by percentile label ("99.9") and "mean"; empty if unknown, with the code
+    of the reason in `intended_why`. `cut`: ended early, because it was clearly over.
     """
 
     step: int

@@ -80,7 +80,7 @@ class SearchPointRecord(RecordPart):
         default_factory=dict,
         description="latency by percentile and 'mean', from the intended start of each I/O",
     )
-    intended_reason: str = Field(
+    intended_reason: CodedText | str = Field(
         "", description="why the latency from the intended start is unknown"
     )
     bottleneck: CodedText | str = Field(
@@ -129,7 +129,9 @@ class AnswerRecord(RecordPart):
     notes: list[str] = Field(
         default_factory=list, description="result of the hold and its limitations, as text"
     )
-    text: str = Field("", description="the answer in one line")
+    text: str | None = Field(
+        None, description="the answer in one line, in older records and `runs show --json`"
+    )
 
 
 class KneeRecord(RecordPart):

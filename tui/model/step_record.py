@@ -198,7 +198,12 @@ class MetadataRecord(RecordPart):
     version: str | None = Field(
         None, description="program version; figures of different versions are not comparable"
     )
-    meaning: str = Field("", description="meaning of max and min in this version")
+    meaning: str | None = Field(
+        None,
+        description=(
+            "meaning of max and min in this version, in older records and `runs show --json`"
+        ),
+    )
     tasks: int | None = Field(
         None, description="MPI ranks over all hosts; null if unknown (imports)"
     )
@@ -213,7 +218,10 @@ class MetadataRecord(RecordPart):
     shift_text: str = Field("", description="the rank shift, as text")
     nodemap: str = Field("", description="map printed by the tool; 1: the rank is on rank 0's node")
     final: bool = Field(False, description="whether the tool finished successfully")
-    latency_meaning: str = Field("", description="meaning of the operation latencies")
+    latency_meaning: str | None = Field(
+        None,
+        description="meaning of the operation latencies, in older records and `runs show --json`",
+    )
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0",
         description=(
@@ -441,8 +449,8 @@ class StepRecord(RecordPart):
         default_factory=list,
         description="number of measuring hosts over time; more than one entry: hosts were lost",
     )
-    coverage_text: str = Field(
-        "", description="host losses, as text: 7 of 8 hosts from 132 s on ..."
+    coverage_text: str | None = Field(
+        None, description="host losses, as text, in older records and `runs show --json`"
     )
     series: SeriesRecord | None = Field(
         None, description="measured load over time; null without samples"
@@ -466,6 +474,11 @@ class StepRecord(RecordPart):
         profile.
         """
         return in_role(self.profile or "", self.role, self.beside)
+
+    @property
+    def lost_hosts(self) -> bool:
+        """Whether some hosts did not measure all the time."""
+        return any(part.missing for part in self.coverage)
 
     @property
     def cell_key(self) -> str:

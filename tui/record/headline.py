@@ -7,6 +7,7 @@ from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 from tui import workloads
+from tui.journal.clock import loss_text
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, headline_text, metric_of_operation, rate_of_operation
@@ -16,7 +17,7 @@ from tui.model.plan import Headline, Step
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
     from tui.model.record import HeadlineRecord
-    from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
+    from tui.model.step_record import CoverageRecord, MetadataRecord, OperationRecord, StepRecord
 
 SHORT_SHARE = 0.95  # of the requested runtime
 SHORT_S = 1.0  # anything shorter is no measurement, whatever was requested
@@ -77,13 +78,11 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
     if not any(part.mean is not None for name, part in parts.items() if name not in ONE_RANK):
         return None
     launch, hosts, tool = step.mpi, len(step.tasks), workloads.find(step.tool)
-    made = any(part.from_iterations for part in parts.values())
     tasks = result.tasks if result is not None else launch.ranks(hosts)
     version = result.version if result is not None else None
     return MetadataRecord(
         tool=step.tool,
         version=version,
-        meaning=tool.meaning(version, from_iterations=made) if tool and version else "",
         tasks=tasks or None,  # an import may not state it
         nodes=(result.nodes or None) if result is not None else None,
         ranks_per_host=launch.ranks_per_host or None,
@@ -94,9 +93,6 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         shift_text=tool.spread_text(result) if tool and result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
-        latency_meaning=(
-            tool.latency_meaning if tool and any(part.latency_s for part in parts.values()) else ""
-        ),
         iterations_of=tool.iterations_of if tool else "all ranks",
         scores=dict(result.scores) if result is not None else {},
         printed=list(result.printed) if result is not None else [],
@@ -234,6 +230,29 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
     )
 
 
+def meanings(metadata: MetadataRecord) -> dict[str, str]:
+    """Return what max and min, and the latencies, of an MPI benchmark mean; empty if unknown."""
+    told = {"meaning": metadata.meaning or "", "latency_meaning": metadata.latency_meaning or ""}
+    tool, parts = workloads.find(metadata.tool), metadata.operations.values()
+    if tool is None:
+        return told
+    if metadata.version and not told["meaning"]:
+        made = any(part.from_iterations for part in parts)
+        told["meaning"] = tool.meaning(metadata.version, from_iterations=made)
+    if any(part.latency_s for part in parts) and not told["latency_meaning"]:
+        told["latency_meaning"] = tool.latency_meaning
+    return told
+
+
+def coverage_text(covered: Sequence[CoverageRecord]) -> str:
+    """Return the losses of a step as text, oldest first; empty if there are none."""
+    return "; ".join(
+        loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
+        for part in covered
+        if part.missing
+    )
+
+
 def metadata_notes(metadata: MetadataRecord) -> list[str]:
     """Return the notes that are needed to read the tables."""
     version = (
@@ -246,15 +265,16 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     mpi = f", {metadata.mpi}" if metadata.mpi else ""
     notes = [f"{version}: {ranks}{nodes}, {_items(metadata)}{mpi}"]
     made = any(each.from_iterations for each in metadata.operations.values())
-    if metadata.meaning:
+    told = meanings(metadata)
+    if meaning := told["meaning"]:
         by_rank_0 = rank_0_text(metadata) and not made
-        notes.append(f"{metadata.meaning}; {RANK_0}" if by_rank_0 else metadata.meaning)
+        notes.append(f"{meaning}; {RANK_0}" if by_rank_0 else meaning)
     if metadata.shift_text:
         notes.append(f"rank shift: {metadata.shift_text}")
     notes += metadata.printed
     notes += [text for name, each in metadata.operations.items() for text in _details(name, each)]
-    if metadata.latency_meaning:
-        notes.append(f"latency: {metadata.latency_meaning}")
+    if told["latency_meaning"]:
+        notes.append(f"latency: {told['latency_meaning']}")
     if made:
         notes.append("~ computed from completed iterations; the tool printed no summary")
     return notes

@@ -31,7 +31,7 @@ from tui.model.plan import Plan, Step
 from tui.model.step_record import CacheDropRecord, HostTelemetryRecord, StepRecord, TelemetryColumn
 from tui.record.figures import column_of, series_parts
 from tui.record.step import step_state, task_record, windows_of
-from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, timing_record
+from tui.record.timeline import HostSpan, coverage, host_spans, timing_record
 
 T = TypeVar("T")
 Sliced = Generator[None, None, T]
@@ -375,7 +375,6 @@ class RunningStep:
             },
             timing=timing_record(spans),
             coverage=covered,
-            coverage_text=coverage_text(covered),
             series=series,
             telemetry=self._telemetry(seen, spans),
         )

@@ -10,6 +10,7 @@ from tui.capacity.budget import cost_s, lacking_text, points_planned, spent_s
 from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
 from tui.capacity.interval import Estimate
 from tui.capacity.next_point import why_over
+from tui.capacity.points import INTENDED
 from tui.journal.progress import SearchState
 from tui.journal.state import RunState
 from tui.journal.step import StepState
@@ -34,7 +35,7 @@ from tui.model.search_record import (
 )
 from tui.model.step_record import StepRecord
 from tui.record.search_figures import PointNow, main_trace, point_now, rate_of, rate_unit
-from tui.text.search import answer_text, headline_text, measured_scales, short_text
+from tui.text.search import headline_text, measured_scales, short_text
 
 RATE_REACHED = default("offered-rate.reached")
 Bottlenecks = Mapping[int, CodedText | str]  # by step
@@ -100,7 +101,8 @@ def point_record(
             if (latency := latency_of(result, name, kind)) and latency.bucket_width is not None
         },
         intended_ns=dict(point.intended),
-        intended_reason=point.intended_why,
+        # journals of versions before 2026-11-29 have texts
+        intended_reason=CodedText(code=why) if (why := point.intended_why) in INTENDED else why,
         bottleneck=bottlenecks.get(point.step, ""),
     )
 
@@ -232,7 +234,6 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
     )
     if there is not None and there.offered_iops is None and found.state != "found":
         made.capacity.high = None  # the load generator was the limit here, not the system
-    made.text = answer_text(made, record.limits)
     return made
 
 

@@ -14,7 +14,7 @@ from tui.metrics.buckets import CURVE_PERCENTILES, label
 from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, in_order
 from tui.model.search_record import ConfidenceInterval, SearchPointRecord, SearchRecord
-from tui.text.search import known, term
+from tui.text.search import headline_text, known, term
 
 USUAL_PERCENTILES = tuple(map(label, CURVE_PERCENTILES))
 MOST_TRACES = 4
@@ -273,7 +273,7 @@ def found_figures(search: SearchRecord) -> list[SearchFigure]:
 
 def _figures(search: SearchRecord) -> Iterator[SearchFigure]:
     if (answer := search.answer) is not None:
-        yield SearchFigure("capacity", answer.unit, answer.capacity, answer.text)
+        yield SearchFigure("capacity", answer.unit, answer.capacity, headline_text(search))
     if search.maximum_iops is not None:
         yield SearchFigure("full_load", "iops", search.maximum_iops)
     if (knee := search.knee) is not None:

@@ -28,7 +28,7 @@ from tui.model.step_record import (
 )
 from tui.record.figures import StepFigures, series_record
 from tui.record.headline import metadata_record, step_value
-from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, timing_record
+from tui.record.timeline import HostSpan, coverage, host_spans, timing_record
 
 Window = tuple[float, float]
 
@@ -164,7 +164,6 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         },
         timing=timing_record(spans),
         coverage=covered,
-        coverage_text=coverage_text(covered),
         series=series_record(measurement) if measurement is not None else None,
         telemetry=telemetry_records(seen, spans, step.hosts),
         errors=_errors(seen, step, results),

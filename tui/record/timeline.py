@@ -17,7 +17,6 @@ from tui.journal.clock import (
     ClockStep,
     HostClocks,
     ended_badly,
-    loss_text,
 )
 from tui.journal.fold import fold_all
 from tui.journal.latencies import CLUSTER_OPEN_S
@@ -311,13 +310,4 @@ def _slice(start_t: float, end_t: float, missing: list[str], total: int) -> Cove
         hosts=total - len(missing),
         of=total,
         missing=list(missing),
-    )
-
-
-def coverage_text(covered: list[CoverageRecord]) -> str:
-    """Return the losses of a step as text, oldest first; empty if there are none."""
-    return "; ".join(
-        loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
-        for part in covered
-        if part.missing
     )

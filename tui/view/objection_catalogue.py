@@ -19,7 +19,7 @@ from tui.metrics.figures import (
 )
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
-from tui.record.headline import is_short, length_text
+from tui.record.headline import coverage_text, is_short, length_text
 from tui.view.objections import (
     Objection,
     ObjectionAnswer,
@@ -215,8 +215,8 @@ def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
             times = [units.latency(each.host_seconds[host] * 1e9) for host in (slow, fast)]
             ends = f"{slow} {times[0]}, {fast} {times[1]}"
             yield ObjectionEvidence("fact", f"{name}, time of the slowest rank: {ends}")
-    if step.coverage_text:
-        yield ObjectionEvidence("partly", step.coverage_text, "host-loss")
+    if step.lost_hosts:
+        yield ObjectionEvidence("partly", coverage_text(step.coverage), "host-loss")
 
 
 def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:

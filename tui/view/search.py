@@ -321,14 +321,13 @@ def start_texts(search: SearchRecord) -> list[str]:
     """Return how latency from intended start is shown, or why it is unknown."""
     name = intended_percentile(search)
     reasons = list(
-        dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns)
+        dict.fromkeys(worded(point.intended_reason) for point in search.points if point.intended_ns)
     )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
         return [f"p{name} due: latency from intended start over all directions{because}"]
-    unknown = list(
-        dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason)
-    )
+    told = (worded(point.intended_reason) for point in search.points)
+    unknown = list(dict.fromkeys(filter(None, told)))
     return [f"latency from intended start is unknown: {'; '.join(unknown)}"] if unknown else []
 
 

@@ -20,7 +20,7 @@ from tui.model.plain import some
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import HostTelemetryRecord, StepRecord
-from tui.record.headline import length_text
+from tui.record.headline import coverage_text, length_text
 from tui.text.line import (
     LABEL,
     SEVERITY_MARKS,
@@ -222,8 +222,8 @@ def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
         name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()
     }
     yield from bucket_texts(shown)
-    if step.coverage_text:
-        yield f"coverage: {step.coverage_text}"
+    if step.lost_hosts:
+        yield f"coverage: {coverage_text(step.coverage)}"
     yield from window_texts(step, step.results.aggregate)
     yield from timing_texts(step)
 
