@@ -47,6 +47,16 @@ def test_only_buffered_writes_may_reach_storage_later(
     assert said("storage-traffic", at) == [(severity, 0.01)]
 
 
+@pytest.mark.parametrize(("asked", "severities"), [("write", []), ("read", ["error"])])
+def test_reads_that_verify_after_the_writes_have_a_time_of_their_own(
+    asked: str, severities: list[str]
+) -> None:
+    telemetry = looked(gen_read_bytes=33e6, gen_procs=2.0).steps[0].telemetry
+    moved = direction(1000.0, 4e6, bw_bytes_per_s=100e6).model_copy(update={"runtime_s": 20.0})
+    at = evidence({"h1": {"read": moved}}, jobs=[JobLoad("a", (asked,))], telemetry=telemetry)
+    assert [severity for severity, _ in said("storage-traffic", at)] == severities
+
+
 @pytest.mark.parametrize("unknown", [{}, {"gen.procs": "the kernel does not list children"}])
 def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(
     unknown: dict[str, str],

@@ -155,7 +155,23 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
         moved = _moved(host, own, disk, server)
         if counted and moved is not None:
             # both by the same clock, and of the same real time
-            yield name, moved * (clock_of(at, host.host) or 1.0) / counted
+            share = _share_of_time(at, host, name)
+            yield name, moved * (clock_of(at, host.host) or 1.0) / (counted * share)
+
+
+def _share_of_time(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
+    """Return the share of the telemetry's window in which a host did I/O in a direction.
+
+    Less than 1 for writes that are verified afterwards: their reads have a time of their own.
+    """
+    asked = {each for job in at.step.jobs for each in job.directions}
+    parts = at.record.results.per_host.get(host.host, {})
+    apart = bool(asked) and any(each in parts and each not in asked for each, *_ in COUNTED)
+    span_s = (host.end_s or 0.0) - (host.start_s or 0.0)
+    runtime_s = parts[name].runtime_s if name in parts else None
+    if not apart or not runtime_s or span_s <= 0:
+        return 1.0
+    return min(1.0, runtime_s / span_s)
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
