@@ -362,13 +362,13 @@ def _of_folder(
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
         return [_remarking(runs[0], problems), *runs[1:]], problems
-    if logs and not _compare_logs(found, [file for log in logs for file in log.files], known):
+    for partial in _partial_logs(found, logs, known):
         why = (
             "logs of only some jobs, or of several jobs in one file, are not the time series of"
             " the result"
         )
-        problems.append(Problem(why, file=logs[0].files[0].place))
-        logs = []
+        problems.append(Problem(why, file=partial[0].files[0].place))
+        logs = [log for log in logs if log not in partial]
     alone = [log for log in logs if not _put_beside(log, found)]
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
@@ -377,23 +377,36 @@ def _of_folder(
     return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
 
 
-def _compare_logs(
+def _partial_logs(
     found: Sequence[tuple[KeptFile, list[ImportedOutput]]],
-    logs: Sequence[KeptFile],
+    logs: Sequence[KeptLog],
     known: Sequence[Format],
-) -> bool:
-    """Add the contradictions between a run's output and its logs to the output.
+) -> list[list[KeptLog]]:
+    """Compare each output with its logs, and return those logs that do not add up to their output.
 
-    Does nothing unless the directory has a single output, because logs of an earlier run are
-    overwritten. Returns whether the logs add up to the output; true if they were not compared.
+    Of several outputs in a directory, each has the logs with its name, because logs of an earlier
+    run without names of their own are overwritten.
     """
-    if len(found) != 1 or len(found[0][1]) != 1:
-        return True
-    ((file, (output,)),) = found
+    partial = []
+    for file, outputs in found:
+        stem = PurePosixPath(file.name).stem
+        own = [log for log in logs if len(found) == 1 or log.stem == stem]
+        if own and len(outputs) == 1 and not _compare_logs(file, outputs[0], own, known):
+            partial.append(own)
+    return partial
+
+
+def _compare_logs(
+    file: KeptFile, output: ImportedOutput, logs: Sequence[KeptLog], known: Sequence[Format]
+) -> bool:
+    """Add the contradictions between an output and its logs to the output.
+
+    Returns whether the logs add up to the output; true if they were not compared.
+    """
     reader = next((each for each in known if each.name == output.tool), None)
     if reader is None or output.result.contradictions is None:
         return True
-    compared = reader.beside_logs(file, logs)
+    compared = reader.beside_logs(file, [each for log in logs for each in log.files])
     output.result.contradictions += compared.contradictions
     return compared.whole
 

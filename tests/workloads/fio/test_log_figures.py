@@ -97,15 +97,29 @@ def test_the_log_of_one_worker_is_not_that_of_another() -> None:
     assert "log-copies" in {each.about for each in beside_logs(file, logs).contradictions}
 
 
+def written(path: Path, host: str, change: Change) -> None:
+    """Write the JSON of a run and its logs, with changed rates, under the name of a host."""
+    for source in (DATA / "logs" / "avg").iterdir():
+        if source.suffix == ".gz":
+            continue
+        text, name = source.read_text(), source.name
+        if name.endswith(".log"):
+            text = changed(text, change if "_iops" in name else same)
+        (path / name.replace("run", host, 1)).write_text(text.replace('"run"', f'"{host}"'))
+
+
 def test_an_import_of_a_directory_compares_its_logs(tmp_path: Path) -> None:
-    for path in (DATA / "logs" / "avg").iterdir():
-        name = path.name.removesuffix(".gz")
-        if name == path.name:
-            more = scaled(1.25) if "_iops" in name else same
-            text = path.read_text()
-            (tmp_path / name).write_text(changed(text, more) if ".log" in name else text)
+    written(tmp_path, "run", scaled(1.25))
     (only,) = records_of([tmp_path])
     assert "own-figures" in {finding.id for finding in only.record.findings}
+
+
+def test_an_import_of_several_hosts_compares_each_with_its_own_logs(tmp_path: Path) -> None:
+    written(tmp_path, "a", same)
+    written(tmp_path, "b", scaled(1.25))
+    (only,) = records_of([tmp_path])
+    found = [each for each in only.record.findings if each.id == "own-figures"]
+    assert found and {each.scope["hosts"] for each in found} == {"b"}
 
 
 def test_times_of_day_are_those_of_the_ends_of_intervals(tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ def test_a_report_of_fio_contradicts_nothing(path: Path) -> None:
     assert kinds(path.read_text()) == set()
 
 
+def test_the_block_size_of_a_report_is_that_of_its_direction() -> None:
+    sizes = "bs=(R) 64.0KiB-64.0KiB, (W) 4096B-4096B, (T) 4096B-4096B"
+    text = re.sub(r"bs=\(R\).*?(?=, ioengine)", sizes, QUEUED.read_text())
+    text = re.sub(r"(?m)^.*\bfio --.*\n", "", text)
+    (output,) = import_output(text, "out.txt")
+    assert [load.block_bytes for load in output.loads] == [65536]
+
+
 LIES = {
     "share": (GROUPS, r"(?<=99\.50th=\[)  45312", "   1944"),
     "share-sum": (GROUPS, r"(?<= 4=)90\.07(?=%)", "80.07"),

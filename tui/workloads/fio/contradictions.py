@@ -145,6 +145,8 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(_units(part), entry, name)
         yield from named(samples_of(entry, name, part), entry, name)
         yield from named(_multiples(part), entry, name)
+        if not entry.merged:  # whose jobs may count other latencies than each other
+            yield from named(_latency_counts(part, numjobs_of(entry.options)), entry, name)
     yield from named(_shares(entry.job), entry, "")
     yield from named(_in_flight(entry), entry, "")
     yield from named(_unified(entry.job), entry, "mixed")
@@ -173,6 +175,17 @@ def _multiples(part: PrintedDirection) -> Iterator[Found]:
         counts = [count for count in (latency.bins or {}).values() if count] if latency else []
         if len(counts) >= MANY and (factor := gcd(*counts)) > 1:
             yield "multiples", factor, len(counts)
+
+
+def _latency_counts(part: PrintedDirection, workers: int) -> Iterator[Found]:
+    """Yield a number of completion latencies that is not that of total latencies.
+
+    fio counts both when an I/O completes (stat.c, add_lat_sample and add_clat_sample), unless one
+    is disabled; a status may fall between the two.
+    """
+    clat, lat = _counted("clat")(part), _counted("lat")(part)
+    if clat and lat and abs(clat - lat) > workers:
+        yield "latency-counts", clat, lat
 
 
 def _unified(job: PrintedJob) -> Iterator[Found]:

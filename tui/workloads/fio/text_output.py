@@ -14,6 +14,7 @@ from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
 from tui.workloads.fio.distributions import of_syncs
+from tui.workloads.fio.options import RATED
 from tui.workloads.fio.printed_figures import Figures, GroupLine
 from tui.workloads.fio.printed_numbers import Span, value_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
@@ -198,7 +199,7 @@ class _Parser:
             if not any(map(few_digits, SIZE.findall(job[3]))):
                 self.lines[job["name"]] = {
                     "rw": job[2],
-                    "bs": _block(job[3]),
+                    "bs": _block(job[3], job[2]),
                     "ioengine": job[4],
                     "iodepth": job[5],
                 }
@@ -437,10 +438,15 @@ def _together(before: PrintedSection, after: PrintedSection) -> bool:
     return abs(after.ended_s - before.ended_s) <= SAME_PRINT_S
 
 
-def _block(text: str) -> str:
-    """Return the block size in bytes, or the range, in a job's first line."""
-    found = sorted({round(value_of(size)) for pair in BLOCKS.findall(text) for size in pair})
-    return "-".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else ""
+def _block(text: str, access: str) -> str:
+    """Return the block sizes in a job's first line as fio's option has them: bytes or ranges of
+    reads, writes and trims, or one if the job has no other.
+    """
+    pairs = [[round(value_of(size)) for size in pair] for pair in BLOCKS.findall(text)]
+    found = ["-".join(map(str, dict.fromkeys(pair))) for pair in pairs]
+    if len(found) == len(RATED) and (only := access.removeprefix("rand")) in RATED:
+        return found[RATED.index(only)]
+    return found[0] if len(set(found)) == 1 else ",".join(found)
 
 
 def few_digits(text: str) -> bool:

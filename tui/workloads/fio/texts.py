@@ -18,6 +18,7 @@ TEXTS = {
     "samples-rest": (
         "{told:.0f} I/Os, but the samples and the time without samples allow at most {other:.0f}"
     ),
+    "latency-counts": "{told:.0f} completion latencies, but {other:.0f} total latencies",
     "share-sum": "latency shares add up to {told:.4g} %",
     "share": (
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
