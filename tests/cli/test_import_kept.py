@@ -206,9 +206,11 @@ def test_logs_in_the_names_of_bench_fio_are_of_its_results(
     for point in ("randread-1-1", "randread-4-1"):
         value["timestamp_ms"] += 60_000
         (path / f"{point}.json").write_text(json.dumps(value))
-    shutil.copyfile(
-        LOGS / "each" / "run_iops.1.log", path / "randread-iodepth-4-numjobs-1_iops.1.log"
-    )
+    for worker in (1, 2):
+        shutil.copyfile(
+            LOGS / "each" / f"run_iops.{worker}.log",
+            path / f"randread-iodepth-4-numjobs-1_iops.{worker}.log",
+        )
     record = imported(capsys, path)
     named = {step["name"]: step for step in record["steps"]}
     assert named["randread-4-1"]["series"] is not None and named["randread-1-1"]["series"] is None
