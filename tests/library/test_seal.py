@@ -141,7 +141,7 @@ def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     changed = load_record(run_dir)
     assert changed.judged_since
     assert main(["runs", "show", str(run_dir)]) == 0
-    assert "differs from the sealed verdict" in " ".join(capsys.readouterr().out.split())
+    assert "not the sealed verdict" in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
     assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
 
@@ -164,6 +164,13 @@ def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) ->
     assert marks() == (True, True), "also from the kept summary"
     write_record(run_dir)
     assert marks() == (False, False)
+
+
+def test_a_finished_run_whose_seal_was_removed_is_marked(run_dir: Path) -> None:
+    (run_dir / "seal.json").unlink()
+    assert not load_record(run_dir).judged_since, "not a run of an engine of this machine"
+    (run_dir / "engine.log").touch()
+    assert load_record(run_dir).judged_since
 
 
 def rename_finding(record: dict[str, Any]) -> None:

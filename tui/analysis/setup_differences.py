@@ -264,7 +264,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 )
             if record.judged_since:
                 yield SetupDifference(
-                    f"{side} {record.run_id}: verdict differs from the sealed one, see runs verify",
+                    f"{side} {record.run_id}: not the sealed verdict, see runs verify",
                     "",
                     "",
                 )

@@ -45,8 +45,8 @@ def _write_record(run_dir: Path) -> None:
             f"benchtui: {run_dir}: cannot write the run record: {error.strerror}", file=sys.stderr
         )
         return
-    write_texts(run_dir, record)
     _seal(run_dir, record)
+    write_texts(run_dir, record)
     if record.proves is None:
         return
     from tui.library.additions import tell_proved

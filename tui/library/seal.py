@@ -18,11 +18,19 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, field
 
-from tui.journal.rundir import write_atomic
+from tui.journal.rundir import is_running, write_atomic
 from tui.library.manifest import sha256_of
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, open_plain, read_file
 from tui.model.plain_data import PlainDecoder
-from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RAW_DIR, RECORD_FILE, SEAL_FILE, begun_utc
+from tui.model.rundir import (
+    JOURNAL_FILE,
+    LOG_FILE,
+    PLAN_FILE,
+    RAW_DIR,
+    RECORD_FILE,
+    SEAL_FILE,
+    begun_utc,
+)
 
 if TYPE_CHECKING:
     from asyncssh import SSHKey
@@ -118,7 +126,8 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
 
 
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
-    """Return whether verdict or findings of a record differ from the sealed ones.
+    """Return whether verdict or findings of a record are not the sealed ones: they differ, or a run
+    that an engine finished here has no seal any more.
 
     Does not verify the signature, because every screen calls this; `runs verify` does.
     """
@@ -126,7 +135,7 @@ def was_judged_since(run_dir: Path, record: bytes) -> bool:
         sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
         return bool(sealed) and sealed != _sum_of_judged(record)
     except FileNotFoundError:
-        return False
+        return (run_dir / LOG_FILE).exists() and not is_running(run_dir)
     except (OSError, *NO_JSON):
         return True
 

@@ -168,7 +168,7 @@ def checks_text(record: RunRecord) -> str:
         f"{name} {value:g} (default {_usual(name)})" for name, value in record.thresholds.items()
     ]
     otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
-    since = "; differs from the sealed verdict, see runs verify" if record.judged_since else ""
+    since = "; not the sealed verdict, see runs verify" if record.judged_since else ""
     weak = ", ".join(caveats(record.search) if record.verdict != "invalid" else ())
     verdict = f"{VERDICTS[record.verdict]}{f', but {weak}' if weak else ''}"
     return f"{verdict}: {found}; {made}{missed}{otherwise}{since}"

@@ -243,9 +243,7 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
 def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
     if run.judged_since:
-        yield from indented(
-            [("verdict differs from the sealed one: see runs verify", WARN)], width, 0
-        )
+        yield from indented([("not the sealed verdict: see runs verify", WARN)], width, 0)
     if why := run.problem or run.reason:
         yield from indented([(why, WARN)], width, 0)
 
