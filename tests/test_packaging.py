@@ -13,6 +13,7 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -245,3 +246,8 @@ def methods_by_class() -> Iterator[tuple[str, int]]:
 def test_no_class_has_more_than_25_methods() -> None:
     found = {name: count for name, count in methods_by_class() if count > MOST_METHODS}
     assert found == {}
+
+
+def test_no_class_name_occurs_twice() -> None:
+    count = Counter(name for name, _ in methods_by_class())
+    assert {name for name, times in count.items() if times > 1} == set()

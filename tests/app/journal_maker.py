@@ -46,7 +46,7 @@ from tui.model.event import (
 from tui.model.plan import FileSpec, Headline, HostTask, Plan, ProfileRef, Step
 from tui.model.rundir import PLAN_FILE
 from tui.workloads.fio.results import Meter, host_result
-from tui.workloads.fio.snapshot import Framer, Snapshot, decode
+from tui.workloads.fio.snapshot import JsonSplitter, Snapshot, decode
 
 DATA = Path(__file__).parents[1] / "data" / "fio" / "stream"
 MIX = DATA / "mix-3.33.stdout.gz"
@@ -67,7 +67,7 @@ FACTS: dict[str, str | int | float | bool | None] = {
 @lru_cache
 def snapshots(stream: Path) -> tuple[Snapshot, ...]:
     """Return the objects of a fio status stream."""
-    framer = Framer()
+    framer = JsonSplitter()
     data = stream.read_bytes()
     pieces = [
         *framer.feed(gzip.decompress(data) if stream.suffix == ".gz" else data),

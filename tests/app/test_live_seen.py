@@ -63,7 +63,7 @@ async def test_a_refresh_that_is_not_due_reads_nothing(tmp_path: Path) -> None:
     async with stage(maker) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, LiveScreen)
-        screen.pace = live_watching.Pace(app.live, 1)  # four hosts: every fourth refresh
+        screen.pace = live_watching.RefreshInterval(app.live, 1)  # four hosts: every fourth refresh
         screen.pace.is_due()
         maker.measure(1)
         read = screen.feed.tail.offset
@@ -271,7 +271,9 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
 async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(tmp_path: Path) -> None:
     maker = maker_of(tmp_path, runtime_s=60.0).begin().go().measure(10)
     async with stage(maker) as (app, pilot):
-        app.live.host_pace = live_watching.Pace(app.live, 0.01)  # as if there were 100,000 hosts
+        app.live.host_pace = live_watching.RefreshInterval(
+            app.live, 0.01
+        )  # as if there were 100,000 hosts
         app.live.host_pace.is_due()
         table = app.live.table
         seen_t = table.cells.now

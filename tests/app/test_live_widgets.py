@@ -13,7 +13,7 @@ from textual.geometry import Region
 
 from tui.app.screens.live_layout import HEADS, ROOMY_LINES, Shown, curve_lines, rooms_of
 from tui.app.terminal.theme import DARK
-from tui.app.widgets.graph import Area, merge_values, nice_ceiling, painted, with_level
+from tui.app.widgets.graph import PlotArea, merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
 from tui.app.widgets.run_panels import PercentileRow, PercentileTable, shape_of, shown_columns
@@ -267,12 +267,12 @@ def test_a_gap_is_not_a_zero() -> None:
 
 
 def test_an_area_grows_with_its_values() -> None:
-    rows = painted([0.25, 0.5, 1.0], (), "read", Area(3, 2, 1.0, "block"))
+    rows = painted([0.25, 0.5, 1.0], (), "read", PlotArea(3, 2, 1.0, "block"))
     assert ["".join(text for text, _ in row) for row in rows] == ["  █", "▄██"]
 
 
 def test_a_hanging_area_is_the_same_upside_down() -> None:
-    rows = painted([0.25, 0.5, 1.0], (), "read", Area(3, 2, 1.0, "block", hanging=True))
+    rows = painted([0.25, 0.5, 1.0], (), "read", PlotArea(3, 2, 1.0, "block", hanging=True))
     first, second = rows
     # upper half, in reverse
     assert [(text, key.endswith("~")) for text, key in first] == [("▄", True), ("██", False)]
@@ -280,12 +280,12 @@ def test_a_hanging_area_is_the_same_upside_down() -> None:
 
 
 def test_a_front_area_stands_on_the_colour_of_the_one_behind() -> None:
-    (row,) = painted([1.0], [0.5], "latency", Area(1, 1, 1.0, "block"))
+    (row,) = painted([1.0], [0.5], "latency", PlotArea(1, 1, 1.0, "block"))
     assert row == (("▄", "latency/latency*45"),)
 
 
 def test_ascii_areas_are_ascii() -> None:
-    rows = painted([0.2, 1.0], [0.1, 0.5], "read", Area(2, 3, 1.0, "ascii", hanging=True))
+    rows = painted([0.2, 1.0], [0.1, 0.5], "read", PlotArea(2, 3, 1.0, "ascii", hanging=True))
     assert all(text.isascii() for row in rows for text, _ in row)
 
 
@@ -308,17 +308,17 @@ def test_narrow_percentile_tables_lose_the_mean_before_the_tail() -> None:
 
 
 def test_a_level_crosses_an_area_and_keeps_its_colour() -> None:
-    rows = painted([4.0, 4.0, 1.0], [], "read", Area(3, 2, 4.0, "block"))
-    drawn = with_level(rows, [2.5, None, 2.5], Area(3, 2, 4.0, "block"))
+    rows = painted([4.0, 4.0, 1.0], [], "read", PlotArea(3, 2, 4.0, "block"))
+    drawn = with_level(rows, [2.5, None, 2.5], PlotArea(3, 2, 4.0, "block"))
     cells = [[(mark, key) for text, key in row for mark in text] for row in drawn]
     assert cells[0][0] == ("▁", "bright/read") and cells[0][1][0] == "█"
     assert cells[0][2] == ("▁", "bright"), "above the area it stands alone"
-    assert with_level(rows, [], Area(3, 2, 4.0, "block")) == rows
+    assert with_level(rows, [], PlotArea(3, 2, 4.0, "block")) == rows
 
 
 def test_a_level_under_a_hanging_area_grows_downwards_and_ascii_has_marks_of_its_own() -> None:
-    rows = painted([0.0, 0.0], [], "write", Area(2, 2, 4.0, "ascii", hanging=True))
-    drawn = with_level(rows, [0.1, 4.0], Area(2, 2, 4.0, "ascii", hanging=True))
+    rows = painted([0.0, 0.0], [], "write", PlotArea(2, 2, 4.0, "ascii", hanging=True))
+    drawn = with_level(rows, [0.1, 4.0], PlotArea(2, 2, 4.0, "ascii", hanging=True))
     assert (
         "".join(text for text, _ in drawn[0])[0] == "'"
         and "".join(text for text, _ in drawn[1])[1] == "_"

@@ -523,7 +523,9 @@ def test_run_again_looks_at_the_same_servers() -> None:
     selection = Selection(
         profile="demo/quick", overrides={"bs": "1M"}, caveats=["of a choice before"]
     )
-    resuming.choose(selection, resuming.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
+    resuming.choose(
+        selection, resuming.RunSelection(["c1"], ["osd-1"], "demo/quick", Again({}), [])
+    )
     assert (selection.ticked, selection.servers) == (["c1"], ["osd-1"])
     assert (selection.overrides, selection.caveats) == ({}, [])
 

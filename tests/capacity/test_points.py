@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.capacity.systems import System, measure, p99_limit, result_of, seconds_of
-from tui.capacity.interval import percentile_told, time_in
+from tui.capacity.interval import percentile_interval, time_in
 from tui.capacity.points import PointData, clearly_over, judge
 from tui.metrics.histogram import Histogram
 from tui.metrics.series import ClusterSecond
@@ -64,7 +64,7 @@ def test_interval_of_a_percentile_holds_it_in_most_of_many_points() -> None:
         result = result_of(np.zeros(len(took)), took / 1000, 10.0)
         assert result.lat is not None and result.lat.buckets is not None
         seconds = [Histogram.from_buckets(result.lat.buckets).buckets]
-        told = percentile_told(result.lat.buckets, 99.0, seconds)
+        told = percentile_interval(result.lat.buckets, 99.0, seconds)
         assert told is not None
         held += told.low <= 4.605e6 <= told.high
     assert held >= 55
@@ -73,7 +73,7 @@ def test_interval_of_a_percentile_holds_it_in_most_of_many_points() -> None:
 def test_slow_ios_in_bunches_make_a_percentile_less_sure() -> None:
     calm = seconds_like((1000, 985), (9000, 15))
     bunched = seconds_like((1000, 1000), times=9) + seconds_like((1000, 850), (9000, 150), times=1)
-    told = [percentile_told(results(each)["read"].lat.buckets, 99.0,  # type: ignore
+    told = [percentile_interval(results(each)["read"].lat.buckets, 99.0,  # type: ignore
         [s.lat["read"] for s in each])
             for each in (calm, bunched)]  # fmt: skip
     assert told[0] is not None and told[1] is not None

@@ -21,7 +21,7 @@ from tests.app.search_maker import (
 )
 from tests.samples.records import run as run_of
 from tests.samples.records import step
-from tui.analysis.compare import compare, told_by
+from tui.analysis.compare import compare, percentile_uncertainty
 from tui.analysis.searches import compare_searches, search_lines
 from tui.capacity.budget import shares_in_order
 from tui.cli.compare import exit_code
@@ -542,10 +542,10 @@ def scaled_latency(record: RunRecord, factor: float) -> RunRecord:
 
 
 def test_a_point_is_as_sure_as_its_own_seconds_say() -> None:
-    found = told_by(run_of())(0, "read", 99.0)
+    found = percentile_uncertainty(run_of())(0, "read", 99.0)
     assert found is not None and 0 < found[0] < 0.1 and found[1] >= 1
-    few = told_by(run_of(step(count=0)))(0, "read", 99.0)
+    few = percentile_uncertainty(run_of(step(count=0)))(0, "read", 99.0)
     assert few is not None and few[0] > 0
-    assert told_by(run_of(step(count=0)))(0, "read", None) is None
-    assert told_by(run_of())(0, "read", None) is not None
-    assert told_by(run_of())(7, "read", 99.0) is None
+    assert percentile_uncertainty(run_of(step(count=0)))(0, "read", None) is None
+    assert percentile_uncertainty(run_of())(0, "read", None) is not None
+    assert percentile_uncertainty(run_of())(7, "read", 99.0) is None

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from tui.cli.main import main
 from tui.cli.shared.common import load_fleet
-from tui.engine.inputs.profile_texts import profile_text
 from tui.engine.inputs.profiles import Catalogue
 from tui.model.paths import presets_dir
-from tui.model.problem import UsageError
+from tui.model.problem import UsageError, user_text
 from tui.workloads.fio.jobimport import import_job
 
 INVENTORY = (
@@ -52,7 +51,7 @@ def test_a_damaged_file_is_data_or_a_refusal_that_names_it(
             if original is INVENTORY:
                 load_fleet(argparse.Namespace(inventory=path, ssh_config=None)).all()
             elif original is JOB:
-                import_job(profile_text(path), str(path), "my/job", {"N": "1"})
+                import_job(user_text(path), str(path), "my/job", {"N": "1"})
             else:
                 Catalogue(Path("/nowhere")).load_file(path)
         except UsageError as error:

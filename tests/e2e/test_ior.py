@@ -20,7 +20,7 @@ from tests.e2e.command import benchtui, marked_processes, only_run, start
 from tests.lab.mpi_program import is_rank, phases, real_program
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.workloads.ior.output import version_of
+from tui.workloads.reading import version_numbers
 
 MIB = 1 << 20
 SEGMENTS = "5000"  # of 8 KiB, in I/Os of 8 bytes: 320 MB that take long enough to be interrupted
@@ -91,7 +91,7 @@ def test_figures_are_those_that_ior_printed(whole: tuple[Path, Path, dict[str, A
         told = [each[key] * each["bytes_per_op"] / MIB for key in ("max", "min", "mean", "stddev")]
         assert told == pytest.approx(printed, abs=0.01)
         assert each["bytes_per_op"] == 64 << 10 and len(each["iterations"]) == 2
-        if version_of(metadata["version"]) >= (4, 1):
+        if version_numbers(metadata["version"]) >= (4, 1):
             assert len(each["latency_s"]) == 2
             assert len(each["rank_seconds"]) == 8 and list(each["host_seconds"]) == HOSTS
     assert (metadata["tasks"], metadata["items_per_rank"], metadata["final"]) == (8, 32, True)

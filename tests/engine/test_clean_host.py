@@ -17,7 +17,7 @@ from tui.engine.preflight.clean import (
     clean,
     created_on,
     remove_created,
-    told_apart,
+    sizes_text,
 )
 from tui.engine.preflight.clean import _remove as remove_under_lock
 from tui.engine.preflight.made_files import MadeFiles
@@ -69,8 +69,8 @@ async def test_a_file_that_has_grown_since_is_not_removed(agent: Agent, tmp_path
 
 
 def test_sizes_that_three_digits_do_not_tell_apart_are_told_in_bytes() -> None:
-    assert told_apart(2**20 + 3, 2**20) == "1,048,579 B now, 1,048,576 B when created"
-    assert told_apart(2**21, 2**20) == "2 MiB now, 1 MiB when created"
+    assert sizes_text(2**20 + 3, 2**20) == "1,048,579 B now, 1,048,576 B when created"
+    assert sizes_text(2**21, 2**20) == "2 MiB now, 1 MiB when created"
 
 
 @pytest.mark.parametrize("holding", [b"", b"precious"])

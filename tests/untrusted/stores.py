@@ -17,7 +17,7 @@ from tests.untrusted.poison import Poison
 from tui.analysis.ab import _LooksFile as LooksFile
 from tui.library.build import build_record
 from tui.library.pack import pack
-from tui.library.summary import Marks
+from tui.library.summary import RunMarks
 from tui.library.verify import unpack
 from tui.model.event import AnyEvent
 from tui.model.plan import Plan
@@ -45,7 +45,7 @@ def poisoned_run(case: Path, run_dir: Path, *, record: bool = True) -> Poison:
     (run_dir / "journal.jsonl").write_bytes(
         b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     )
-    _write(run_dir / "marks.json", poison.value({"starred": True}, Marks))
+    _write(run_dir / "marks.json", poison.value({"starred": True}, RunMarks))
     _write(run_dir / "looks.json", poison.value({}, LooksFile))
     if record:
         told = json.loads(build_record(case).to_json()) | {"run_id": run_dir.name}

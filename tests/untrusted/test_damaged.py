@@ -16,7 +16,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.untrusted.damage import KINDS, NO_FILE, place
-from tui.cli.main import main, told
+from tui.cli.main import main, os_error_text
 from tui.cli.shared import progress
 
 DATA = Path(__file__).parents[1] / "data" / "runs"
@@ -118,7 +118,7 @@ def ended(words: Sequence[str], capfd: pytest.CaptureFixture[str]) -> tuple[int,
         with suppress(SystemExit):
             code = main(words)
     except OSError as error:
-        code, last = 1, f"benchtui: {told(error)}\n"
+        code, last = 1, f"benchtui: {os_error_text(error)}\n"
         assert error.strerror and error.filename, f"{error!r} does not say which file"
     captured = capfd.readouterr()
     return code, captured.out, captured.err + last

@@ -13,7 +13,7 @@ from tui.library.build import build_record
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
 from tui.text.line import plain_lines
-from tui.text.plot import MARKS, ROLES, Axis, Curve, Plot, Ticks, coloured
+from tui.text.plot import MARKS, ROLES, Axis, AxisTicks, Curve, Plot, coloured
 from tui.view.charts import (
     ChartMetric,
     aligned_charts,
@@ -118,9 +118,11 @@ def test_two_directions_are_distinguished_without_colour_by_marks_of_one_size() 
 def crossing(*roles: str, coloured: bool) -> list[str]:
     """Draw curves that all meet in one point."""
     curves = [Curve([([0, 1], [at, 10 - at])], role, f"c{at}") for at, role in enumerate(roles)]
-    axis = Axis(0, 10, Ticks([], []))
+    axis = Axis(0, 10, AxisTicks([], []))
     return plain_lines(
-        Plot("crossing", curves, Axis(0, 1, Ticks([], [])), axis).lines(100, 20, coloured=coloured)
+        Plot("crossing", curves, Axis(0, 1, AxisTicks([], [])), axis).lines(
+            100, 20, coloured=coloured
+        )
     )
 
 
@@ -145,7 +147,7 @@ def test_every_value_is_on_the_row_that_is_labelled_with_it_and_marks_are_rows_a
     axis = value_axis("iops", 12_300.0, height - 3)
     curves = [Curve([([0.0, 1.0], [value, value])], "read") for value in axis.ticks.positions]
     lines = plain_lines(
-        Plot("", curves, Axis(0, 1, Ticks([], [])), axis).lines(40, height, coloured=True)
+        Plot("", curves, Axis(0, 1, AxisTicks([], [])), axis).lines(40, height, coloured=True)
     )[1:-2]
     drawn = [at for at, line in enumerate(lines) if any("⠀" < mark <= "⣿" for mark in line)]
     labelled = [at for at, line in enumerate(lines) if "┤" in line]
@@ -165,7 +167,9 @@ def test_curves_that_cross_keep_the_dots_of_both() -> None:
 
     def dots(*curves: Curve) -> list[int]:
         lines = plain_lines(
-            Plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], []))).lines(40, 12)
+            Plot("", curves, Axis(0, 1, AxisTicks([], [])), Axis(0, 10, AxisTicks([], []))).lines(
+                40, 12
+            )
         )[1:-2]
         return [
             ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
@@ -173,9 +177,9 @@ def test_curves_that_cross_keep_the_dots_of_both() -> None:
             for mark in line.ljust(40)
         ]
 
-    both = Plot("", [flat, steep], Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], []))).lines(
-        40, 12, coloured=True
-    )
+    both = Plot(
+        "", [flat, steep], Axis(0, 1, AxisTicks([], [])), Axis(0, 10, AxisTicks([], []))
+    ).lines(40, 12, coloured=True)
     found = [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
              for line in plain_lines(both)[1:-2] for mark in line.ljust(40, " ")]  # fmt: skip
     assert found == [a | b for a, b in zip(dots(flat), dots(steep), strict=True)]
@@ -183,7 +187,7 @@ def test_curves_that_cross_keep_the_dots_of_both() -> None:
 
 def test_curves_that_coincide_are_both_visible() -> None:
     curves = [Curve([([0, 1], [5, 5])], role) for role in ROLES[:2]]
-    lines = Plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], []))).lines(
+    lines = Plot("", curves, Axis(0, 1, AxisTicks([], [])), Axis(0, 10, AxisTicks([], []))).lines(
         42, 12, coloured=True
     )
     cells = Counter[str]()

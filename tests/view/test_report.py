@@ -30,7 +30,7 @@ from tui.view.document import Chart, DocumentTable, Report, escaped, markdown_of
 from tui.view.matrix_chart import series_of
 from tui.view.objection_catalogue import objections_to
 from tui.view.report.content import ReportedRun, report_of
-from tui.view.report.heat import HeatMap, heat_of, patches_of
+from tui.view.report.heat import HeatCounts, heat_of, patches_of
 from tui.view.report.run_charts import by_second, sweep_chart
 from tui.view.report.side_by_side import Versus
 from tui.view.report.step_charts import points_of, reading_note, tail_curve
@@ -356,13 +356,13 @@ def test_heat_of_columns_is_the_share_of_their_own_ios() -> None:
     columns = [[0] * 1856 for _ in range(3)]
     columns[0][800], columns[1][800], columns[2][800] = 999_990, 10, 10
     columns[0][1200] = 10
-    patches = patches_of(HeatMap(1, columns))
+    patches = patches_of(HeatCounts(1, columns))
     assert [(patch.column, patch.end, SHARES[patch.weight]) for patch in patches] == [
         (0, 1, 0.0),
         (0, 3, 0.2),
     ]
     # of ten I/Os nothing is said
-    assert HeatMap(1, columns).percentiles((50.0, 99.0))[1] == {50.0: None, 99.0: None}
+    assert HeatCounts(1, columns).percentiles((50.0, 99.0))[1] == {50.0: None, 99.0: None}
 
 
 def test_the_distribution_ends_where_few_ios_are_slower() -> None:

@@ -185,7 +185,9 @@ def compare(
         from tui.analysis.searches import compare_searches  # loads numpy
 
         gate = differences(a, b, across, searches=True)
-        searched = compare_searches(searches[0], searches[1], (told_by(a[0]), told_by(b[0])))
+        searched = compare_searches(
+            searches[0], searches[1], (percentile_uncertainty(a[0]), percentile_uncertainty(b[0]))
+        )
         return Comparison(tuple(a), tuple(b), tuple(gate), (), tuple(across), searched)
     ours, theirs = points_of(a), points_of(b)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
@@ -334,7 +336,9 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
     return None if interval is None else stats.of_interval(interval, mean.degrees)
 
 
-def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
+def percentile_uncertainty(
+    record: RunRecord,
+) -> Callable[[int, str, float | None], tuple[float, float] | None]:
     """Return a function that estimates the uncertainty of a step's percentile (None: the mean).
 
     The function takes step index, direction and percentile. It returns the standard error of the
@@ -342,7 +346,9 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
     """
     steps = {step.index: step for step in record.steps}
 
-    def told(index: int, direction: str, percentile: float | None) -> tuple[float, float] | None:
+    def uncertainty(
+        index: int, direction: str, percentile: float | None
+    ) -> tuple[float, float] | None:
         step = steps.get(index)
         if step is None:
             return None
@@ -350,7 +356,7 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
         known = spread_of(attempt, figure) or _by_ranks(attempt, figure)
         return None if known is None else (known.error, known.degrees)
 
-    return told
+    return uncertainty
 
 
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:

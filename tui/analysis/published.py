@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from tui.metrics.figures import Latency, latency_of, shown_percentile
 from tui.metrics.registry import rate_of_operation
-from tui.model.bounded import read_text
 from tui.model.paths import presets_dir
 from tui.model.plan import Step
-from tui.model.problem import Problem, UsageError, unreadable
+from tui.model.problem import Problem, UsageError, user_text
 from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
 from tui.model.record import RunRecord, Verdict
 from tui.model.step_record import StepRecord
@@ -447,23 +446,12 @@ def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -
     problems: list[Problem] = []
     for path in _files(user_dir):
         try:
-            text = baseline_text(path)
+            text = user_text(path)
             if tags is None or any(tag in text for tag in tags):
                 found += _parsed(text, str(path))
         except UsageError as error:
             problems += error.problems
     return BaselineFiles(tuple(found), tuple(problems))
-
-
-def baseline_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a file of published results.
-
-    `pipes`: the user named the file, so it may be a pipe. Raises UsageError.
-    """
-    try:
-        return read_text(path, encoding="utf-8-sig", pipes=pipes)
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from error
 
 
 @functools.lru_cache(maxsize=64)

@@ -302,7 +302,7 @@ def _log(values: Array) -> Array:
     return np.log(values)
 
 
-def _said(shift: Array, slopes: Array) -> Array:
+def _ln_latency(shift: Array, slopes: Array) -> Array:
     """Return ln(latency / limit) in the smooth model; `shift` is ln(rate / capacity)."""
     import numpy as np
 
@@ -321,8 +321,8 @@ def _smooth(
         return _log(
             (1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2
         )
-    said = _said(shift, slopes)
-    wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
+    said = _ln_latency(shift, slopes)
+    wandered = (_ln_latency(shift + wander, slopes) - _ln_latency(shift - wander, slopes)) / 2
     if each.near:
         return _by_share(
             each, slopes * (np.exp(shift) - 1) / each.slope, wandered / each.slope, bunched

@@ -118,7 +118,7 @@ class LatencyInterval(Struct, frozen=True):
     slope: float = 1.0
 
 
-def percentile_told(
+def percentile_interval(
     whole: Buckets, percentile: float, seconds: Sequence[Buckets]
 ) -> LatencyInterval | None:
     """Return a percentile of latency with its interval; None without I/Os.
@@ -182,7 +182,7 @@ def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
     )
 
 
-def mean_told(
+def mean_interval(
     mean: float, deviation: float | None, total: int, seconds: Sequence[Buckets]
 ) -> LatencyInterval | None:
     """Return a mean latency with its interval.

@@ -115,12 +115,12 @@ def _middle(left: Sequence[Rung]) -> Rung:
     """
     load = _load(left[len(left) // 2])
 
-    def told(rung: Rung) -> int:
+    def known_lighter(rung: Rung) -> int:
         return min(
             sum(lighter(each, rung) for each in left), sum(lighter(rung, each) for each in left)
         )
 
-    return max((each for each in left if _load(each) == load), key=told)
+    return max((each for each in left if _load(each) == load), key=known_lighter)
 
 
 def above(known: Standing, rung: Rung) -> list[Rung]:

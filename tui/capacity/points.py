@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from tui.capacity.hold import steadiness_of
 from tui.capacity.interval import (
     LatencyInterval,
-    mean_told,
+    mean_interval,
     over_limit,
-    percentile_told,
+    percentile_interval,
     share_over,
     time_in,
 )
@@ -198,15 +198,15 @@ def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
         return "void", "no I/O completed"
     broken = [each for each in point.measured if each.verdict == "breaks"]
     if broken:
-        return "breaks", "; ".join(_told(each) for each in broken)
+        return "breaks", "; ".join(_limit_text(each) for each in broken)
     if short := not_achieved(point):
         return "breaks", short
     if flattered:
         return "breaks", flattered
     open_ones = [each for each in point.measured if each.verdict in ("unclear", "void")]
     if open_ones:
-        return "unclear", "; ".join(_told(each) for each in open_ones)
-    return "meets", "; ".join(_told(each) for each in point.measured) or "no limits"
+        return "unclear", "; ".join(_limit_text(each) for each in open_ones)
+    return "meets", "; ".join(_limit_text(each) for each in point.measured) or "no limits"
 
 
 def _named(limit: str, direction: str) -> str:
@@ -214,7 +214,7 @@ def _named(limit: str, direction: str) -> str:
     return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
 
 
-def _told(each: MeasuredLimit) -> str:
+def _limit_text(each: MeasuredLimit) -> str:
     name = _named(each.limit, each.direction)
     if each.value is None:
         return f"{name}: not measured"
@@ -260,7 +260,7 @@ def _flattered(
     for limit, name in (
         (each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)
     ):
-        told = _told_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
+        told = _known_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
         found = (m.value for m in point.measured if (m.limit, m.direction) == (limit.text, name))
         if told > max(limit.most, FLATTERED * (next(found, None) or 0.0)):
             return (
@@ -270,7 +270,9 @@ def _flattered(
     return ""
 
 
-def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
+def _known_from_intended(
+    limit: Limit, latency: LatencyResult | None, late: Sequence[Late]
+) -> float:
     """Return the latency that a limit bounds, from the intended start, in ns.
 
     0 if unknown.
@@ -326,10 +328,12 @@ def _latency(
     told: LatencyInterval | None
     parts = [each.lat[name] for each in seconds if name in each.lat]
     if limit.percentile is None:
-        told = mean_told(latency.mean_ns, latency.stddev_ns, latency.n, parts)
+        told = mean_interval(latency.mean_ns, latency.stddev_ns, latency.n, parts)
     else:
         told = (
-            percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
+            percentile_interval(latency.buckets, limit.percentile, parts)
+            if latency.buckets
+            else None
         )
         # upper edge of a wide bucket
         if told is not None and latency.bucket_width is not None:

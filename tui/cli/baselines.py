@@ -145,13 +145,15 @@ def shown_text(chosen: list[Baseline]) -> list[str]:
 
 def profile_text(profile: str, members: list[Baseline]) -> list[str]:
     """Return the published results of one profile as text."""
-    from tui.view.published import grouped, notes_text, told
+    from tui.view.published import baseline_notes, grouped, notes_text
 
     params = " ".join(f"{name}={value}" for name, value in members[0].params.items())
     lines = ["", f"{profile}  {params}".rstrip()]
     for number, each in enumerate(members, 1):
         lines += figures_text(number, each)
-    said = [[*(("unknown", text) for text in each.unknown), *told(each)] for each in members]
+    said = [
+        [*(("unknown", text) for text in each.unknown), *baseline_notes(each)] for each in members
+    ]
     return [*lines, *notes_text(grouped(said, [each.setup for each in members]))]
 
 
@@ -259,7 +261,7 @@ def read_file(path: Path) -> list[Baseline]:
 
     Raises UsageError with every problem in the file.
     """
-    from tui.analysis.published import baseline_text
     from tui.model.baseline import load_baselines
+    from tui.model.problem import user_text
 
-    return load_baselines(baseline_text(path, pipes=True), str(path))
+    return load_baselines(user_text(path, pipes=True), str(path))

@@ -59,7 +59,7 @@ def entry() -> None:
             raise  # the engine logs the traceback
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
         if code != BROKEN_PIPE:
-            print(f"benchtui: {told(error)}", file=sys.stderr)
+            print(f"benchtui: {os_error_text(error)}", file=sys.stderr)
         # the interpreter flushes once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
     sys.exit(code)
@@ -70,7 +70,7 @@ def is_long_lived(argv: Sequence[str]) -> bool:
     return not argv or argv[0].startswith("-") or argv[0] in LONG_LIVED
 
 
-def told(error: OSError) -> str:
+def os_error_text(error: OSError) -> str:
     """Return an OSError as text: the file, and what failed."""
     where = error.filename or ("cannot write the output" if error.errno in NOT_WRITTEN else "")
     said = (

@@ -306,15 +306,15 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
     The schema is written next to it, for editors.
     """
     from tui.engine.inputs.profile_files import with_modeline, write_schema
-    from tui.engine.inputs.profile_texts import profile_text
     from tui.engine.inputs.user_files import save
+    from tui.model.problem import user_text
 
     before = catalogue.own_file(name)
     path = catalogue.copy_to_user(name)
     if path.is_relative_to(catalogue.user_dir):
         write_schema(catalogue.user_dir)
         if path != before:
-            save(path, with_modeline(profile_text(path), path, catalogue.user_dir))
+            save(path, with_modeline(user_text(path), path, catalogue.user_dir))
     return path
 
 
@@ -323,9 +323,9 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
     Prints their paths, the main one first, and what could not be kept.
     """
-    from tui.engine.inputs.profile_texts import profile_text
+    from tui.model.problem import user_text
 
-    text = profile_text(args.file, pipes=True)
+    text = user_text(args.file, pipes=True)
     found = importer(args.file, args.tool, text).import_job(
         text, str(args.file), args.name, os.environ
     )

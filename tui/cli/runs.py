@@ -123,33 +123,18 @@ def rename_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Add a note to a run."""
+    """Add a note to a run: through its engine or, after its end, to its record."""
+    from tui.engine.control import send_note
+    from tui.library.additions import keep_note
+
     run_dir = own_run(store, args.run)
     text = args.text.strip()
     if not text:
         raise UsageError("the note is empty")
-    tell_note(run_dir, text)
+    if not send_note(run_dir, text):
+        keep_note(run_dir, text)
     report(args, {"run_id": run_dir.name, "note": text})
     return 0
-
-
-def tell_note(run_dir: Path, text: str) -> None:
-    """Add a note through the engine of a running run, otherwise to journal and record.
-
-    Raises BenchtuiError.
-    """
-    if is_running(run_dir):
-        from tui.engine.control import request
-
-        answer = request(run_dir, {"verb": "note", "text": text})
-        if not answer.get("ok"):
-            raise BenchtuiError(
-                f"{run_dir.name}: {answer.get('error', 'the run did not accept the note')}"
-            )
-        return
-    from tui.library.additions import keep_note
-
-    keep_note(run_dir, text)
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:

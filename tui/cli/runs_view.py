@@ -130,11 +130,13 @@ def table(summaries: Sequence[RunSummary]) -> list[str]:
             f"{each.run_id:<{id_width}} "
             f" {each.state:<11} {len(each.hosts):>5} {units.duration(each.duration_s):>7}"
         )
-        lines.append(f"{begin}  {verdict:<{found_width}}  {each.headline}{_said(each)}".rstrip())
+        lines.append(
+            f"{begin}  {verdict:<{found_width}}  {each.headline}{_last_column(each)}".rstrip()
+        )
     return lines
 
 
-def _said(run: RunSummary) -> str:
+def _last_column(run: RunSummary) -> str:
     """Return the last column of a run: title, notes, tags, problem, owner."""
     from tui.model.plain import printable
 

@@ -61,7 +61,9 @@ def main(args: argparse.Namespace) -> int:
         return 0
     print(
         "\n\n".join(
-            told(found, whole=args.point is not None, which=args.all or args.like is not None)
+            history_lines(
+                found, whole=args.point is not None, which=args.all or args.like is not None
+            )
         )
     )
     return 0
@@ -148,7 +150,7 @@ def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
     return chosen
 
 
-def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
+def history_lines(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
     """Yield each history as text.
 
     The points of one target are one table, unless `whole`. `which`: also print how the runs of a

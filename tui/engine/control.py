@@ -57,6 +57,18 @@ def request(run_dir: Path, message: Request) -> Request:
             time.sleep(POLL_S)
 
 
+def send_note(run_dir: Path, text: str) -> bool:
+    """Send a note to the engine of a run; False if it has none. Raises BenchtuiError."""
+    try:
+        answer = request(run_dir, {"verb": "note", "text": text})
+    except NotRunning:
+        return False
+    if not answer.get("ok"):
+        error = answer.get("error", "the engine did not accept the note")
+        raise BenchtuiError(f"{run_dir.name}: {error}")
+    return True
+
+
 def _ask(run_dir: Path, message: Request) -> Request:
     directory = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:

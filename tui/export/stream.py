@@ -317,11 +317,11 @@ def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
 def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream:
     name, target = parse_spec(spec)
 
-    def told(text: str) -> None:
+    def warn(text: str) -> None:
         say(f"benchtui: stream {name}: {text}")
 
     return Stream(
-        run_dir, streamed(name), sink_of(target, told, lambda: is_running(run_dir)), told, over
+        run_dir, streamed(name), sink_of(target, warn, lambda: is_running(run_dir)), warn, over
     )
 
 

@@ -151,7 +151,7 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
         return
     if is_running(about):
         raise BenchtuiError("it is still running")
-    if not is_whole(record) and told_by_another(about, proves.step, run_dir.name):
+    if not is_whole(record) and has_other_proof(about, proves.step, run_dir.name):
         return
     add_events(about, [BottleneckProved(t=0.0, result=judged(proves, record.steps, run_dir.name))])
 
@@ -161,7 +161,7 @@ def is_whole(record: RunRecord) -> bool:
     return len(record.steps) > 1 and all(step.state == "done" for step in record.steps[:2])
 
 
-def told_by_another(about: Path, step: int, name: str) -> bool:
+def has_other_proof(about: Path, step: int, name: str) -> bool:
     """Return whether another counter-experiment already has a result for a step."""
     bottleneck = load_record(about).steps[step].bottleneck
     return (

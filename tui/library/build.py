@@ -270,7 +270,7 @@ def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord])
     if len(steps) == 1:
         losses = [coverage_text(step.coverage) for step in lost]
     return "; ".join(
-        [part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part]
+        [part for part in (_reason_text(source, state), *losses[:NAMED_LOSSES]) if part]
     )
 
 
@@ -280,7 +280,7 @@ def _cut_by_allocation(step: StepRecord) -> bool:
     return set(step.coverage[-1].missing) <= ended
 
 
-def _told_reason(source: RecordSource, state: RecordState) -> str:
+def _reason_text(source: RecordSource, state: RecordState) -> str:
     end = source.seen.state.end
     if source.running:
         return running_text(source)

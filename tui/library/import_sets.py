@@ -284,9 +284,9 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
                 ):
                     _check_numbers(output, reader, place)
                 yield _remarking(
-                    _told(runs[0], reader), [problem for _, problem in source.left_out]
+                    _with_tool(runs[0], reader), [problem for _, problem in source.left_out]
                 )
-                yield from (_told(run, reader) for run in runs[1:])
+                yield from (_with_tool(run, reader) for run in runs[1:])
                 return
         except DAMAGED as error:
             raise UsageError(
@@ -319,7 +319,7 @@ def _broken(source: ImportSource) -> dict[str, list[Problem]]:
     return found
 
 
-def _told(run: KeptRun, reader: Format) -> KeptRun:
+def _with_tool(run: KeptRun, reader: Format) -> KeptRun:
     """Return the run; outputs that name no tool get the reader's name as their tool."""
     parts = [
         {

@@ -20,11 +20,11 @@ from tui.model.search_record import SearchRecord
 from tui.text.search import headline_text
 
 
-class _Judged(msgspec.Struct):
+class _RecordFindingsOnly(msgspec.Struct):
     findings: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
-_judged_decoder = PlainDecoder(_Judged)
+_judged_decoder = PlainDecoder(_RecordFindingsOnly)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:

@@ -122,7 +122,7 @@ class RecordHead(Struct):
     reason: str = ""
 
 
-class Figures(Struct):
+class HeadlineFigures(Struct):
     """Further figures of the headline's step, in the same direction."""
 
     bw_bytes_per_s: float | None = None
@@ -133,9 +133,9 @@ class Figures(Struct):
 
 def figures_of(
     steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord
-) -> Figures:
+) -> HeadlineFigures:
     """Return the figures to show next to a headline."""
-    found = Figures()
+    found = HeadlineFigures()
     step = next((each for each in steps if each.index == headline.step), None)
     figures = step.results.aggregate.get(headline.direction) if step is not None else None
     if step is None or figures is None:

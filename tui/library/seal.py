@@ -65,17 +65,17 @@ class Seal(Struct):
 _seals = PlainDecoder(Seal)
 
 
-class _Finding(Struct):
+class _SealedFinding(Struct):
     id: str
     severity: str
 
 
-class _Judged(Struct):
+class _SealedVerdict(Struct):
     verdict: str | None = None
-    findings: list[_Finding] = field(default_factory=list)
+    findings: list[_SealedFinding] = field(default_factory=list)
 
 
-_judged = PlainDecoder(_Judged)
+_judged = PlainDecoder(_SealedVerdict)
 
 
 def seal(run_dir: Path, key_file: Path) -> None:

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
 from tui.library.record_head import (
-    Figures,
     FindingSummary,
+    HeadlineFigures,
     HeadlineHead,
     RecordHead,
     SummaryState,
@@ -47,7 +47,7 @@ LONGEST_TITLE = 200
 LONGEST_TAG = 100
 
 
-class Marks(Struct, omit_defaults=True):
+class RunMarks(Struct, omit_defaults=True):
     """Content of the marks file. `tags` are all tags of the run; None means those given at
     launch.
     """
@@ -57,24 +57,24 @@ class Marks(Struct, omit_defaults=True):
     tags: dict[str, str] | None = None
 
 
-_decoder = PlainDecoder(Marks)
+_decoder = PlainDecoder(RunMarks)
 
 
-def read_marks(run_dir: Path) -> Marks:
+def read_marks(run_dir: Path) -> RunMarks:
     """Return the marks of a run; defaults if the file cannot be read."""
     try:
         # a Path slows lists down
         return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))
     except (OSError, *NO_JSON):
-        return Marks()
+        return RunMarks()
 
 
-def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
+def with_tags(record: RunRecord, marks: RunMarks) -> RunRecord:
     """Return the record with the run's current tags."""
     return record if marks.tags is None else record.model_copy(update={"tags": marks.tags})
 
 
-def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
+def change_marks(run_dir: Path, change: Callable[[RunMarks], object]) -> None:
     """Change the marks of a run. Raises BenchtuiError if they cannot be read or written."""
     path = run_dir / MARKS_FILE
     try:
@@ -88,7 +88,7 @@ def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
         ) from error
 
 
-def _kept_marks(path: Path) -> Marks:
+def _kept_marks(path: Path) -> RunMarks:
     """Read the marks of a run in order to change them.
 
     Raises OSError, and BenchtuiError for a file that a change would destroy.
@@ -96,7 +96,7 @@ def _kept_marks(path: Path) -> Marks:
     try:
         return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
     except FileNotFoundError:
-        return Marks()
+        return RunMarks()
     except NO_JSON as error:
         told = f"is damaged ({error}): repair or remove it"
         raise BenchtuiError(Problem(told, file=str(path))) from error
@@ -117,7 +117,7 @@ def _in_turn(run_dir: Path) -> Iterator[None]:
 def star(run_dir: Path, *, starred: bool) -> None:
     """Star a run, or remove the star."""
 
-    def change(marks: Marks) -> None:
+    def change(marks: RunMarks) -> None:
         marks.starred = starred
 
     change_marks(run_dir, change)
@@ -129,7 +129,7 @@ def rename(run_dir: Path, title: str) -> None:
     if len(clean) > LONGEST_TITLE or not clean.isprintable():
         raise UsageError(f"a title must be one line of at most {LONGEST_TITLE} characters")
 
-    def change(marks: Marks) -> None:
+    def change(marks: RunMarks) -> None:
         marks.title = clean
 
     change_marks(run_dir, change)
@@ -138,7 +138,7 @@ def rename(run_dir: Path, title: str) -> None:
 def retag(run_dir: Path, tags: Mapping[str, str]) -> None:
     """Replace all tags of a run."""
 
-    def change(marks: Marks) -> None:
+    def change(marks: RunMarks) -> None:
         marks.tags = dict(tags)
 
     change_marks(run_dir, change)
@@ -405,7 +405,7 @@ def summary_of(record: RunRecord) -> RunSummary:
     return summary
 
 
-def add_figures(summary: RunSummary, figures: Figures) -> None:
+def add_figures(summary: RunSummary, figures: HeadlineFigures) -> None:
     """Add the figures to show next to the headline."""
     summary.bw_bytes_per_s, summary.p99_ns = figures.bw_bytes_per_s, figures.p99_ns
     summary.iops_over_time = figures.iops_over_time

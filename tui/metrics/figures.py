@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tui.metrics import units
 from tui.metrics.buckets import label
-from tui.metrics.histogram import Counted, Histogram, combine_directions
+from tui.metrics.histogram import Histogram, HistogramLike, combine_directions
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.metrics.units import TAIL_SAMPLES, Few
 from tui.model.criteria import default
@@ -39,7 +39,7 @@ class Latency(Protocol):
     @property
     def percentiles_ns(self) -> dict[str, int]: ...  # noqa: D102
     @property
-    def buckets(self) -> Counted | None: ...  # noqa: D102
+    def buckets(self) -> HistogramLike | None: ...  # noqa: D102
     @property
     def bucket_width(self) -> float | None: ...  # noqa: D102
 

@@ -125,7 +125,7 @@ def _little(counts: array[int]) -> array[int]:
     return counts
 
 
-class Counted(Protocol):
+class HistogramLike(Protocol):
     """Buckets in a journal or a record."""
 
     @property
@@ -166,7 +166,7 @@ class Histogram:
         self._waiting.clear()
 
     @classmethod
-    def from_buckets(cls, buckets: Counted) -> Histogram:
+    def from_buckets(cls, buckets: HistogramLike) -> Histogram:
         """Return the histogram of buckets in a journal or record."""
         return cls(dict(zip(buckets.idx, buckets.n, strict=True)), _edges(buckets))
 
@@ -299,7 +299,7 @@ class Histogram:
         return f"Histogram(total={self.total}, buckets={len(self._counts)})"
 
 
-def _edges(buckets: Counted) -> dict[int, int]:
+def _edges(buckets: HistogramLike) -> dict[int, int]:
     return dict(zip(buckets.idx, buckets.upper_ns, strict=True)) if buckets.upper_ns else {}
 
 

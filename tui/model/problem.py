@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui.model.bounded import read_text
 from tui.model.plain import printable
 
 if TYPE_CHECKING:
@@ -152,3 +153,14 @@ def suggestion(names: Iterable[str]) -> str:
     """Return the text of `did_you_mean` for names already found to be close."""
     meant = " or ".join(f"'{match}'" for match in names)
     return f" (did you mean {meant}?)" if meant else ""
+
+
+def user_text(path: Path, *, pipes: bool = False) -> str:
+    """Return the text of a file that users write. Raises UsageError.
+
+    `pipes`: allow a pipe, because the user named the file.
+    """
+    try:
+        return read_text(path, encoding="utf-8-sig", pipes=pipes)
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error

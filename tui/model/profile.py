@@ -323,6 +323,20 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
     return values
 
 
+def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
+    """Return whether files are laid out first.
+
+    The profile may set this by a parameter: ``layout: "{layout}"``.
+    """
+    layout = profile.prepare.layout
+    if isinstance(layout, str):
+        value = params.get(layout.strip().strip("{}"), layout)
+        return (
+            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        )
+    return bool(layout)
+
+
 def host_params(
     profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
 ) -> dict[str, ParamValue]:

@@ -134,11 +134,11 @@ def _axis_problems(
             parse_param(param, value)
         except ValueError as error:
             yield document.problem(at, f"parameter '{name}': {error}")
-    for index, told in said_twice(param, values):
+    for index, told in duplicate_values(param, values):
         yield document.problem((*path, index), f"parameter '{name}': {told}; {REPEAT_IT}")
 
 
-def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
+def duplicate_values(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
     """Yield sweep values that repeat an earlier one in different spelling, which would plan a point
     twice.
     """

@@ -15,7 +15,7 @@ from tui.model.profile import Profile
 from tui.model.profile_check import name_problems, problems
 from tui.model.profile_model import tools, whole
 from tui.model.tool import SUITE, installed, rules
-from tui.model.validation import in_order, problems_of, real_path, told_of
+from tui.model.validation import in_order, problems_by_place, problems_of, real_path
 from tui.model.yaml_text import KeyPath, YamlDocument, load
 
 # minimum to check the rest of an incomplete profile
@@ -201,7 +201,7 @@ def _without_base(document: YamlDocument) -> list[Problem]:
             for detail in error.errors(include_url=False)
             if detail["type"] != "missing" and real_path(detail, document) not in bare
         ]
-        found += told_of(there, document, whole())
+        found += problems_by_place(there, document, whole())
     return found
 
 

@@ -19,10 +19,10 @@ def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, 
     for host, facts in hosts.items():
         for row in rows(facts, TargetFile):
             found.setdefault((row.file_system, row.identity), []).append((host, row.path))
-    return [names for names in found.values() if len(names) > 1 and not _is_told(names, hosts)]
+    return [names for names in found.values() if len(names) > 1 and not _is_known(names, hosts)]
 
 
-def _is_told(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact]]) -> bool:
+def _is_known(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact]]) -> bool:
     """Return whether all names are one path on hosts already known to share files by path."""
     sharing = str(hosts[names[0][0]].get("shares_files_with") or "").split()
     return len({path for _, path in names}) == 1 and all(host in sharing for host, _ in names)

@@ -18,10 +18,10 @@ def problems_of(
     error: ValidationError, document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
     """Return the problems of a validation error, one per place."""
-    return told_of(error.errors(include_url=False), document, model)
+    return problems_by_place(error.errors(include_url=False), document, model)
 
 
-def told_of(
+def problems_by_place(
     every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
     """Return the problems of these errors, one per place."""

@@ -516,7 +516,7 @@ def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedErro
     if unusable and len(unusable) == len(target.identities):
         code = "key-encrypted" if encrypted else "key-unreadable"
     what = "no key accepted" if code == "auth-failed" else "no usable key"
-    left_out = "".join(f"; benchtui ignores {each}" for each in target.told_at_log_in)
+    left_out = "".join(f"; benchtui ignores {each}" for each in target.ignored_at_log_in)
     return DeniedError(code, target.name, target.place, f"{what}{why}{left_out}")
 
 

@@ -133,7 +133,7 @@ def explain(
     if key is None:
         return CertificateRefusedError(target, reason, on_file)
     if not on_file:
-        left_out = "".join(f"; benchtui ignores {each}" for each in target.told_at_host_key)
+        left_out = "".join(f"; benchtui ignores {each}" for each in target.ignored_at_host_key)
         trust = f"compare it, then: benchtui hosts trust {target.name}"
         return HostError(
             "host-key-unknown",

@@ -277,7 +277,7 @@ class SshSettings:
         line = self._lines.get(name)
         return f" ({line.place})" if line else ""
 
-    def told(self, when: str) -> list[str]:
+    def ignored_options(self, when: str) -> list[str]:
         """Return ignored options, with file and line, that may explain this kind of failure."""
         found = ((OPTIONS[name], line) for name, line in self._lines.items())
         return [

@@ -75,8 +75,8 @@ class Resolved(Struct, frozen=True):
     bind_address: str | None = None
     connect_timeout_s: float | None = None
     # options that benchtui leaves out, for the message of a failure
-    told_at_log_in: tuple[str, ...] = ()
-    told_at_host_key: tuple[str, ...] = ()
+    ignored_at_log_in: tuple[str, ...] = ()
+    ignored_at_host_key: tuple[str, ...] = ()
     key_algorithms: tuple[str, ...] = ()  # of the keys that are offered; none: of all
     authority_algorithms: tuple[str, ...] = ()  # that sign the certificates of hosts; none: all
     directory: Path | None = None  # where ProxyCommand is run; None: where this process is
@@ -198,8 +198,8 @@ def resolved(
         address_family=FAMILIES[settings.text("addressfamily", "any")],
         bind_address=settings.text("bindaddress") or None,
         connect_timeout_s=settings.number("connecttimeout", 0) or None,
-        told_at_log_in=(*settings.told(AT_LOG_IN), *narrowed(settings)),
-        told_at_host_key=tuple(settings.told(AT_HOST_KEY)),
+        ignored_at_log_in=(*settings.ignored_options(AT_LOG_IN), *narrowed(settings)),
+        ignored_at_host_key=tuple(settings.ignored_options(AT_HOST_KEY)),
         key_algorithms=left_of(settings, "pubkeyacceptedalgorithms"),
         authority_algorithms=left_of(settings, "casignaturealgorithms"),
         directory=settings.directory,

@@ -88,7 +88,7 @@ def trunk_argv(job: str, nodes: Sequence[str], mode: str, token: str) -> list[st
     return ["srun", f"--jobid={job}", *size, *TOGETHER, *HOW, *command]
 
 
-class SlurmJob:
+class JobTrunks:
     """Trunks to the nodes of one job."""
 
     def __init__(self, job: str, environ: Mapping[str, str]) -> None:
@@ -268,7 +268,7 @@ class TrunkTransport:
         raise HostError("lost" if self.lost() else "channel-failed", self.address.name, told)
 
 
-class Said(NamedTuple):
+class SlurmOutput(NamedTuple):
     """Output of a Slurm command; both fields are empty if it does not answer."""
 
     out: str = ""
@@ -278,15 +278,15 @@ class Said(NamedTuple):
 class AsSlurmStep(HostTransport):
     """Transport with srun --overlap; `address.through` is the job.
 
-    One srun carries the shells of many nodes (`SlurmJob`). A node without Python has an srun for
+    One srun carries the shells of many nodes (`JobTrunks`). A node without Python has an srun for
     each shell.
     """
 
     def __init__(self) -> None:
-        self._jobs: dict[str, SlurmJob] = {}
+        self._jobs: dict[str, JobTrunks] = {}
         self._notes: dict[str, str] = {}  # by host
         self._asked: dict[str, asyncio.Task[str]] = {}
-        self._times: dict[str, asyncio.Task[Said]] = {}
+        self._times: dict[str, asyncio.Task[SlurmOutput]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
         """Return a connection to a node of the job. Raises GoneError if the job has ended."""
@@ -298,7 +298,7 @@ class AsSlurmStep(HostTransport):
             if name not in MARKS and (name == "SLURM_CONF" or not name.startswith(FOREIGN))
         }
         number = address.through or ""
-        job = self._jobs.setdefault(number, SlurmJob(number, environ))
+        job = self._jobs.setdefault(number, JobTrunks(number, environ))
         end = await job.end_of(node_of(address))
         if isinstance(end, str):
             self._notes[address.name] = f"uses one srun for each shell, not the shared one: {end}"
@@ -318,7 +318,7 @@ class AsSlurmStep(HostTransport):
     async def limits(self, address: HostAddress) -> HostLimits:
         """Return the remaining time of the job. Concurrent callers share one query to Slurm."""
         asked = ("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
-        said = await asked_once(self._times, address.through or "", lambda: said_by(*asked))
+        said = await asked_once(self._times, address.through or "", lambda: slurm_output(*asked))
         return HostLimits(left_s=seconds_of(said.out))
 
     async def why_ended(self, address: HostAddress) -> str:
@@ -345,7 +345,7 @@ async def how_ended(job: str) -> str:
     runs.
     """
     for _ in range(ENDING_TRIES):
-        said = await said_by("scontrol", "--oneliner", "show", "job", job)
+        said = await slurm_output("scontrol", "--oneliner", "show", "job", job)
         if UNKNOWN in said.err:
             return f"allocation {job} ended: no longer known to Slurm"
         words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
@@ -370,10 +370,10 @@ def step_of(address: HostAddress) -> list[str]:
     return ["srun", f"--jobid={address.through}", *one, *how, "/bin/sh", "-c", HOLDER]
 
 
-async def said_by(program: str, *arguments: str) -> Said:
+async def slurm_output(program: str, *arguments: str) -> SlurmOutput:
     """Return the output of a Slurm command; empty if it does not answer in time."""
     if shutil.which(program) is None:
-        return Said()
+        return SlurmOutput()
     process = await asyncio.create_subprocess_exec(
         program, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
     )
@@ -383,5 +383,5 @@ async def said_by(program: str, *arguments: str) -> Said:
     except TimeoutError:
         process.kill()
         await process.communicate()
-        return Said()
-    return Said(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        return SlurmOutput()
+    return SlurmOutput(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))

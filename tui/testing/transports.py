@@ -57,7 +57,7 @@ async def check_transport(
             )
         if gone is not None:
             mistakes += await _within(
-                "an unreachable host", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone"))
+                "an unreachable host", lambda: _gone_is_reported(_Reach(way, gone, ssh, "kit-gone"))
             )
         mistakes += await _within("clean", lambda: _nothing_stays(reach))
         for _ in range(2):  # closing twice is harmless
@@ -147,7 +147,7 @@ async def _limits_are_valid(reach: _Reach) -> str:
     return f"why_ended() of a reachable host returns {ended!r}" if ended else ""
 
 
-async def _gone_is_told(reach: _Reach) -> str:
+async def _gone_is_reported(reach: _Reach) -> str:
     try:
         async with reach.agent() as agent:
             await agent.tasks()

@@ -99,13 +99,13 @@ Fold = Iterable[tuple[str, list[Run]]]
 def common_lines(found: FactsTogether) -> Fold:
     """Yield a subject and the facts that all hosts share, as text."""
     for subject, phrases in PHRASES.items():
-        told = ((name, phrase, _told(found, name)) for name, phrase in phrases.items())
+        told = ((name, phrase, _common_value(found, name)) for name, phrase in phrases.items())
         said = [_phrase(name, phrase, value) for name, phrase, value in told if value is not None]
         if said:
             yield subject, [(said[0], BRIGHT), ("".join(f", {each}" for each in said[1:]), TEXT)]
 
 
-def _told(found: FactsTogether, name: str) -> Value:
+def _common_value(found: FactsTogether, name: str) -> Value:
     """Return the value that all hosts share; None for 0 and empty values.
 
     Facts of a target are None while its file system is unknown.

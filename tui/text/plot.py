@@ -42,7 +42,7 @@ DASH = 4  # dots per dash, and per gap
 FILL = 45  # fill strength, in per cent of the curve's
 
 
-class Ticks(Struct, frozen=True):
+class AxisTicks(Struct, frozen=True):
     """Positions of an axis's tick marks, and their labels."""
 
     positions: list[float]
@@ -57,7 +57,7 @@ class Axis(Struct, frozen=True):
 
     low: float
     high: float
-    ticks: Ticks
+    ticks: AxisTicks
     step: float | None = None
 
 
@@ -271,7 +271,7 @@ def _dot(value: float, axis: Axis, dots: int) -> int:
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
     """Return the row that shows a value on an axis of `rows` rows, counted from the bottom."""
-    return _dot(value, Axis(low, high, Ticks([], [])), rows * DOWN) // DOWN
+    return _dot(value, Axis(low, high, AxisTicks([], [])), rows * DOWN) // DOWN
 
 
 def _even(axis: Axis, columns: int) -> Axis:

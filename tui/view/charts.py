@@ -16,7 +16,7 @@ from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.text.line import LABEL, Line
-from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Plot, Ticks, plot_rows
+from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, AxisTicks, Curve, Plot, plot_rows
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
 Drawn = Literal["iops", "bandwidth", "latency", "p99"]
@@ -245,7 +245,7 @@ def value_axis(metric: ChartMetric, highest: float, rows: int, lowest: float = 0
     scale, unit = METRICS[metric].scale(highest)
     high, marks = even_marks(highest / scale, rows, lowest / scale)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
-    return Axis(marks[0] * scale, high * scale, Ticks([mark * scale for mark in marks], labels))
+    return Axis(marks[0] * scale, high * scale, AxisTicks([mark * scale for mark in marks], labels))
 
 
 def even_marks(highest: float, rows: int, lowest: float = 0.0) -> tuple[float, list[float]]:
@@ -281,7 +281,7 @@ def time_axis(seconds: float, width: int) -> Axis:
     return Axis(0, seconds, ticks, ticks.positions[1] if len(ticks.positions) > 1 else None)
 
 
-def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float = 0.0) -> Ticks:
+def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float = 0.0) -> AxisTicks:
     """Return about `count` round ticks: the first is at or below `lowest`, the last at or above
     `highest`.
     """
@@ -289,7 +289,7 @@ def value_ticks(metric: ChartMetric, highest: float, count: int, lowest: float =
     step = round_step(max(highest - lowest, 1e-9) / scale / count)
     first, last = floor(lowest / scale / step), ceil(max(highest, 1e-9) / scale / step - 1e-9)
     marks = [step * index for index in range(first, last + 1)]
-    return Ticks(
+    return AxisTicks(
         [mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
     )
 
@@ -301,7 +301,7 @@ def round_step(least: float) -> float:
     return float(f"{next(step for step in steps if step >= least * (1 - 1e-9)):.6g}")
 
 
-def time_ticks(seconds: float, width: int) -> Ticks:
+def time_ticks(seconds: float, width: int) -> AxisTicks:
     """Return ticks at round times, far enough apart for their labels."""
     count = max(1, width // 12)
     step = next(
@@ -309,7 +309,7 @@ def time_ticks(seconds: float, width: int) -> Ticks:
         ceil(seconds / count / DAY_S) * DAY_S,
     )
     marks = range(0, floor(seconds) + 1, step)
-    return Ticks([float(mark) for mark in marks], [clock(mark) for mark in marks])
+    return AxisTicks([float(mark) for mark in marks], [clock(mark) for mark in marks])
 
 
 CURVE = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999)
@@ -320,7 +320,7 @@ ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class NamedHistogram:
     """The latency histogram behind one curve, with the curve's name and role."""
 
     name: str
@@ -329,7 +329,7 @@ class Counted:
 
 
 def percentile_curves(
-    what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
+    what: str, found: Sequence[NamedHistogram], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
     """Return a chart of latency over percentile, both logarithmic.
 
@@ -346,7 +346,7 @@ def percentile_curves(
         curves.append(Curve([points] if known else [], each.role, each.name))
     highs = [high for curve in curves for _, ys in curve.parts for high in ys]
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
-    ticks = Ticks([_nines(value) for value in MARKED if _nines(value) <= most],
+    ticks = AxisTicks([_nines(value) for value in MARKED if _nines(value) <= most],
                   [f"p{label(value)}" for value in MARKED if _nines(value) <= most])  # fmt: skip
     x = Axis(_nines(50.0), most, ticks)
     title = f"{what} latency by percentile".strip()
@@ -358,7 +358,7 @@ def _nines(percentile: float) -> float:
 
 
 def histograms(
-    what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
+    what: str, found: Sequence[NamedHistogram], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
     """Return a chart of the share of I/Os over latency, which is logarithmic."""
     shares = [_shares(each.counts) for each in found]
@@ -382,7 +382,9 @@ def _share_axis(top: float, rows: int) -> Axis:
     """Return an axis of shares from 0 to `top` with round ticks."""
     high, marks = even_marks(top * 100, rows)
     return Axis(
-        0, high / 100, Ticks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks])
+        0,
+        high / 100,
+        AxisTicks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks]),
     )
 
 
@@ -404,5 +406,5 @@ def _latency_axis(logarithms: Sequence[float]) -> Axis:
     return Axis(
         low,
         max(high, low + 0.1),
-        Ticks(inside, [METRICS["latency"].rounded(10**each) for each in inside]),
+        AxisTicks(inside, [METRICS["latency"].rounded(10**each) for each in inside]),
     )

@@ -9,7 +9,7 @@ from tui.analysis.measured import points_of
 from tui.metrics.registry import MIXED, in_order
 from tui.text.line import Line
 from tui.text.plot import ROLES
-from tui.view.charts import Counted, histograms, percentile_curves
+from tui.view.charts import NamedHistogram, histograms, percentile_curves
 from tui.view.search_chart import overlay_chart, scaling_overlay
 
 HEIGHT = 18
@@ -47,6 +47,6 @@ def charts(
         sides = [side[key].merged(name) for side in (ours, theirs)]
         if all(sides):
             what = f"{ours[key].name} {name}".strip()
-            both = [Counted(*each) for each in zip(NAMES, ROLES, sides, strict=False)]
+            both = [NamedHistogram(*each) for each in zip(NAMES, ROLES, sides, strict=False)]
             yield percentile_curves(what, both, width, height, coloured=coloured)
             yield histograms(what, both, width, height, coloured=coloured)

@@ -27,7 +27,7 @@ def as_json(found: Sequence[tuple[Comparison, Sequence[JudgedCriterion]]]) -> st
 
 def as_builtins(found: Comparison, judged: Sequence[JudgedCriterion] = ()) -> dict[str, Any]:
     """Return one comparison as plain data."""
-    whole: dict[str, Any] = msgspec.to_builtins(_told(found, judged), enc_hook=_number)
+    whole: dict[str, Any] = msgspec.to_builtins(_as_json(found, judged), enc_hook=_number)
     return whole
 
 
@@ -38,7 +38,7 @@ def _number(value: object) -> int:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _told(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any]:
+def _as_json(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any]:
     return {
         "a": [_run(record) for record in found.a],
         "b": [_run(record) for record in found.b],

@@ -16,9 +16,9 @@ from tui.text.plot import (
     ROLES,
     WRONG,
     Axis,
+    AxisTicks,
     Curve,
     Plot,
-    Ticks,
     plot_rows,
 )
 from tui.view.charts import ChartMetric, value_axis
@@ -35,7 +35,7 @@ LOG_SPAN = 8.0  # an axis with uneven values over more than this factor is logar
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SweepCurve:
     """One curve of a sweep: fixed values of the other axes, and cells by ascending value."""
 
     name: str
@@ -65,17 +65,17 @@ def table_chart(
     ]
 
 
-def series_of(table: MatrixTable, axis: str) -> list[Series]:
+def series_of(table: MatrixTable, axis: str) -> list[SweepCurve]:
     """Return the curves over an axis; those with a single point are left out."""
     series = series_over(table.cells, table.axes, axis)
     named = {
         " ".join(f"{name}={text}" for name, text in others): cells
         for others, cells in series.items()
     }
-    return [Series(name, cells) for name, cells in named.items() if len(cells) > 1]
+    return [SweepCurve(name, cells) for name, cells in named.items() if len(cells) > 1]
 
 
-def _notes(series: Sequence[Series], width: int) -> list[Line]:
+def _notes(series: Sequence[SweepCurve], width: int) -> list[Line]:
     """Return the meaning of the marks, and the number of curves left out."""
     lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves not shown", LABEL))]
     lines = lines if len(series) > MOST_CURVES else []
@@ -100,7 +100,7 @@ def is_logarithmic(values: Sequence[float]) -> bool:
 def _draw(
     table: MatrixTable,
     axis: str,
-    series: Sequence[Series],
+    series: Sequence[SweepCurve],
     title: str,
     size: tuple[int, int],
     coloured: bool,
@@ -115,7 +115,7 @@ def _draw(
     def points(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
         return [places[cell.numbers[axis]] for cell in cells], [cell.value or 0.0 for cell in cells]
 
-    def curve(each: Series, place: int) -> Curve:
+    def curve(each: SweepCurve, place: int) -> Curve:
         role = ROLES[place % len(ROLES)] if len(series) > 1 else series_role(each.cells[0])
         knees = [cell for cell in each.cells if cell.key in table.knee_keys]
         wrong = [cell for cell in each.cells if cell.invalid]
@@ -136,9 +136,9 @@ def _draw(
     return Plot(title, curves, across, up).lines(width, height, coloured=coloured)
 
 
-def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:
+def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> AxisTicks:
     """Return a tick at every value; labels that would touch are left out."""
-    return Ticks(*map(list, zip(*_apart(values, width), strict=True)))
+    return AxisTicks(*map(list, zip(*_apart(values, width), strict=True)))
 
 
 def _apart(values: Sequence[tuple[float, str]], width: int) -> Iterator[tuple[float, str]]:

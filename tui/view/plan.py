@@ -210,7 +210,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
     return least, besides + min(count * longer, may_spend)
 
 
-def time_told(plan: Plan, text: Callable[[float], str]) -> str:
+def duration_text(plan: Plan, text: Callable[[float], str]) -> str:
     """Return how long a plan takes: ``20:00``, a search ``about 20:00 to 1h 02m``.
 
     Empty without a time limit.
@@ -405,7 +405,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
     yield PlanFact(
         "time",
-        time_told(plan, time_text) or time_text(None),
+        duration_text(plan, time_text) or time_text(None),
         time_note(plan) if plan.expected_s else "",
     )
     yield PlanFact("layout", *each_and_all(layout_bytes(plan), "no layout", "where missing"))

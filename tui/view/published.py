@@ -256,7 +256,7 @@ def ratio_number(value: float) -> str:
 
 def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
     """Return the notes on comparisons, each text once with the numbers it applies to."""
-    said = [[*judged(each), *told(each.baseline)] for each in found]
+    said = [[*judged(each), *baseline_notes(each.baseline)] for each in found]
     return grouped(said, [each.baseline.setup for each in found])
 
 
@@ -267,7 +267,7 @@ def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
     yield from (("unknown", text) for text in found.unknown)
 
 
-def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
+def baseline_notes(baseline: Baseline) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) about a published result: errors, doubts, setup, source."""
     if baseline.error:
         yield "error", f"the published run failed with error {baseline.error}"

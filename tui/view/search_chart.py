@@ -17,9 +17,9 @@ from tui.text.plot import (
     LEAST_WIDTH,
     ROLES,
     Axis,
+    AxisTicks,
     Curve,
     Plot,
-    Ticks,
     plot_rows,
     row_of,
 )
@@ -169,7 +169,7 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
     return Axis(low, high, _log_ticks(low, high, rows))
 
 
-def _log_ticks(low: float, high: float, rows: int) -> Ticks:
+def _log_ticks(low: float, high: float, rows: int) -> AxisTicks:
     """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
 
     The first of these sets that is evenly spaced in rows is used.
@@ -184,7 +184,7 @@ def _log_ticks(low: float, high: float, rows: int) -> Ticks:
         values for values in inside if _is_even([log10(each) for each in values], low, high, rows)
     )
     shown = next(even, next((values for values in reversed(inside) if values), []))
-    return Ticks(
+    return AxisTicks(
         [log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown]
     )
 
@@ -295,9 +295,9 @@ def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, 
     return [(n, rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))) for n in hosts]
 
 
-def _host_ticks(hosts: Sequence[int], width: int) -> Ticks:
+def _host_ticks(hosts: Sequence[int], width: int) -> AxisTicks:
     kept: list[int] = []
     for count in sorted(set(hosts)):
         if not kept or (count - kept[-1]) / max(hosts) * (width - 10) > 4:
             kept.append(count)
-    return Ticks([float(count) for count in kept], [str(count) for count in kept])
+    return AxisTicks([float(count) for count in kept], [str(count) for count in kept])

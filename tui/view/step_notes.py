@@ -304,7 +304,7 @@ def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
     """
     found = {}
     for column in step.series.columns if step.series is not None else ():
-        if column.host is not None and (text := _told(column.printed_ns)):
+        if column.host is not None and (text := _percentiles_text(column.printed_ns)):
             found[column.host, column.direction] = text
     names = in_order({name for _, name in found})
     hosts = dict.fromkeys(host for host, _ in found)
@@ -316,7 +316,7 @@ def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _told(printed: Mapping[str, list[int | None]]) -> str:
+def _percentiles_text(printed: Mapping[str, list[int | None]]) -> str:
     parts = []
     for name in sorted(printed, key=float):
         if values := [value for value in printed[name] if value is not None]:

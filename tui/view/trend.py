@@ -11,7 +11,7 @@ from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.units import plural
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, labelled
-from tui.text.plot import ROLES, Axis, Curve, Plot, Ticks, plot_rows
+from tui.text.plot import ROLES, Axis, AxisTicks, Curve, Plot, plot_rows
 from tui.text.table import Column, text_table
 from tui.view.charts import value_axis
 
@@ -134,13 +134,13 @@ def trend_chart(
     if metric.name in ("iops", "bandwidth", "latency"):
         y = value_axis(metric.name, max(values), plot_rows(height))
     else:
-        y = Axis(0, max(values), Ticks([0, max(values)], ["0", units.count(max(values))]))
+        y = Axis(0, max(values), AxisTicks([0, max(values)], ["0", units.count(max(values))]))
     step = max(1, len(values) // 10)
     marks = list(range(1, len(values) + 1, step))
     x = Axis(
         0.5,
         len(values) + 0.5,
-        Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]),
+        AxisTicks([float(mark) for mark in marks], [str(mark) for mark in marks]),
     )
     title = f"{found.name}: {metric.title} by run"
     return Plot(title, curves, x, y).lines(width, height, coloured=coloured)

@@ -11,7 +11,7 @@ from tui.model.problem import UsageError
 
 if TYPE_CHECKING:
     from tui.model.plan import Step
-    from tui.workloads.base import Workload
+    from tui.workloads.base import ImportedOutput, KeptFile, Workload
 
 
 def names() -> list[str]:
@@ -79,3 +79,17 @@ def of(step: Step) -> Workload:
         raise UsageError(
             f"the load generator '{step.tool}' ({whence}) is not installed here{install}"
         ) from error
+
+
+def last_outputs(file: KeptFile) -> list[ImportedOutput]:
+    """Return the last measurement in an output, read by the load generator that wrote it.
+
+    Raises UsageError.
+    """
+    from msgspec.structs import replace
+
+    for reader in every():
+        if outputs := reader.import_output(file.text, file.place):
+            last = outputs[-1].place
+            return [replace(each, tool=reader.name) for each in outputs if each.place == last]
+    return []

@@ -6,7 +6,9 @@ them, with defaults for optional parts: derive from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
@@ -459,3 +461,9 @@ class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protoco
     def from_terms(self) -> FromTerms:
         """Return the builder of jobs from ``key=value`` terms."""
         return ProfilesOnly()
+
+
+def default_tag(file: str) -> str:
+    """Return ``my/name`` for a path, in the characters allowed in tags."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
+    return f"my/{name or 'imported'}"

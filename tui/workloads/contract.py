@@ -202,14 +202,14 @@ class PluggedIn(Plugin):
         told = (
             f": found {len(steps)} steps, allowed: one"
             if len(steps) != 1
-            else self._told_of(steps[0], hosts)
+            else self._step_error(steps[0], hosts)
         )
         if told:
             raise PluginError(f"{self._who}: {name}{told}")
         steps[0].provider = self._provider
         return steps
 
-    def _told_of(self, step: Step, hosts: Sequence[HostAddress]) -> str:
+    def _step_error(self, step: Step, hosts: Sequence[HostAddress]) -> str:
         """Return an error in a step's tasks or hosts; empty if there is none."""
         if step.tool != self.name:
             return f"[0].tool: found {step.tool!r}, allowed: {self.name!r}"

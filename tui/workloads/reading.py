@@ -198,3 +198,18 @@ def may_be_set_back(local_s: float, missing_s: float) -> bool:
     at = datetime.fromtimestamp(local_s, UTC)
     in_season = at.month in SET_BACK_IN and (at.month != 11 or at.day <= LAST_NOVEMBER)
     return missing_s <= ZONE_S + STAMP_S and at.hour in SET_BACK_AT and in_season
+
+
+def version_numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
+    match = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def finite_number(word: str) -> float | None:
+    """Return a number as printed; None for NA, nan, inf and -."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if value == value and abs(value) != float("inf") else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.model.plan import Step
-from tui.workloads.fio.snapshot import Framer, Snapshot, decode
+from tui.workloads.fio.snapshot import JsonSplitter, Snapshot, decode
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
 
@@ -51,7 +51,7 @@ def names(*folders: str) -> list[str]:
 
 
 def objects(data: bytes) -> list[bytes]:
-    framer = Framer()
+    framer = JsonSplitter()
     return [piece for piece in [*framer.feed(data), *framer.close()] if isinstance(piece, bytes)]
 
 

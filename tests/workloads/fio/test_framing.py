@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.fio.fixtures import names, recording
-from tui.workloads.fio.snapshot import Framer, Piece
+from tui.workloads.fio.snapshot import JsonSplitter, Piece
 
 WHOLE = [name for name in names("stream", "stall", "size") if not name.endswith("-merged")]
 
 
 def pieces_of(data: bytes, cuts: list[int] | None = None) -> list[Piece]:
-    framer = Framer()
+    framer = JsonSplitter()
     edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts or []), len(data)]
     found = [piece for start, end in pairwise(edges) for piece in framer.feed(data[start:end])]
     return found + framer.close()
@@ -83,7 +83,7 @@ def test_a_last_object_without_its_newline_is_complete() -> None:
 
 
 def test_an_object_that_is_cut_off_by_the_end_is_dropped_and_said_to_be() -> None:
-    framer = Framer()
+    framer = JsonSplitter()
     assert framer.feed(pretty({"a": 1}) + b"\n" + pretty({"b": {"c": 2}})[:12]) == [
         pretty({"a": 1})
     ]
@@ -92,21 +92,21 @@ def test_an_object_that_is_cut_off_by_the_end_is_dropped_and_said_to_be() -> Non
 
 
 def test_an_object_that_begins_inside_another_is_kept_and_the_broken_one_counted() -> None:
-    framer = Framer()
+    framer = JsonSplitter()
     assert framer.feed(b'{\n  "a" : 1,\n  "lost\n' + pretty({"b": 2}) + b"\n") == [pretty({"b": 2})]
     assert framer.broken == 1
 
 
 def test_an_endless_object_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.workloads.fio.snapshot.MAX_OBJECT_BYTES", 100)
-    framer = Framer()
+    framer = JsonSplitter()
     assert framer.feed(b"{\n" + b'  "x" : 1,\n' * 20) == []
     assert framer.feed(pretty({"after": 1}) + b"\n") == [pretty({"after": 1})]
     assert framer.broken == 1
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
-    framer = Framer()
+    framer = JsonSplitter()
     told = [piece for _ in range(100) for piece in framer.feed(b"x" * 20_000)]
     assert told and all(len(piece) <= 4096 for piece in told)
     assert len(framer._buffer) < 100_000

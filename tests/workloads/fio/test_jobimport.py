@@ -20,9 +20,9 @@ from tui.model.problem import UsageError
 from tui.model.profile import Profile, resolve_params
 from tui.model.profile_load import load_profile
 from tui.model.quantities import parse_duration, parse_size
-from tui.workloads.base import Imported
+from tui.workloads.base import Imported, default_tag
 from tui.workloads.fio.jobfile import ADDED, render
-from tui.workloads.fio.jobimport import default_tag, import_job
+from tui.workloads.fio.jobimport import import_job
 from tui.workloads.fio.plan import build_steps
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on this machine")

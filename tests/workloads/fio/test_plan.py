@@ -13,7 +13,7 @@ from tui import workloads
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, Step
 from tui.model.problem import UsageError
-from tui.model.profile import Profile, resolve_params
+from tui.model.profile import Profile, resolve_params, wants_layout
 from tui.model.profile_model import whole
 from tui.workloads.fio.jobfile import render
 from tui.workloads.fio.options import job_loads, job_options
@@ -24,7 +24,6 @@ from tui.workloads.fio.plan import (
     required_dir,
     shown_latency,
     timing,
-    wants_layout,
     writes_bytes,
 )
 from tui.workloads.fio.snapshot import decode

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.workloads.worded import are_worded
 from tui.model.event import Contradiction
-from tui.workloads.ior.contradictions import TEXTS, Told
+from tui.workloads.ior.contradictions import TEXTS, IorReport
 from tui.workloads.ior.contradictions import contradictions as told_contradictions
 from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row, rounded
 from tui.workloads.ior.kept import import_output
@@ -80,7 +80,7 @@ def printed(value: float) -> Rounded:
 
 def iteration(
     ranks: list[list[float]], *, ios: int, version: str = "4.1.0", faster: float = 1.0
-) -> Told:
+) -> IorReport:
     """An iteration in which each rank of a node does so many I/Os of 1 MiB.
 
     `faster`: rates and times that are printed are as of a storage faster by this factor, while
@@ -102,10 +102,10 @@ def iteration(
         transfer=MIB, block=ios * MIB, command="ior -w -F",
     )  # fmt: skip
     details = IorFigures(rows={"write": [row]}, given={"w": "", "F": ""})
-    return Told(output, details)
+    return IorReport(output, details)
 
 
-def abouts(told: Told) -> set[str]:
+def abouts(told: IorReport) -> set[str]:
     return {each.about for each in told_contradictions(told)}
 
 
@@ -165,6 +165,6 @@ def test_each_node_has_a_task(
 ) -> None:
     output = IorOutput(tasks=tasks, per_node=per_node, nodes=nodes)
     details = IorFigures(given={"w": "", **options})
-    assert abouts(Told(output, details)) == found
+    assert abouts(IorReport(output, details)) == found
     details.faked = True
-    assert abouts(Told(output, details)) == set()
+    assert abouts(IorReport(output, details)) == set()

@@ -392,9 +392,9 @@ class EditedFile:
 
     def read(self) -> str:
         """Return the text on disk. Raises UsageError."""
-        from tui.engine.inputs.profile_texts import profile_text
+        from tui.model.problem import user_text
 
-        return profile_text(self.path)
+        return user_text(self.path)
 
     def differs(self, typed: str) -> bool:
         """Return whether a text differs from the last known content, ignoring line endings."""

@@ -85,7 +85,8 @@ class WatchingScreen(FilteredScreen):
         self.began_over: bool | None = None  # the run had ended when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
-        self.pace, self.host_pace = Pace(self, HOSTS_READ), Pace(self, HOSTS_COMPARED)
+        self.pace = RefreshInterval(self, HOSTS_READ)
+        self.host_pace = RefreshInterval(self, HOSTS_COMPARED)
         self.rest = Rest()
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # None for a replay
@@ -324,7 +325,7 @@ class WatchingScreen(FilteredScreen):
         )
 
 
-class Pace:
+class RefreshInterval:
     """How often something is due: in every refresh for up to `hosts`, less often for more."""
 
     def __init__(self, screen: WatchingScreen, hosts: float) -> None:

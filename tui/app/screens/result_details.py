@@ -48,8 +48,8 @@ from tui.text.line import (
 from tui.text.sparkline import Symbols
 from tui.text.table import Column, head_line, measured, table_line, widths
 from tui.view.charts import (
-    Counted,
     Drawn,
+    NamedHistogram,
     aligned_charts,
     histograms,
     percentile_curves,
@@ -376,10 +376,12 @@ def _latencies(page: Page, kind: str) -> dict[str, Latency]:
     return found
 
 
-def _counted(step: StepRecord, found: dict[str, Latency]) -> list[Counted]:
+def _counted(step: StepRecord, found: dict[str, Latency]) -> list[NamedHistogram]:
     """Return the histogram of each direction that has one."""
     return [
-        Counted(step.called(name), KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
+        NamedHistogram(
+            step.called(name), KEYS.get(name, "other"), Histogram.from_buckets(each.buckets)
+        )
         for name, each in found.items()
         if each.buckets is not None and name != MIXED
     ]
@@ -394,14 +396,16 @@ def spread_charts(page: Page, width: int, height: int) -> list[list[Line]]:
     return _two_charts(counted, width, height, coloured=page.colors)
 
 
-def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) -> list[Line]:
+def _charts(
+    counted: list[NamedHistogram], width: int, height: int, *, coloured: bool
+) -> list[Line]:
     """Return the histogram and the percentile curves of all directions."""
     above, below = _two_charts(counted, width, height, coloured=coloured)
     return [*above, Line(), *below]
 
 
 def _two_charts(
-    counted: list[Counted], width: int, height: int, *, coloured: bool
+    counted: list[NamedHistogram], width: int, height: int, *, coloured: bool
 ) -> list[list[Line]]:
     if not counted:
         return []

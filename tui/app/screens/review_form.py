@@ -433,7 +433,7 @@ def sweep_values(text: str) -> dict[str, list[str]]:
 
 def check_sweep(profile: Profile, text: str) -> str | None:
     """Return what is wrong with the values to sweep over, None if valid."""
-    from tui.model.profile_check import said_twice
+    from tui.model.profile_check import duplicate_values
 
     try:
         wanted = sweep_values(text)
@@ -446,7 +446,7 @@ def check_sweep(profile: Profile, text: str) -> str | None:
             (found for value in values if (found := check_param(profile, name, value))), None
         ):
             return f"{name}: {problem}"
-        if again := next(said_twice(profile.params[name], values), None):
+        if again := next(duplicate_values(profile.params[name], values), None):
             return f"{name}: {again[1]}; use repeat to measure points again"
     return None
 

@@ -54,7 +54,7 @@ async def run_again(shell: AppShell, run_dir: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RunSelection:
     """The hosts, profile and parameters of a run, as far as they still exist."""
 
     hosts: list[str]
@@ -64,7 +64,7 @@ class Chosen:
     caveats: list[str]
 
 
-def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
+def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> RunSelection:
     """Return the selection that repeats a run.
 
     Raises BenchtuiError if the run cannot be repeated.
@@ -86,7 +86,7 @@ def read_choice(run_dir: Path, fleet: Fleet, catalogue: Catalogue) -> Chosen:
     if not hosts:
         raise UsageError(f"none of the run's hosts exist any more: {', '.join(gone)}")
     caveats = [f"{name} no longer exists and is excluded" for name in (*gone, *gone_servers)]
-    return Chosen(hosts, servers, profile, again, [*caveats, *again.caveats])
+    return RunSelection(hosts, servers, profile, again, [*caveats, *again.caveats])
 
 
 def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str]]:
@@ -102,7 +102,7 @@ def known_hosts(names: Iterable[str], fleet: Fleet) -> tuple[list[str], list[str
     return found, gone
 
 
-def choose(selection: Selection, chosen: Chosen) -> None:
+def choose(selection: Selection, chosen: RunSelection) -> None:
     """Replace the selection, including all input."""
     again = chosen.again
     selection.ticked, selection.servers = list(chosen.hosts), list(chosen.servers)

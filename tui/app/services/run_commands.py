@@ -147,16 +147,11 @@ def write_note(run_dir: Path, text: str) -> None:
 
     Raises BenchtuiError.
     """
-    from tui.engine.control import NotRunning, request
+    from tui.engine.control import send_note
     from tui.library.additions import keep_note
 
-    try:
-        answer = request(run_dir, {"verb": "note", "text": text, "by": "app"})
-    except NotRunning:
+    if not send_note(run_dir, text):
         keep_note(run_dir, text)
-    else:
-        if not answer.get("ok"):
-            raise BenchtuiError(str(answer.get("error", "the engine refused the request")))
 
 
 def toggle_star(screen: StepScreen, run_dir: Path) -> None:

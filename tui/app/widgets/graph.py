@@ -52,19 +52,14 @@ def nice_ceiling(value: float, base: int = 1000) -> float:
     return next((step for step in steps if value * 0.999 <= step <= unit * base), unit * base)
 
 
-def merge_values(values: Sequence[Value], peaks: bool = False) -> Value:
-    """Return the mean of values, or with `peaks` the maximum; None without any.
-
-    Gaps (None) are ignored.
-    """
+def merge_values(values: Sequence[Value]) -> Value:
+    """Return the mean of values, ignoring gaps (None); None without any."""
     known = [value for value in values if value is not None]
-    if not known:
-        return None
-    return max(known) if peaks else sum(known) / len(known)
+    return sum(known) / len(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class PlotArea:
     """The area that values are drawn in: its size in cells, its scale, its characters.
 
     `top`: the value at the far edge. `hanging`: values grow downwards.
@@ -78,7 +73,7 @@ class Area:
 
 
 def painted(
-    back: Sequence[Value], front: Sequence[Value], key: str, area: Area
+    back: Sequence[Value], front: Sequence[Value], key: str, area: PlotArea
 ) -> list[tuple[Run, ...]]:
     """Return the rows of an area, top row first, oldest value at the left edge.
 
@@ -99,7 +94,7 @@ def painted(
 
 
 def with_level(
-    rows: Sequence[tuple[Run, ...]], values: Sequence[Value], area: Area
+    rows: Sequence[tuple[Run, ...]], values: Sequence[Value], area: PlotArea
 ) -> list[tuple[Run, ...]]:
     """Return the rows of an area with a line through one value per column.
 
@@ -131,7 +126,7 @@ def shade(key: str, row: int, rows: int) -> str:
     return key if strength == 100 else f"{key}*{strength}"
 
 
-def _rows(values: Sequence[Value], area: Area) -> list[str]:
+def _rows(values: Sequence[Value], area: PlotArea) -> list[str]:
     padded_values = [*values, *[None] * (area.width - len(values))]
     marks: Symbols = "ascii" if area.symbols == "ascii" else "block"
     return area_rows(padded_values, area.width, area.rows, marks, 0, area.top)
@@ -376,19 +371,21 @@ class GraphPanel(Lines):
 
     def _areas(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         if len(self.graph.layers) == 1:
-            found = self._area(self.graph.layers[0], Area(inner, rows, top, self.symbols))
+            found = self._area(self.graph.layers[0], PlotArea(inner, rows, top, self.symbols))
         else:
             upper = (rows + 1) // 2
             first, second = self.graph.layers[:2]
-            found = self._area(first, Area(inner, upper, top, self.symbols))
-            found += self._area(second, Area(inner, rows - upper, top, self.symbols, hanging=True))
+            found = self._area(first, PlotArea(inner, upper, top, self.symbols))
+            found += self._area(
+                second, PlotArea(inner, rows - upper, top, self.symbols, hanging=True)
+            )
         axis = self.graph.axis
         if axis.cursor_s is None:
             return found
         at = axis.column_of(axis.cursor_s, inner)
         return [tuple(with_cell(runs, at, ("│", "accent"))) for runs in found]
 
-    def _area(self, layer: Layer, area: Area) -> list[tuple[Run, ...]]:
+    def _area(self, layer: Layer, area: PlotArea) -> list[tuple[Run, ...]]:
         values = self._spread(layer.values, layer, area.width)
         axis = self.graph.axis
         front = (
@@ -464,7 +461,7 @@ class Pulse(Lines):
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Return the line."""
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
-        parts = [_said(graph, first=not place) for place, graph in enumerate(self.graphs)]
+        parts = [_title_runs(graph, first=not place) for place, graph in enumerate(self.graphs)]
         # its title, and what it was before
         parts = [[parts[0][0], parts[0][-1]]] if self.brief and parts else parts
         runs = _joined(at, parts)
@@ -486,7 +483,7 @@ class Pulse(Lines):
         return [Line.of(*clip(runs, width))]
 
 
-def _said(graph: Graph, *, first: bool) -> list[Run]:
+def _title_runs(graph: Graph, *, first: bool) -> list[Run]:
     """Return the title and the figures of a graph.
 
     The first graph also has the host's name and the overlay's figure.

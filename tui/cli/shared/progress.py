@@ -395,12 +395,12 @@ def followed(run_dir: Path) -> int:
     return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
 
 
-class _Finding(msgspec.Struct):
+class _RecordSeverity(msgspec.Struct):
     severity: str = ""
 
 
 class _RecordFindings(msgspec.Struct):
-    findings: list[_Finding] = []
+    findings: list[_RecordSeverity] = []
 
 
 _heads = msgspec.json.Decoder(_RecordFindings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tui.engine.session.context import RunContext, StopMode, ended_allocations, told
+from tui.engine.session.context import RunContext, StopMode, as_host_error, ended_allocations
 from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.model.problem import did_you_mean
@@ -59,7 +59,7 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
     """End a host's load whose output can no longer be recorded, and return its outcome."""
-    error = told(run.session, fault)
+    error = as_host_error(run.session, fault)
     run.session.problem(run.phase, error.code, error.message)
     try:
         async with asyncio.timeout(DELIVERY_S):

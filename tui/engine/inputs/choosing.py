@@ -36,7 +36,7 @@ SAME = (
 )  # two entries that differ in these are different hosts
 
 
-class Chosen(NamedTuple):
+class ChosenHost(NamedTuple):
     """A host selected by a SPEC. `vouched`: a source of hosts confirms that it exists."""
 
     address: HostAddress
@@ -56,14 +56,14 @@ class Chooser:
     context: SourceContext
     names: Callable[[], Iterable[str]]  # hosts compared with a mistyped one
     # raises UsageError for unknown hosts
-    refuse_unknown: Callable[[Iterable[Chosen]], None]
+    refuse_unknown: Callable[[Iterable[ChosenHost]], None]
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     # named by sources so far
     vouched: dict[str, HostAddress] = field(default_factory=dict)
 
-    def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
+    def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, ChosenHost]:
         """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
         parts = [part for spec in specs for part in hostspec.split(spec)]
         for part, before in zip(parts, ["", *parts], strict=False):
@@ -80,7 +80,7 @@ class Chooser:
             )
         return found
 
-    def named(self, parts: Sequence[str], above: tuple[str, ...]) -> dict[str, Chosen]:
+    def named(self, parts: Sequence[str], above: tuple[str, ...]) -> dict[str, ChosenHost]:
         """Return the hosts of parts, in order. Raises UsageError.
 
         Parts that allocate hosts from a scheduler are resolved only after all others are known to
@@ -88,7 +88,7 @@ class Chooser:
         """
         late = {part for part in parts if self.allocates(part)}
         names: dict[str, list[str]] = {}
-        found: dict[str, Chosen] = {}
+        found: dict[str, ChosenHost] = {}
         for part in sorted(parts, key=late.__contains__):
             if part in late and not late.intersection(names):
                 self.refuse_unknown(found.values())
@@ -129,7 +129,7 @@ class Chooser:
             raise UsageError(told + self.meant(before))
         self.places(part)
 
-    def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
+    def leave_out(self, part: str, found: dict[str, ChosenHost], above: tuple[str, ...]) -> None:
         """Remove excluded hosts from `found`.
 
         Excluding a name that is not in it is an error; excluding a group is not.
@@ -142,7 +142,7 @@ class Chooser:
             hint = did_you_mean(names[0], found)
             raise UsageError(f"!{part} excludes none of the named hosts{hint}")
 
-    def part(self, part: str, above: tuple[str, ...]) -> list[Chosen]:
+    def part(self, part: str, above: tuple[str, ...]) -> list[ChosenHost]:
         """Return the hosts of one part of a SPEC. Raises UsageError."""
         if part.startswith("@"):
             return list(self.group(part[1:], above))
@@ -171,11 +171,11 @@ class Chooser:
         near = nearest(hostspec.host_in(word), known)
         return suggestion(dict.fromkeys([*_as_source(word), *near]))
 
-    def typed(self, place: Destination) -> Chosen:
+    def typed(self, place: Destination) -> ChosenHost:
         """Return the host for a name typed by the user."""
         if place.name in self.vouched and place.user is None:
-            return Chosen(self.vouched[place.name], vouched=True)
-        return Chosen(self.own(typed_address(place)), vouched=False)
+            return ChosenHost(self.vouched[place.name], vouched=True)
+        return ChosenHost(self.own(typed_address(place)), vouched=False)
 
     def source_in(self, part: str) -> tuple[str, str] | None:
         """Split ``SOURCE:TEXT`` into its two parts; None if the part names no source.
@@ -194,7 +194,7 @@ class Chooser:
             f"unknown source '{name}'{hint}; sources: {there}; a port must be a number: HOST:22"
         )
 
-    def group(self, group: str, above: tuple[str, ...]) -> Iterable[Chosen]:
+    def group(self, group: str, above: tuple[str, ...]) -> Iterable[ChosenHost]:
         """Return the members of a group of the inventory. Raises UsageError."""
         if group in self.sources:
             inner = self.nested(f"@{group}", above)
@@ -222,7 +222,7 @@ class Chooser:
 
     def source(
         self, part: str, source: tuple[str, str], above: tuple[str, ...]
-    ) -> Iterable[Chosen]:
+    ) -> Iterable[ChosenHost]:
         """Return the hosts of a source. Raises UsageError that names the source."""
         try:
             found = self.asked_once(part, source)
@@ -232,7 +232,7 @@ class Chooser:
         except UsageError as error:
             raise UsageError([_of_part(problem, part) for problem in error.problems]) from error
         chosen = [
-            *(Chosen(self.own(address), vouched=True) for address in found.hosts),
+            *(ChosenHost(self.own(address), vouched=True) for address in found.hosts),
             *inner.values(),
         ]
         self.vouched.update({each.address.name: each.address for each in chosen if each.vouched})
@@ -336,12 +336,12 @@ def _of_part(problem: Problem, part: str) -> Problem:
     )
 
 
-def _in_group(chosen: Chosen, group: str) -> Chosen:
+def _in_group(chosen: ChosenHost, group: str) -> ChosenHost:
     groups = tuple(dict.fromkeys((*chosen.address.groups, group)))
     return chosen._replace(address=replace(chosen.address, groups=groups))
 
 
-def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
+def _add(found: dict[str, ChosenHost], chosen: ChosenHost) -> None:
     """Add a host that may already be listed.
 
     Raises UsageError if the two addresses differ.
@@ -357,4 +357,4 @@ def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
             raise UsageError(f"host '{name}' given twice, with {key} {one} and {key} {other}")
     groups = tuple(dict.fromkeys((*known.address.groups, *chosen.address.groups)))
     address = replace(completed(known.address, chosen.address), groups=groups)
-    found[name] = Chosen(address, known.vouched or chosen.vouched)
+    found[name] = ChosenHost(address, known.vouched or chosen.vouched)

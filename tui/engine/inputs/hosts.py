@@ -23,7 +23,7 @@ from tui.remote.ssh_include import PATTERN, words_in
 from tui.sources.base import SourceContext, installed_sources
 
 if TYPE_CHECKING:
-    from tui.engine.inputs.choosing import Chooser, Chosen
+    from tui.engine.inputs.choosing import Chooser, ChosenHost
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
     from tui.model.source_group import SourceGroup
@@ -129,7 +129,7 @@ class Fleet:
         self._refuse_unknown(found.values())
         return [each.address for each in found.values()]
 
-    def _refuse_unknown(self, found: Iterable[Chosen]) -> None:
+    def _refuse_unknown(self, found: Iterable[ChosenHost]) -> None:
         """Raise UsageError with all unknown names."""
         unknown = [
             each.address for each in found if not each.vouched and not self._known(each.address)

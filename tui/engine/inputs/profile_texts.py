@@ -13,7 +13,7 @@ from pathlib import Path
 from tui.model.bounded import read_text
 from tui.model.paths import presets_dir
 from tui.model.plain import TAG_PATTERN
-from tui.model.problem import UsageError, unreadable
+from tui.model.problem import UsageError, user_text
 from tui.model.yaml_text import load
 
 SUFFIXES = (".yaml", ".yml")
@@ -123,20 +123,9 @@ def _file(path: Path, folder: Path, preset: bool) -> ProfileFile:
     )
 
 
-def profile_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a profile file. Raises UsageError.
-
-    `pipes`: allow a pipe, because the user named the file.
-    """
-    try:
-        return read_text(path, encoding="utf-8-sig", pipes=pipes)
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from error
-
-
 def _text_or_none(path: Path) -> str | None:
     try:
-        return profile_text(path)
+        return user_text(path)
     except UsageError:
         return None
 

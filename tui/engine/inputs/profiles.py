@@ -10,10 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tui.engine.inputs.profile_texts import SUFFIXES, ProfileFile, Shelf, head, profile_text
+from tui.engine.inputs.profile_texts import SUFFIXES, ProfileFile, Shelf, head
 from tui.metrics.registry import meaning
 from tui.model.paths import from_home
-from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean, user_text
 from tui.model.yaml_text import load
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Catalogue:
                 f"unknown profile '{name}'{did_you_mean(name, shelf.tags)}; see benchtui profiles"
                 " list"
             )
-        loaded = _loaded(profile_text(file.path), file.path, shelf, preset=file.preset)
+        loaded = _loaded(user_text(file.path), file.path, shelf, preset=file.preset)
         if len(own) > 1:
             raise UsageError(_twice(own[1].path, own[0].path))
         return loaded
@@ -144,7 +144,7 @@ class Catalogue:
 
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
-        return self.load_text(profile_text(path, pipes=True), path, preset=preset)
+        return self.load_text(user_text(path, pipes=True), path, preset=preset)
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile in a text, which may be unsaved.
@@ -184,7 +184,7 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
     if file.preset and (entry := _shipped(file, shelf)):
         return entry
     try:
-        text = profile_text(file.path) if file.text is None else file.text
+        text = user_text(file.path) if file.text is None else file.text
         profile, _ = _profile(text, file.path, shelf)
         _members(profile, text, file.path, shelf)
     except UsageError as error:

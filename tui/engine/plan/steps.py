@@ -28,7 +28,7 @@ from tui.model.profile import (
     resolve_params,
     value_text,
 )
-from tui.model.profile_check import said_twice
+from tui.model.profile_check import duplicate_values
 from tui.model.profile_model import idle_params
 from tui.model.profile_parts import (
     MAX_STEPS,
@@ -281,7 +281,7 @@ def known_axes(
                 parse_param(param, value)
             except ValueError as error:
                 problems.append(Problem(f"{words.sweep}: parameter '{name}': {error}"))
-        twice = said_twice(param, values)
+        twice = duplicate_values(param, values)
         problems += [
             Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice
         ]
@@ -320,7 +320,7 @@ def _planned_members(
     return [
         replace(
             _planned(profile, given, MatrixChoice(), member=True),
-            apart=told_apart(profile, given_to),
+            apart=distinct_params(profile, given_to),
             role=role,
             beside=beside,
             stage=number,
@@ -330,7 +330,9 @@ def _planned_members(
     ]
 
 
-def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
+def distinct_params(
+    profile: Profile, members: Sequence[tuple[Profile, Overrides]]
+) -> tuple[str, ...]:
     """Return the parameters whose values differ among suite members with the same profile."""
     same = [given for other, given in members if other.profile == profile.profile]
     names = dict.fromkeys(name for given in same for name in given)

@@ -372,11 +372,11 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
         return f"it is now a {info.kind}, not the file that the run created"
     largest = max(size, created.grown.get(path, 0))
     if size and (info.size > largest or (created.complete and info.size < size)):
-        return f"it has {told_apart(info.size, size)}"
+        return f"it has {sizes_text(info.size, size)}"
     return ""
 
 
-def told_apart(now: int, made: int) -> str:
+def sizes_text(now: int, made: int) -> str:
     """Return the current and original size as text, exact if rounding would hide the difference."""
     if abs(now - made) < made / 100:
         return f"{units.exact(now)} B now, {units.exact(made)} B when created"

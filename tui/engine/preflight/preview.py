@@ -331,11 +331,11 @@ def _judged(
     if holder is not None and in_use:
         problems.append(in_use_by(holder))
     return HostReadiness(
-        host, tuple(problems), ", ".join(_said(plan, host, findings)), facts, in_use
+        host, tuple(problems), ", ".join(_host_texts(plan, host, findings)), facts, in_use
     )
 
 
-def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
+def _host_texts(plan: Plan, host: str, findings: HostFindings) -> list[str]:
     """Return tool versions, free space at the target, and the amount still to lay out."""
     said = [tool.text for tool in findings.probe.tools.values()]
     places = {

@@ -400,10 +400,10 @@ def faults_of(
     except Exception as fault:
         if failed is None:
             failed = _fail_in(phase)
-        failed(session, told(session, fault))
+        failed(session, as_host_error(session, fault))
 
 
-def told(session: HostSession, fault: Exception) -> HostError:
+def as_host_error(session: HostSession, fault: Exception) -> HostError:
     """Return any error as a HostError of this session.
 
     Tracebacks of internal and plug-in errors go to engine.log.

@@ -115,8 +115,8 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "source", [source] if source else []
     yield "SHA-256", [profile.sha256] if profile.sha256 else []
     yield "target", [record.target] if record.target else []
-    yield from _told(facts_together(record), "hosts")
-    yield from _told(
+    yield from _facts_lines(facts_together(record), "hosts")
+    yield from _facts_lines(
         compare({each.name: each.facts for each in record.servers if each.facts}), "servers"
     )
     yield "preconditioning", precondition_texts(record)
@@ -157,7 +157,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "left behind", [*_files_left(record), *left_texts(record.objects_left)]
 
 
-def _told(found: FactsTogether, what: str) -> Iterator[tuple[str, list[str]]]:
+def _facts_lines(found: FactsTogether, what: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the facts that all hosts share, and the facts that differ, under the name `what`."""
     if not found.hosts:
         return

@@ -20,7 +20,7 @@ MOST_COLUMNS = 120
 
 
 @dataclass(slots=True)
-class HeatMap:
+class HeatCounts:
     """I/O counts of one direction by column and bucket. Column `k` starts at `k * width_s` s."""
 
     width_s: int
@@ -31,7 +31,7 @@ class HeatMap:
         return [column_percentiles(dense_items(counts), wanted) for counts in self.columns]
 
 
-Heat = dict[tuple[int, str], HeatMap]
+Heat = dict[tuple[int, str], HeatCounts]
 """Heat maps by index of the step and direction."""
 
 
@@ -89,7 +89,7 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
             continue
         heat = found.get((sample.step, direction))
         if heat is None:
-            heat = HeatMap(span.width_s, [[0] * PLAT_BUCKETS for _ in range(columns)])
+            heat = HeatCounts(span.width_s, [[0] * PLAT_BUCKETS for _ in range(columns)])
             found[sample.step, direction] = heat
         counts = heat.columns[place]
         for index, count in zip(lat.idx, lat.n, strict=True):
@@ -113,7 +113,7 @@ class Patch:
 ROWS_BITS = 4  # 16 of 64 buckets together: four rows each time the latency doubles
 
 
-def patches_of(heat: HeatMap, bits: int = ROWS_BITS) -> list[Patch]:
+def patches_of(heat: HeatCounts, bits: int = ROWS_BITS) -> list[Patch]:
     """Return the heat map as rectangles, the lightest first.
 
     Rows are whole buckets, so counts are exact."""

@@ -26,7 +26,7 @@ AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
     """Yield the profile's history on the run's target; for a sweep, each point's history."""
     for found in trends:
-        yield Paragraph(*_said(found))
+        yield Paragraph(*_change_text(found))
     if trends:
         yield _table(record, trends)
     for found in trends[:MOST_CHARTS] if drawn else ():
@@ -34,7 +34,7 @@ def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -
             yield _chart(record, found)
 
 
-def _said(found: Trend) -> tuple[str, str]:
+def _change_text(found: Trend) -> tuple[str, str]:
     """Return the last change of a history as text, and its role."""
     runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
@@ -158,6 +158,6 @@ def _chart(record: RunRecord, found: Trend) -> Chart:
         },
         data={"values": rows},
     )
-    said = _said(found)[0]
+    said = _change_text(found)[0]
     note = "Lines: medians between changes; diamond: this run."
     return Chart(f"{found.name}: {metric.title} by run", spec, f"{said}. {len(rows)} runs.", note)

@@ -93,7 +93,7 @@ def card_of(record: RunRecord, view: PublishedView | None, place: str, called: s
         what=what,
         verdict=verdict,
         role=role,
-        said=list(said_of(record)),
+        said=list(verdict_reasons(record)),
         facts=Facts([(name, texts) for name, texts in _facts(record, view) if texts]),
     )
 
@@ -150,7 +150,7 @@ def judged(record: RunRecord) -> tuple[str, str]:
     return f"{said}, {record.state}", BAD if role == BAD or record.state in STATES else WARN
 
 
-def said_of(record: RunRecord) -> Iterator[str]:
+def verdict_reasons(record: RunRecord) -> Iterator[str]:
     """Yield the reasons for the verdict: end of the run, checks, worst findings."""
     if record.state == "imported":
         yield (

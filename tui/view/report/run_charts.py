@@ -15,7 +15,7 @@ from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.view.document import Chart
 from tui.view.matrix import KNEE, knee_texts, scale_of, title_of
-from tui.view.matrix_chart import METRICS, Series, is_logarithmic, series_of
+from tui.view.matrix_chart import METRICS, SweepCurve, is_logarithmic, series_of
 from tui.view.report.step_charts import (
     SeriesSpan,
     band_layer,
@@ -45,7 +45,7 @@ def sweep_charts(record: RunRecord) -> Iterator[Chart]:
 
 
 def sweep_chart(
-    table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int
+    table: MatrixTable, axis: str, found: Sequence[SweepCurve], *, named: bool, left_out: int
 ) -> Chart:
     """Return a chart of a matrix table over one axis, a curve per value of the other axes.
 
@@ -101,7 +101,7 @@ def _sweep_spec(
     numbers: Sequence[tuple[float, str]],
     axis: str,
     cells: Sequence[Cell],
-    found: Sequence[Series],
+    found: Sequence[SweepCurve],
 ) -> Spec:
     names = [each.name for each in found]
     metric = METRICS[BY_UNIT[cells[0].unit].name]

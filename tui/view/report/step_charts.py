@@ -22,7 +22,7 @@ from tui.text.plot import merged
 from tui.view.charts import ChartMetric, time_ticks, value_ticks
 from tui.view.document import Chart
 from tui.view.report import vega
-from tui.view.report.heat import Heat, HeatMap, patches_of
+from tui.view.report.heat import Heat, HeatCounts, patches_of
 from tui.view.report.overview import directions_of
 from tui.view.report.vega import (
     HEAT,
@@ -248,7 +248,7 @@ def _percentiles_over_time(step: StepRecord, heat: Heat) -> Iterator[Chart]:
 Curve = list[tuple[float, float | None]]
 
 
-def _exact(heat: HeatMap) -> dict[str, Curve]:
+def _exact(heat: HeatCounts) -> dict[str, Curve]:
     rows = heat.percentiles(SHOWN_PERCENTILES)
     times = [(place + 0.5) * heat.width_s for place in range(len(rows))]
     found = {
@@ -278,7 +278,7 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
     return {what: points for what, points in found.items() if any(value for _, value in points)}
 
 
-def _percentile_note(found: HeatMap | None, width: int) -> str:
+def _percentile_note(found: HeatCounts | None, width: int) -> str:
     if found is None:
         return (
             "No per-second histograms: each point shows the mean and the highest p99 of any second."
@@ -338,7 +338,7 @@ def _curve_text(what: str, points: Curve) -> str:
 # -- heat map and distribution
 
 
-def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
+def _heat_map(heat: HeatCounts, name: str, kind: str) -> Chart:
     patches = patches_of(heat)
     if len({patch.low_ns for patch in patches}) < FEW_ROWS:
         patches = patches_of(heat, FINE_BITS)

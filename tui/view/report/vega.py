@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tui.model.extras import load_library
-from tui.text.plot import Ticks
+from tui.text.plot import AxisTicks
 
 Spec = dict[str, Any]
 WIDTH, HEIGHT = 560, 200
@@ -69,7 +69,7 @@ DURATION = (
 )
 
 
-def marked_axis(ticks: Ticks, title: str | None = None) -> Spec:
+def marked_axis(ticks: AxisTicks, title: str | None = None) -> Spec:
     """Return an axis with these ticks and labels."""
     positions, labels = list(ticks.positions), list(ticks.labels)
     return {

@@ -55,7 +55,7 @@ CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_
 Words = Mapping[str, str]  # options by long name
 
 
-class Amounts(Struct, frozen=True):
+class PhaseTotals(Struct, frozen=True):
     """What was done when the first or the last thread ended."""
 
     ms: int = 0
@@ -74,8 +74,8 @@ class PhaseFacts(Struct, frozen=True):
     path_type: str = ""
     config: dict[str, int] = field(default_factory=dict)
     flags: dict[str, bool] = field(default_factory=dict)  # by option
-    first: Amounts | None = None
-    last: Amounts = Amounts()
+    first: PhaseTotals | None = None
+    last: PhaseTotals = PhaseTotals()
     reads: int = 0
     slowest_s: float = 0.0
     whole_mib: bool = False  # bytes are cut off to MiB

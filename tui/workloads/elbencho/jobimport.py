@@ -19,7 +19,7 @@ from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.model.quantities import shown
-from tui.workloads.base import Imported
+from tui.workloads.base import Imported, default_tag
 from tui.workloads.elbencho.options import (
     ELSEWHERE,
     OBJECT_PHASES,
@@ -90,7 +90,7 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
 
     Raises UsageError with every option that a profile cannot express.
     """
-    tag = tag or _default_tag(file)
+    tag = tag or default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
         raise UsageError(
             f"profile name {shown(tag)}: expected family/name in lower case, such as my/read"
@@ -132,11 +132,6 @@ def _runs(line: str) -> bool:
     program, *options = line.lstrip(PROMPT).split(maxsplit=2) or [""]
     given = bool(options) and options[0].startswith("-")
     return given and program.rpartition("/")[2] == "elbencho" and not line.lstrip().startswith("# ")
-
-
-def _default_tag(file: str) -> str:
-    name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
-    return f"my/{name or 'imported'}"
 
 
 def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
@@ -265,7 +260,7 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
             "--dropcache becomes drop_caches: try, which drops page caches before each measurement"
         )
     elif is_of_store(name):
-        tell += filter(None, [option_told(name)])
+        tell += filter(None, [dropped_option_text(name)])
         found.store |= {} if tell else {name: value}
     elif name in FATAL or name in UNKNOWN_FILES:
         problems.append(option_problem(name, value))
@@ -498,7 +493,7 @@ def is_of_store(name: str) -> bool:
     return name in STORE
 
 
-def option_told(name: str) -> str:
+def dropped_option_text(name: str) -> str:
     """Return a message if an option with a key is left out; else "". The key is not repeated."""
     return f"--{name} is dropped: keys come from environment variables" if name in KEYS else ""
 

@@ -21,15 +21,15 @@ from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import FormatMark, ImportedOutput
 from tui.workloads.elbencho.contradictions import (
-    Amounts,
     PhaseFacts,
+    PhaseTotals,
     contradictions,
     missing_phases,
     of_table,
     steady_s,
 )
 from tui.workloads.elbencho.options import Phase, phase_of
-from tui.workloads.elbencho.output import BUCKET, QUARTER, Done, done, part, whole
+from tui.workloads.elbencho.output import BUCKET, QUARTER, FinishedPhase, done, part, whole
 from tui.workloads.reading import MOST_CONTRADICTIONS, budget, numbered
 
 MIB = 1 << 20
@@ -125,7 +125,7 @@ def _block_of(config: Mapping[str, Any]) -> int | None:
     return block if block and size % block == 0 else None
 
 
-def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
+def _json_output(value: Mapping[str, Any], over: FinishedPhase) -> ImportedOutput:
     config = part(value, "config")
     hosts = whole(config, "hosts") or 1
     for each in over.dirs.values():
@@ -165,7 +165,7 @@ FORMATS = ("JSON", "CSV", "table")
 
 
 def _mark(
-    name: str, phase: str, begun: tuple[str, str], amounts: Amounts, rates: Mapping[str, int]
+    name: str, phase: str, begun: tuple[str, str], amounts: PhaseTotals, rates: Mapping[str, int]
 ) -> FormatMark:
     """Return what identifies a phase in each of its formats.
 
@@ -182,7 +182,7 @@ def _mark(
     )
 
 
-def _json_facts(value: Mapping[str, Any], over: Done) -> PhaseFacts:
+def _json_facts(value: Mapping[str, Any], over: FinishedPhase) -> PhaseFacts:
     config, last = part(value, "config"), part(value, "last_done")
     first, latency = part(value, "first_done"), part(part(last, "latency"), "IO")
     names = ("hosts", "threads", "dirs", "files", "file_size", "block_size", "io_depth")
@@ -205,8 +205,8 @@ def _flags(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, boo
     return {option: ON[word] for option, word in words.items() if word in ON}
 
 
-def _json_amounts(done_: Mapping[str, Any]) -> Amounts:
-    return Amounts(*(whole(done_, name) for name in ("elapsed_time_ms", "entries", "bytes")))
+def _json_amounts(done_: Mapping[str, Any]) -> PhaseTotals:
+    return PhaseTotals(*(whole(done_, name) for name in ("elapsed_time_ms", "entries", "bytes")))
 
 
 def _version(version: str) -> str:
@@ -244,9 +244,9 @@ def _row_mark(row: Row, command: str) -> FormatMark:
     return _mark("table" if table else "CSV", row[KEY], begun, amounts, {} if table else rates)
 
 
-def _row_amounts(row: Row, done_: str) -> Amounts:
+def _row_amounts(row: Row, done_: str) -> PhaseTotals:
     moved = _number(row, f"MiB [{done_}]") or 0
-    return Amounts(
+    return PhaseTotals(
         round(_number(row, f"time ms [{done_}]") or 0),
         round(_number(row, f"entries [{done_}]") or 0),
         round(moved * MIB),

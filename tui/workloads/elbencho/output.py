@@ -42,21 +42,21 @@ QUARTERS = frozenset(
 )
 
 
-class Counted(Struct):
+class RunningTotals(Struct):
     """Running totals of one direction: I/Os or entries, bytes, and the sum of latencies in ns."""
 
     ios: int = 0
     bytes: int = 0
     lat_sum_ns: int = 0
 
-    def since(self, before: Counted, lat_max_ns: int = 0) -> DirectionSample:
+    def since(self, before: RunningTotals, lat_max_ns: int = 0) -> DirectionSample:
         """Return the increase since `before`, never negative."""
         ios, moved = max(self.ios - before.ios, 0), max(self.bytes - before.bytes, 0)
         waited = max(self.lat_sum_ns - before.lat_sum_ns, 0) if ios else 0
         return DirectionSample(ios, moved, waited, lat_max_ns)
 
 
-class Done(Struct):
+class FinishedPhase(Struct):
     """One finished phase from its JSON object. Times are in ms of the host's clock."""
 
     phase: Phase
@@ -94,12 +94,12 @@ def number(row: Row, name: str) -> int:
 
 def counted(
     row: Row,
-    before: Mapping[str, Counted],
+    before: Mapping[str, RunningTotals],
     interval_s: float,
     block: int | None,
     *,
     objects: bool = False,
-) -> dict[str, Counted]:
+) -> dict[str, RunningTotals]:
     """Return the running totals of each direction after a row. Raises ValueError."""
     phase = phase_of(row["Phase"], objects=objects)
     assert phase is not None
@@ -107,15 +107,15 @@ def counted(
     if not phase.makes_ios:
         return {
             phase.direction: _grown(
-                before.get(phase.direction, Counted()), entries, 0, number(row, "Lat Ent us")
+                before.get(phase.direction, RunningTotals()), entries, 0, number(row, "Lat Ent us")
             )
         }
     name = MIX.get(row.get("MixType", ""), phase.direction)
-    old, moved = before.get(name, Counted()), number(row, "DoneBytes")
+    old, moved = before.get(name, RunningTotals()), number(row, "DoneBytes")
     ios = old.ios + _ios(moved - old.bytes, number(row, "IOPS") * interval_s, block)
     found = {name: _grown(old, ios, moved, number(row, "Lat IO us"))}
     if entries and name == phase.direction:
-        files = before.get(phase.files, Counted())
+        files = before.get(phase.files, RunningTotals())
         found[phase.files] = _grown(files, entries, 0, number(row, "Lat Ent us"))
     return found
 
@@ -127,14 +127,14 @@ def _ios(moved: int, by_rate: float, block: int | None) -> int:
     return moved // block if block and moved % block == 0 else round(by_rate)
 
 
-def _grown(before: Counted, ios: int, moved: int, mean_us: int) -> Counted:
-    return Counted(ios, moved, before.lat_sum_ns + max(ios - before.ios, 0) * mean_us * US)
+def _grown(before: RunningTotals, ios: int, moved: int, mean_us: int) -> RunningTotals:
+    return RunningTotals(ios, moved, before.lat_sum_ns + max(ios - before.ios, 0) * mean_us * US)
 
 
 # -- JSON
 
 
-def done(value: Mapping[str, Any], block: int | None) -> Done | None:
+def done(value: Mapping[str, Any], block: int | None) -> FinishedPhase | None:
     """Return the phase in a JSON object; None for one that measures nothing. Raises ValueError."""
     name = str(value.get("phase_type", ""))
     last, config = part(value, "last_done"), part(value, "config")
@@ -145,7 +145,9 @@ def done(value: Mapping[str, Any], block: int | None) -> Done | None:
         stamp_ms(str(value.get("iso_start_date", ""))),
         whole(last, "elapsed_time_ms"),
     )
-    found = Done(phase, name, start_ms, start_ms + elapsed_ms, str(config.get("version", "")))
+    found = FinishedPhase(
+        phase, name, start_ms, start_ms + elapsed_ms, str(config.get("version", ""))
+    )
     latency = part(last, "latency")
     entries, ios = part(latency, "entries"), part(latency, "IO")
     if not phase.makes_ios:

@@ -21,7 +21,7 @@ from tui.model.address import HostAddress
 from tui.model.objects import check_apart
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
 from tui.model.problem import UsageError
-from tui.model.profile import ParamValue, Profile, Scalar, host_params, placeholders
+from tui.model.profile import ParamValue, Profile, Scalar, host_params, placeholders, wants_layout
 from tui.model.search import Change, Offer
 from tui.workloads.base import Paced
 from tui.workloads.elbencho.body import Load, body_of, resolve, with_options
@@ -120,7 +120,7 @@ def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int 
     offset = 0 if of_buckets else first_rank or 0
     ranks = range(offset, offset + load.threads)
     shape = Shape(load.count("dirs", 1), load.count("files", 1), load.size("size"))
-    sets = object_sets(store, load.phase.name, shape, ranks, told_apart=first_rank is not None)
+    sets = object_sets(store, load.phase.name, shape, ranks, by_rank=first_rank is not None)
     total = sum(each.count * each.size_bytes for each in sets)
     moved = total if load.phase.makes_ios else 0
     changed = max(total, 1) if any(each.changes for each in sets) else 0
@@ -187,7 +187,7 @@ def _task(
     offset: int,
 ) -> HostTask:
     makes_its_own = load.phase.name in ("mkdirs", "rmdirs")
-    layout = _wants_layout(profile, params) and load.reads
+    layout = wants_layout(profile, params) and load.reads
     directories, files = places(load, offset, layout)
     return HostTask(
         host=host,
@@ -206,20 +206,6 @@ def _task(
         ),
         makes_directories=directories if load.phase.name == "mkdirs" else [],
     )
-
-
-def _wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Return whether files are laid out first.
-
-    The profile may set this by a parameter: ``layout: "{layout}"``.
-    """
-    layout = profile.prepare.layout
-    if isinstance(layout, str):
-        value = params.get(layout.strip().strip("{}"), layout)
-        return (
-            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
-        )
-    return bool(layout)
 
 
 def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:

@@ -16,9 +16,9 @@ from tui.model.plan import Step
 from tui.workloads.base import Item, TargetCheck
 from tui.workloads.elbencho.output import (
     HEADER,
-    Counted,
-    Done,
+    FinishedPhase,
     Row,
+    RunningTotals,
     columns_of,
     counted,
     done,
@@ -52,7 +52,7 @@ SIGNAL_EXIT = 128
 LONGEST_LINE = 1 << 22  # a phase is one line, with every bucket of its histograms
 
 
-class Joiner:
+class FailedRequestJoiner:
     """Joins the lines about a failed request into one; passes other lines through."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
     return None
 
 
-def _told(match: re.Match[str]) -> str:
+def _request_text(match: re.Match[str]) -> str:
     status, detail = int(match["status"]), match["detail"]
     request = next((name for said, name in REQUESTS if said in match["what"]), match["what"])
     object_ = _of(detail, "Object")
@@ -117,8 +117,8 @@ def _of(detail: str, name: str) -> str:
 
 _REFUSED = r" ERROR: (?P<what>.*?) failed\.;? ?(?P<detail>.*?);? HTTP Error Code: "
 REQUEST_RULES = (
-    rule(_REFUSED + r"(?P<status>-\d+)", "error", _told, NO_ANSWER),
-    rule(_REFUSED + r"(?P<status>\d+)", "error", _told, STATUS),
+    rule(_REFUSED + r"(?P<status>-\d+)", "error", _request_text, NO_ANSWER),
+    rule(_REFUSED + r"(?P<status>\d+)", "error", _request_text, STATUS),
     rule(r"^Request ID:|^\s*$", "info", ""),
 )
 
@@ -131,14 +131,14 @@ class ElbenchoReader:
         self._block = step.jobs[0].block_bytes if step.jobs and phase == "measure" else None
         self._objects = any(task.objects for task in step.tasks)
         self._out, self._err = LineSplitter(LONGEST_LINE), LineSplitter()
-        self._requests = Joiner()
+        self._requests = FailedRequestJoiner()
         self._said = explainer()
         self._columns: list[str] = []
         self._pending: Row | None = None  # writes of a mixed phase, whose reads are the next row
-        self._so_far: dict[str, Counted] = {}
+        self._so_far: dict[str, RunningTotals] = {}
         self._runtime_ms = 0  # of the phase, at the last row
         self._end_ms = 0  # of the last sample
-        self._over: list[Done] = []
+        self._over: list[FinishedPhase] = []
         self._unreadable = 0
         self._finished: list[Item] | None = None
 
@@ -234,12 +234,12 @@ class ElbenchoReader:
             if line.startswith("{"):
                 return [*self._take_pending(), *self._take_phase(line)]
             row = row_of(self._columns, line) if self._columns else None
-            return self._take_row(row) if row is not None else self._told(line)
+            return self._take_row(row) if row is not None else self._explained(line)
         except (ValueError, RecursionError):
             self._unreadable += 1
             return []
 
-    def _told(self, line: str) -> list[Item]:
+    def _explained(self, line: str) -> list[Item]:
         if self._columns and line.count(",") == len(self._columns) - 1:
             return []  # of one thread
         told = self._said.explain(line)
@@ -268,7 +268,9 @@ class ElbenchoReader:
                 row, self._so_far, interval_s, self._block, objects=self._objects
             ).items()
         }
-        dirs = {name: each.since(self._so_far.get(name, Counted())) for name, each in now.items()}
+        dirs = {
+            name: each.since(self._so_far.get(name, RunningTotals())) for name, each in now.items()
+        }
         self._so_far.update(now)
         self._runtime_ms = runtime_ms
         return [self._made(stamp_ms(rows[0]["ISO Date"]), interval_s, dirs)]
@@ -286,12 +288,13 @@ class ElbenchoReader:
             return []
         return [self._made(over.end_ms, max(interval_s, 0.001), dirs)]
 
-    def _rest(self, name: str, over: Done) -> DirectionSample:
+    def _rest(self, name: str, over: FinishedPhase) -> DirectionSample:
         result = over.dirs[name]
         waited = round(result.lat.mean_ns * result.ios) if result.lat is not None else 0
-        whole = Counted(result.ios, result.bytes, waited)
+        whole = RunningTotals(result.ios, result.bytes, waited)
         return whole.since(
-            self._so_far.get(name, Counted()), result.lat.max_ns if result.lat is not None else 0
+            self._so_far.get(name, RunningTotals()),
+            result.lat.max_ns if result.lat is not None else 0,
         )
 
     def _made(self, end_ms: int, interval_s: float, dirs: dict[str, DirectionSample]) -> Sample:

@@ -110,7 +110,7 @@ class Shape(Struct, frozen=True):
 
 
 def object_sets(
-    store: Store, phase: PhaseName, shape: Shape, ranks: range, *, told_apart: bool
+    store: Store, phase: PhaseName, shape: Shape, ranks: range, *, by_rank: bool
 ) -> list[ObjectSet]:
     """Return the objects of one host.
 
@@ -122,10 +122,10 @@ def object_sets(
         return [ObjectSet(store.name, "", 1, 0, ("put" if phase == "mkbuckets" else "delete",))]
     folder = f"d{NUMBER}/" if dirs else ""
     found = []
-    for rank in map(str, ranks) if told_apart else (NUMBER,):
+    for rank in map(str, ranks) if by_rank else (NUMBER,):
         below = f"r{rank}/{folder}" if dirs else ""
         names = f"{store.prefix}{below}r{rank}-f{NUMBER}"
-        count = each if told_apart else each * len(ranks)
+        count = each if by_rank else each * len(ranks)
         found.append(ObjectSet(store.name, names, count, size, (DOES[phase],)))
     return found
 

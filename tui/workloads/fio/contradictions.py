@@ -106,11 +106,11 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
 
 def clear(data: bytes, shared: Mapping[str, str]) -> dict[str, str]:
     """Return the global options that have a single value."""
-    unclear = _told_twice(data)
+    unclear = _given_twice(data)
     return {name: told for name, told in shared.items() if name not in unclear}
 
 
-def _told_twice(data: bytes) -> set[str]:
+def _given_twice(data: bytes) -> set[str]:
     """Return global options with several values.
 
     fio prints all [global] sections as one object, though each applies to the jobs below it.

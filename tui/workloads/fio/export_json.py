@@ -183,7 +183,7 @@ def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, Exported
 
     A folder contains the data of one chart: points that differ only in queue depth and jobs.
     """
-    axes = [axis for axis in _axes(found) if not _told_by_name(found, axis)]
+    axes = [axis for axis in _axes(found) if not _distinct_by_name(found, axis)]
     repeats = any(each.step.repetition > 1 for each in found)
     suite = len({each.step.profile for each in found}) > 1
     taken = set()
@@ -207,7 +207,7 @@ def _axes(found: Sequence[ExportedMeasurement]) -> list[str]:
     return list(dict.fromkeys(axis for each in found for axis in each.step.point))
 
 
-def _told_by_name(found: Sequence[ExportedMeasurement], axis: str) -> bool:
+def _distinct_by_name(found: Sequence[ExportedMeasurement], axis: str) -> bool:
     """Return whether different values of this axis give different file names."""
     pairs = {(each.stem, each.step.point.get(axis)) for each in found}
     return len(pairs) == len({stem for stem, _ in pairs})

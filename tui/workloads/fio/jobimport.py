@@ -15,14 +15,14 @@ from tui.model.plain import TAG_PATTERN
 from tui.model.plan import HARMLESS
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
-from tui.workloads.base import Imported
+from tui.workloads.base import Imported, default_tag
 from tui.workloads.fio.jobimport_ini import (
     JobFileOption,
     JobFileSection,
     first_comment,
     read_sections,
 )
-from tui.workloads.fio.jobimport_yaml import Import, ImportedJob, Phase, write_phase, write_suite
+from tui.workloads.fio.jobimport_yaml import Import, ImportedJob, JobPhase, write_phase, write_suite
 from tui.workloads.fio.option_table import (
     by_name,
     canonical,
@@ -106,7 +106,7 @@ def import_job(
     return Imported(written, reading.messages)
 
 
-def check_planned(text: str, phase: Phase, file: str) -> None:
+def check_planned(text: str, phase: JobPhase, file: str) -> None:
     """Raise UsageError, with the line of the job, for a profile that cannot be planned."""
     from tui.model.address import HostAddress
     from tui.model.profile import resolve_params
@@ -128,13 +128,7 @@ def check_planned(text: str, phase: Phase, file: str) -> None:
         raise UsageError([Problem(each, file, at[each]) for each in told]) from error
 
 
-def default_tag(file: str) -> str:
-    """Return ``my/name`` for a path, in the characters allowed in tags."""
-    name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
-    return f"my/{name or 'imported'}"
-
-
-def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tuple[str, str]]:
+def _written(about: Import, phases: list[JobPhase], reading: _Reading) -> list[tuple[str, str]]:
     if len(phases) == 1:
         return [(about.tag, write_phase(about, phases[0], reading.environ, reading.file))]
     members = []
@@ -262,7 +256,7 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
 # -- jobs
 
 
-def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[Phase]:
+def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[JobPhase]:
     """Yield the jobs that run at the same time; a stonewall begins a new group."""
     shared: dict[str, JobFileOption] = {}
     jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]] = []
@@ -286,7 +280,7 @@ def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[P
 def _phase(
     jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]],
     reading: _Reading,
-) -> Phase:
+) -> JobPhase:
     common = {
         name: option
         for name, option in jobs[0][1].items()
@@ -296,7 +290,7 @@ def _phase(
     for section, shared, own in jobs:
         rest = {name: option for name, option in shared.items() if name not in common}
         made.append(_job(section, {**rest, **own}, common, [job.name for job in made], reading))
-    phase = Phase({k: v for k, v in common.items() if k != "stonewall"}, made, jobs[0][0].line)
+    phase = JobPhase({k: v for k, v in common.items() if k != "stonewall"}, made, jobs[0][0].line)
     return _with_objects(_with_time(phase, reading), reading)
 
 
@@ -340,7 +334,7 @@ def _keep_file_names(
         )
 
 
-def _with_time(phase: Phase, reading: _Reading) -> Phase:
+def _with_time(phase: JobPhase, reading: _Reading) -> JobPhase:
     """Drop time options that fio ignores: a runtime of 0, and time_based without a runtime."""
 
     def drop(options: dict[str, JobFileOption], name: str, why: str) -> None:
@@ -359,7 +353,7 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
     return phase
 
 
-def _with_objects(phase: Phase, reading: _Reading) -> Phase:
+def _with_objects(phase: JobPhase, reading: _Reading) -> JobPhase:
     """Drop file options from jobs on objects, and add a fill if they read or delete objects."""
     from tui.workloads.fio.objects import OF_FILES
 
@@ -391,7 +385,7 @@ def _value(options: Mapping[str, JobFileOption], name: str, default: str = "") -
     return (options[name].value or "") if name in options else default
 
 
-def _own_options(phase: Phase, names: Sequence[str]) -> None:
+def _own_options(phase: JobPhase, names: Sequence[str]) -> None:
     """Give every job its own copy of shared options, so that they can be removed individually."""
     for name in names:
         if option := phase.shared.pop(name, None):
@@ -408,7 +402,7 @@ def _zero_time(option: JobFileOption | None) -> bool:
 # -- where files and devices are
 
 
-def _with_places(phase: Phase, reading: _Reading) -> Phase:
+def _with_places(phase: JobPhase, reading: _Reading) -> JobPhase:
     """Add a directory parameter for jobs without one, and allow devices if there are any."""
     for job in phase.jobs:
         every = {**phase.shared, **job.options}

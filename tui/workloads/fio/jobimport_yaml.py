@@ -58,7 +58,7 @@ class ImportedJob:
 
 
 @dataclass(slots=True)
-class Phase:
+class JobPhase:
     """Jobs that run at the same time. `homeless`: jobs without a directory for their files."""
 
     shared: dict[str, JobFileOption]
@@ -73,7 +73,7 @@ class Phase:
 class _Sheet:
     """Parameters found so far, and the text of each option."""
 
-    phase: Phase
+    phase: JobPhase
     environ: Mapping[str, str]
     params: dict[str, Param] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ def write_suite(about: Import, members: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: str) -> str:
+def write_phase(about: Import, phase: JobPhase, environ: Mapping[str, str], file: str) -> str:
     """Return the YAML profile of jobs that run at the same time.
 
     Raises UsageError with lines of the job file.
@@ -110,7 +110,7 @@ def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: s
 # -- parameters
 
 
-def _every_option(phase: Phase) -> Iterator[JobFileOption]:
+def _every_option(phase: JobPhase) -> Iterator[JobFileOption]:
     for options in (phase.shared, *(job.options for job in phase.jobs)):
         yield from options.values()
 
@@ -299,7 +299,7 @@ def json_or_plain(text: str) -> str:
     return text if re.fullmatch(r"0|[1-9]\d{0,14}", text) else scalar(text)
 
 
-def _tail(phase: Phase) -> list[str]:
+def _tail(phase: JobPhase) -> list[str]:
     put_first = ["prepare: {precondition: {fill: 1, rounds: 0}}"] if phase.fill else []
     return [
         *(["allow_device: true"] if phase.device else []),
@@ -311,12 +311,12 @@ def _tail(phase: Phase) -> list[str]:
 # -- what the profile is about
 
 
-def _values(phase: Phase, name: str, default: str) -> list[str]:
+def _values(phase: JobPhase, name: str, default: str) -> list[str]:
     found = [{**phase.shared, **job.options}.get(name) for job in phase.jobs]
     return [default if option is None else option.value or "" for option in found]
 
 
-def _headline(phase: Phase) -> str:
+def _headline(phase: JobPhase) -> str:
     engines = {_FILE_OPERATIONS.get(engine) for engine in _values(phase, "ioengine", "psync")}
     if len(engines) == 1 and (operation := engines.pop()):
         return f"{{metric: ops, direction: {operation}}}"
@@ -347,7 +347,7 @@ def _is_big(block: str) -> bool:
 # -- the last word
 
 
-def _check(text: str, phase: Phase, file: str) -> None:
+def _check(text: str, phase: JobPhase, file: str) -> None:
     """Load the written profile; raise UsageError with the job file's lines if it is invalid."""
     from tui.model.profile_load import load_profile
 
@@ -359,7 +359,7 @@ def _check(text: str, phase: Phase, file: str) -> None:
         raise UsageError(sorted(found, key=lambda problem: problem.line or 0)) from None
 
 
-def _places(text: str, phase: Phase) -> Callable[[Problem], int]:
+def _places(text: str, phase: JobPhase) -> Callable[[Problem], int]:
     """Return a function that maps lines of the YAML to lines of the job file."""
     from tui.model.yaml_text import load
 

@@ -48,7 +48,7 @@ COPIED_ROWS = 4  # means of as many intervals, to the nanosecond
 PAUSING = (*PACING, "rate", "rate_iops", "verify", "zonemode", "read_iolog", "startdelay")
 
 
-class Series(Struct, frozen=True):
+class LogSeries(Struct, frozen=True):
     """The rows of one direction in one log file. `each`: a row is one I/O."""
 
     worker: int
@@ -118,8 +118,8 @@ class Logs(Struct, frozen=True):
     """
 
     kind: str
-    found: Mapping[str, Sequence[Series]]
-    rates: Mapping[str, Sequence[Series]]
+    found: Mapping[str, Sequence[LogSeries]]
+    rates: Mapping[str, Sequence[LogSeries]]
     summed: bool
 
     @property
@@ -139,7 +139,7 @@ class Logs(Struct, frozen=True):
         return Logs(self.kind, found, rates, self.summed)
 
 
-def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[Series]]]:
+def _by_stem(kind: str, files: Sequence[KeptFile]) -> dict[str, dict[str, list[LogSeries]]]:
     """Return the log rows of one kind, by name and direction."""
     named: dict[str, list[KeptFile]] = {}
     for file in files:
@@ -154,9 +154,9 @@ def _stem(entry: Entry, option: str) -> str:
     return (entry.options.get(option) or "").rpartition("/")[2] or entry.job.jobname
 
 
-def _series(files: Sequence[KeptFile]) -> dict[str, list[Series]]:
+def _series(files: Sequence[KeptFile]) -> dict[str, list[LogSeries]]:
     """Return the rows of these files by direction."""
-    found: dict[str, list[Series]] = {}
+    found: dict[str, list[LogSeries]] = {}
     for file in files:
         match = _match(file)
         parts: dict[int, list[Row]] = {}
@@ -164,7 +164,7 @@ def _series(files: Sequence[KeptFile]) -> dict[str, list[Series]]:
             parts.setdefault(row[2], []).append(row)
         for direction, rows in parts.items():
             begun = begin_of(rows)
-            series = Series(
+            series = LogSeries(
                 int(match["job"] or 0) if match else 0,
                 tuple(row[0] - begun for row in rows),
                 tuple(row[1] for row in rows),
@@ -187,7 +187,7 @@ def _of_kind(logs: Logs, entries: Mapping[int, Entry], *, alone: bool) -> Iterat
 
 
 def _copies(
-    direction: str, series: Sequence[Series], entries: Mapping[int, Entry]
+    direction: str, series: Sequence[LogSeries], entries: Mapping[int, Entry]
 ) -> Iterator[Contradiction]:
     """Yield a latency log that belongs to another worker."""
     seen: set[tuple[int, ...]] = set()
@@ -221,7 +221,7 @@ def _of_worker(entry: Entry, logs: Logs) -> Iterator[Contradiction]:
 
 
 def _of_rates(
-    kind: str, entry: Entry, part: PrintedDirection, series: Sequence[Series], *, summed: bool
+    kind: str, entry: Entry, part: PrintedDirection, series: Sequence[LogSeries], *, summed: bool
 ) -> Iterator[Told]:
     """Yield samples that a log has and the JSON does not count, or the reverse."""
     if kind == "iops":
@@ -249,7 +249,7 @@ def _of_rates(
         yield "log-mean", means, mean
 
 
-def _is_merged(series: Sequence[Series], count: int, mean: float) -> bool:
+def _is_merged(series: Sequence[LogSeries], count: int, mean: float) -> bool:
     """Return whether samples without a row of their own were merged into other rows.
 
     Such a row ends an interval of about twice the length, and is the mean of two samples: the
@@ -272,8 +272,8 @@ def _of_latencies(
     kind: str,
     entry: Entry,
     part: PrintedDirection,
-    series: Sequence[Series],
-    rates: Sequence[Series],
+    series: Sequence[LogSeries],
+    rates: Sequence[LogSeries],
 ) -> Iterator[Told]:
     latency = part.slat if kind == "slat" else part.clat if kind == "clat" else part.lat
     if latency is None or not latency.n:
@@ -309,7 +309,7 @@ def _of_each(entry: Entry, latency: StatusLatency, values: Sequence[int]) -> Ite
 
 
 def _weighted(
-    latency: StatusLatency, part: PrintedDirection, rows: Series, rates: Series
+    latency: StatusLatency, part: PrintedDirection, rows: LogSeries, rates: LogSeries
 ) -> Iterator[Told]:
     """Yield a mean that differs from the rows' mean, weighted by the I/Os in each interval.
 
@@ -344,7 +344,7 @@ def _between(times: Sequence[float], values: Sequence[float], at: float) -> floa
     return values[place - 1] + (values[place] - values[place - 1]) * share
 
 
-def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[Series]) -> Iterator[Told]:
+def _gaps(entry: Entry, part: PrintedDirection, series: Sequence[LogSeries]) -> Iterator[Told]:
     """Yield the longest time without a row, if a load that never pauses has no I/O so long."""
     job, options = entry.job, entry.options
     whole, total = part.whole, sum(each.total_ios for each in job.dirs.values())

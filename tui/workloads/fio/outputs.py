@@ -26,7 +26,7 @@ from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
     NOT_A_NUMBER,
     Count,
-    Framer,
+    JsonSplitter,
     Snapshot,
     Stamp,
     StatusDirection,
@@ -155,7 +155,7 @@ def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
 
 def _framed(text: str, file: str) -> Iterator[bytes]:
     """Yield JSON objects whose braces are on separate lines, as fio prints them."""
-    framer, limits = Framer(), budget()
+    framer, limits = JsonSplitter(), budget()
     for start in range(0, len(text), BLOCK):
         limits.check(file)
         yield from (
@@ -213,13 +213,13 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
         raise UsageError([Problem(f"is not fio output: {error}", file=file, line=line)]) from None
 
 
-Phase = tuple[Sequence[StatusJob], Sequence[Contradiction] | None]
+JobPhase = tuple[Sequence[StatusJob], Sequence[Contradiction] | None]
 """Entries that ran at the same time, and their contradictions."""
 
 
 def _phases(
     groups: Sequence[Sequence[StatusJob]], wrong: Sequence[Contradiction] | None
-) -> list[Phase]:
+) -> list[JobPhase]:
     """Return groups of entries that ran one after the other, each with its contradictions.
 
     Contradictions of no job go to the first group; those of a job in several groups, to the first

@@ -16,7 +16,7 @@ from tui.model.address import HostAddress
 from tui.model.objects import check_apart
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import ParamValue, Profile, host_params
+from tui.model.profile import ParamValue, Profile, host_params, wants_layout
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.engines import engines_of
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
@@ -195,20 +195,6 @@ def argv(jobs: Sequence[JobOptions]) -> list[str]:
     workers = sum(job.numjobs for job in jobs)
     more = [f"--max-jobs={workers}"] if workers > DEFAULT_MAX_JOBS else []
     return [*ARGV, *more, JOB_FILE]
-
-
-def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Return whether files are laid out first.
-
-    The profile may set this by a parameter: ``layout: "{layout}"``.
-    """
-    layout = profile.prepare.layout
-    if isinstance(layout, str):
-        value = params.get(layout.strip().strip("{}"), layout)
-        return (
-            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
-        )
-    return bool(layout)
 
 
 def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:

@@ -45,7 +45,7 @@ SHARE_NS = {"nsec": 1, "usec": 1000, "msec": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class PrintedSamples:
     """Samples of a rate: in KiB/s, or in I/Os per second. `share`: % of the group's rate."""
 
     low: float
@@ -82,14 +82,14 @@ class GroupLine:
 
 
 @dataclass(slots=True)
-class Figures:
+class PrintedFigures:
     """What a job's section prints, by direction; latencies by direction and kind."""
 
     rates: dict[str, Rate] = field(default_factory=dict)
     extremes: dict[tuple[str, str], tuple[Span, Span]] = field(default_factory=dict)
     percentile_unit: dict[tuple[str, str], float] = field(default_factory=dict)
-    bw: dict[str, Samples] = field(default_factory=dict)
-    iops: dict[str, Samples] = field(default_factory=dict)
+    bw: dict[str, PrintedSamples] = field(default_factory=dict)
+    iops: dict[str, PrintedSamples] = field(default_factory=dict)
     shares: dict[tuple[int, str], float] = field(default_factory=dict)
     levels: list[float] = field(default_factory=list)
     depth: int | None = None  # None if a latency target moves it
@@ -146,7 +146,7 @@ class Figures:
             return  # in other units fio divides by other bases
         low, high, mean = (float(found[name]) * per for name in ("low", "high", "mean"))
         share = float(found["share"]) if found["share"] else None
-        told = Samples(low, high, mean, int(found["count"]), share)
+        told = PrintedSamples(low, high, mean, int(found["count"]), share)
         (self.iops if found["iops"] else self.bw)[self.name] = told
 
 

@@ -16,7 +16,7 @@ from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.option_table import by_name
 from tui.workloads.fio.results import Meter, host_result
-from tui.workloads.fio.snapshot import Framer, SnapshotError, StatusJob, decode
+from tui.workloads.fio.snapshot import JsonSplitter, SnapshotError, StatusJob, decode
 from tui.workloads.messages import Explainer, answered, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
@@ -299,7 +299,7 @@ class FioReader:
         self._kind = latency_kind
         ramp = phase == "measure" and step.ramp_s > 0
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
-        self._framer = Framer()
+        self._framer = JsonSplitter()
         self._stderr = LineSplitter()
         # the last of stderr: of a fio that only says why, and prints nothing
         self._said: list[str] = []
@@ -468,14 +468,14 @@ def _error_code(number: int) -> str:
     return "fio-status-collector" if number == STATUS_COLLECTOR else f"fio-error-{number}"
 
 
-class _Job(Struct):
+class _JobOptionsOnly(Struct):
     name: str = field(name="jobname", default="")
     options: dict[str, str] = field(name="job options", default_factory=dict)
 
 
 class _Output(Struct):
     shared: dict[str, str] = field(name="global options", default_factory=dict)
-    jobs: list[_Job] = field(default_factory=list)
+    jobs: list[_JobOptionsOnly] = field(default_factory=list)
 
 
 _DECODER = msgspec.json.Decoder(_Output)

@@ -35,7 +35,7 @@ def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
     return max(at - 1, -1)
 
 
-class Framer:
+class JsonSplitter:
     """Splits a byte stream into complete JSON objects (bytes) and other lines (str), in order.
 
     `broken` counts dropped objects: restarted before their end, or too long. `close` sets `cut` if

@@ -27,7 +27,7 @@ CPU, DEPTHS = 5, 7  # fields behind the directions
 KIB, US = 1024, 1000
 
 
-class Samples(Struct):
+class TerseSamples(Struct):
     """Samples of a rate of one direction: smallest, largest, mean; share of the group in %."""
 
     low: float
@@ -44,8 +44,8 @@ class TerseJob(Struct):
 
     version: str
     job: StatusJob
-    bw: dict[str, Samples] = field(default_factory=dict)
-    iops: dict[str, Samples] = field(default_factory=dict)
+    bw: dict[str, TerseSamples] = field(default_factory=dict)
+    iops: dict[str, TerseSamples] = field(default_factory=dict)
     levels: Sequence[float] = ()
     shares: dict[tuple[int, str], float] = field(default_factory=dict)
     has_disks: bool = False
@@ -133,10 +133,10 @@ def _beside(found: TerseJob, parts: Mapping[str, Sequence[str]], behind: Sequenc
     """Add the figures in the fields of each direction, and in those `behind`: first the CPU's."""
     for name, words in parts.items():
         low, high, share, mean = (float(word.rstrip("%")) for word in words[36:40])
-        found.bw[name] = Samples(low, high, mean, share)
+        found.bw[name] = TerseSamples(low, high, mean, share)
         if len(words) > FIELDS[4]:
             low, high, mean = (float(word) for word in words[42:45])
-            found.iops[name] = Samples(low, high, mean)
+            found.iops[name] = TerseSamples(low, high, mean)
     ends = [(US, str(end)) for end in ENDS]
     ends += [(US * US, end) for end in (*map(str, ENDS), "2000", ">=2000")]
     found.levels = [float(word.rstrip("%")) for word in behind[CPU : CPU + DEPTHS]]

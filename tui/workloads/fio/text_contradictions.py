@@ -12,7 +12,7 @@ from tui.workloads.fio import distributions
 from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.distributions import Completions, Found, Range
 from tui.workloads.fio.printed import RAMPS, has
-from tui.workloads.fio.printed_figures import Figures, GroupLine, Rate, Samples
+from tui.workloads.fio.printed_figures import GroupLine, PrintedFigures, PrintedSamples, Rate
 from tui.workloads.fio.printed_numbers import Span, total
 from tui.workloads.fio.snapshot import (
     ALL_CLIENTS,
@@ -165,7 +165,7 @@ def _shares(section: PrintedSection, dirs: dict[str, StatusDirection]) -> Iterat
     yield from distributions.of_latencies(known, found, SHARE_DIGIT, _in_flight(section))
 
 
-def _completions(figures: Figures, name: str, part: StatusDirection) -> Completions | None:
+def _completions(figures: PrintedFigures, name: str, part: StatusDirection) -> Completions | None:
     ends = figures.extremes.get((name, "clat"))
     if ends is None or part.clat is None:
         return None
@@ -259,7 +259,7 @@ def _depth(section: PrintedSection, printed: Printed) -> Iterator[Found]:
         yield "depth", depth, asked
 
 
-def _twice(figures: Figures, name: str) -> Iterator[Found]:
+def _twice(figures: PrintedFigures, name: str) -> Iterator[Found]:
     """Yield a rate whose two units disagree."""
     rate = figures.rates.get(name)
     if rate is not None and rate.again is not None and not rate.rate.meets(rate.again, SLACK):
@@ -289,7 +289,7 @@ def _samples(section: PrintedSection, name: str, part: StatusDirection) -> Itera
             yield "samples", told, amount
 
 
-def _of_each(section: PrintedSection, samples: Samples, part: StatusDirection) -> float:
+def _of_each(section: PrintedSection, samples: PrintedSamples, part: StatusDirection) -> float:
     """Return the fewest half-second samples that one worker can have; 0 if they may be of
     another length, or of few I/Os.
     """
@@ -347,7 +347,7 @@ def _group_rates(line: GroupLine, rates: Sequence[Rate]) -> Iterator[Found]:
             yield "group-rate", jobs.middle, told.middle
 
 
-def _mean(samples: Samples) -> Span:
+def _mean(samples: PrintedSamples) -> Span:
     digit = MEAN_DIGIT * (KIB if samples.mean > MEGA else 1)
     return Span(samples.mean - digit, samples.mean + digit)
 

@@ -15,7 +15,7 @@ from tui.model.quantities import parse_stamp
 from tui.workloads.fio import printed_figures
 from tui.workloads.fio.distributions import of_syncs
 from tui.workloads.fio.options import RATED
-from tui.workloads.fio.printed_figures import Figures, GroupLine
+from tui.workloads.fio.printed_figures import GroupLine, PrintedFigures
 from tui.workloads.fio.printed_numbers import Span, value_of
 from tui.workloads.fio.snapshot import ALL_CLIENTS, StatusDirection, StatusJob, StatusLatency, Syncs
 from tui.workloads.reading import clean, numbered
@@ -86,7 +86,7 @@ class PrintedSection:
     ended_s: float | None
     counted: bool = False
     pid: int = 0
-    figures: Figures = field(default_factory=Figures)
+    figures: PrintedFigures = field(default_factory=PrintedFigures)
 
 
 @dataclass(slots=True)

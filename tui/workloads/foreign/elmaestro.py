@@ -87,7 +87,7 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
     measured, files, caveats = list[Mapping[str, ImportedOutput]](), list[KeptFile](), list[str]()
     for result, file in points:
         try:
-            outputs = _outputs(file)
+            outputs = workloads.last_outputs(file)
         except UsageError as error:
             caveats.append(f"skipped: {error}")
             continue
@@ -97,18 +97,6 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
             measured.append({each.host or "host": replace(each, name=name) for each in outputs})
             caveats += _doubts(name, result, outputs)
     return KeptRun(folder, measured, files, caveats)
-
-
-def _outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in an output, read by the load generator that wrote it.
-
-    Raises UsageError.
-    """
-    for reader in workloads.every():
-        if outputs := reader.import_output(file.text, file.place):
-            last = outputs[-1].place
-            return [replace(each, tool=reader.name) for each in outputs if each.place == last]
-    return []
 
 
 def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:

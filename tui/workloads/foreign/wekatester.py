@@ -48,10 +48,10 @@ class Wekatester(Format):
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the jobs in a printed summary. Raises UsageError."""
-        jobs: list[_Job] = []
+        jobs: list[_JobFigures] = []
         for number, line in numbered(text, file):
             if match := JOB.fullmatch(line) or RESUMMED.fullmatch(line.strip()):
-                jobs.append(_Job(match["job"]))
+                jobs.append(_JobFigures(match["job"]))
             elif jobs and (match := FIGURE.fullmatch(line)):
                 jobs[-1].figures[match["name"], match["what"]] = _value(match, file, number)
             elif jobs and (match := SUMMED.fullmatch(line)):
@@ -83,7 +83,7 @@ class _Summed(Struct):
     slack: float
 
 
-class _Job(Struct):
+class _JobFigures(Struct):
     """The figures of a job by direction and kind; sums as printed, in the unit of the figures."""
 
     name: str
@@ -149,7 +149,7 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
         if job in layouts:
             continue
         try:
-            outputs = _last(file)
+            outputs = workloads.last_outputs(file)
         except UsageError as error:
             caveats.append(f"skipped: {error}")
             continue
@@ -157,17 +157,6 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
             files.append(file)
             measured.append({each.host or "host": replace(each, name=job) for each in outputs})
     return KeptRun(folder, measured, files, caveats)
-
-
-def _last(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in a job's results, read by the load generator that wrote
-    them.
-    """
-    for reader in workloads.every():
-        if outputs := reader.import_output(file.text, file.place):
-            last = outputs[-1].place
-            return [replace(each, tool=reader.name) for each in outputs if each.place == last]
-    return []
 
 
 def _value(match: re.Match[str], file: str, line: int) -> float:
@@ -187,7 +176,7 @@ def _value(match: re.Match[str], file: str, line: int) -> float:
         raise UsageError([Problem(message, file=file, line=line)]) from None
 
 
-def _output(place: int, job: _Job) -> ImportedOutput:
+def _output(place: int, job: _JobFigures) -> ImportedOutput:
     result = HostResult(t=0.0, host="", step=place, dirs=dict(_directions(job.figures)))
     result.contradictions = list(job.contradictions())
     return ImportedOutput(place, job.name, result, ALL_HOSTS)

@@ -25,7 +25,7 @@ CLOCK = re.compile(r"^; (?P<key>START|END) (?P<value>\d.*)$")
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return every IO500 run in a text that ended at least one phase."""
-    return _outputs(text, file, Told())
+    return _outputs(text, file, ResultFiles())
 
 
 def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
@@ -42,7 +42,7 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
             each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
         ]
         phases = [each for name in (*FILES, *RANKS) if (each := beside.get(name)) is not None]
-        told = _told(read[1:])
+        told = _result_files(read[1:])
         told.texts = {PurePosixPath(each.name).name: each.text for each in phases}
         read += phases
         if outputs := _outputs(summary.text, summary.place, told):
@@ -50,7 +50,7 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
     return runs
 
 
-def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
+def _outputs(text: str, file: str, told: ResultFiles) -> list[ImportedOutput]:
     found: list[Io500Output] = []
     procs = told.settings.get("run.procs", "")
     ranks = int(procs) if procs.isdigit() and len(procs) < DIGITS else 0
@@ -71,7 +71,7 @@ def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
 
 
 @dataclass
-class Told:
+class ResultFiles:
     """Settings from config.ini, and reasons by section from result.txt, in addition to the
     summary.
     """
@@ -82,8 +82,8 @@ class Told:
     texts: dict[str, str] = field(default_factory=dict)  # outputs of phases by file name
 
 
-def _told(files: Sequence[KeptFile]) -> Told:
-    found = Told()
+def _result_files(files: Sequence[KeptFile]) -> ResultFiles:
+    found = ResultFiles()
     for file in files:
         section = ""
         for _, raw in numbered(file.text, file.place):
@@ -99,7 +99,7 @@ def _told(files: Sequence[KeptFile]) -> Told:
     return found
 
 
-def _imported(place: int, output: Io500Output, told: Told) -> ImportedOutput:
+def _imported(place: int, output: Io500Output, told: ResultFiles) -> ImportedOutput:
     problems = [] if output.said else [("io500-incomplete", "IO500 printed no score")]
     found = chain(
         output.wrong_means(),

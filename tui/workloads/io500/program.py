@@ -69,7 +69,7 @@ class Io500Program(StepProgram):
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> Io500Reader:
         """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = TrialReader if self.is_trial else Io500Reader
+        kind = Io500TrialReader if self.is_trial else Io500Reader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
@@ -139,7 +139,7 @@ class Io500Reader(RanksReader):
         return missing
 
 
-class TrialReader(WithoutPhases, Io500Reader):
+class Io500TrialReader(WithoutPhases, Io500Reader):
     """Reads a trial, which only has to finish; figures are ignored."""
 
     def _missing(self) -> list[str]:

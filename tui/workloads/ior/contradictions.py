@@ -11,8 +11,8 @@ from statistics import fmean, pstdev
 
 from tui.model.event import Contradiction
 from tui.workloads.ior.details import MIB, IorFigures, Rounded, Row
-from tui.workloads.ior.output import PER_SEGMENT, IorOutput, version_of
-from tui.workloads.reading import STAMP_S, may_be_set_back
+from tui.workloads.ior.output import PER_SEGMENT, IorOutput
+from tui.workloads.reading import STAMP_S, may_be_set_back, version_numbers
 
 TEXTS = {
     "tasks": "{told:.0f} tasks in one place, {other:.0f} in another",
@@ -47,7 +47,7 @@ PRINTED = 1e-6  # of figures of ranks: eleven digits
 
 
 @dataclass
-class Told:
+class IorReport:
     """One IOR output; `start_s` and `end_s` are local time."""
 
     output: IorOutput
@@ -69,35 +69,35 @@ class Told:
         return self.output.tasks * self.output.segments * self.output.block
 
 
-def contradictions(told: Told) -> Iterator[Contradiction]:
+def contradictions(report: IorReport) -> Iterator[Contradiction]:
     """Yield pairs of figures that contradict each other."""
-    if len(told.output.tests) > 1:
+    if len(report.output.tests) > 1:
         return  # each test of a script file has its own
     for check in CHECKS:
-        yield from check(told)
+        yield from check(report)
 
 
-def _header(told: Told) -> Iterator[Contradiction]:
+def _header(report: IorReport) -> Iterator[Contradiction]:
     """Yield numbers of tasks that differ, and numbers of bytes that do not follow from them."""
-    output = told.output
-    if len(output.told_tasks) > 1:
-        yield Contradiction("tasks", min(output.told_tasks), max(output.told_tasks))
+    output = report.output
+    if len(output.printed_tasks) > 1:
+        yield Contradiction("tasks", min(output.printed_tasks), max(output.printed_tasks))
         return
     whole = output.aggregate
-    if whole and told.due and abs(whole - told.due) > ROUNDED_SIZES * max(whole, told.due):
-        yield Contradiction("aggregate", whole, told.due)
+    if whole and report.due and abs(whole - report.due) > ROUNDED_SIZES * max(whole, report.due):
+        yield Contradiction("aggregate", whole, report.due)
     for name, each in output.figures.items():
         moved = each.moved_bytes or 0.0
-        if not moved or not told.due or (told.ends_by_time and moved <= told.due):
+        if not moved or not report.due or (report.ends_by_time and moved <= report.due):
             continue
-        if abs(moved - told.due) > ROUNDED_BYTES:
-            yield Contradiction("moved", moved, told.due, direction=name)
+        if abs(moved - report.due) > ROUNDED_BYTES:
+            yield Contradiction("moved", moved, report.due, direction=name)
 
 
-def _settings(told: Told) -> Iterator[Contradiction]:
+def _settings(report: IorReport) -> Iterator[Contradiction]:
     """Yield settings that differ between options, parameters, summary and command line."""
     first: dict[str, tuple[str, int]] = {}
-    for source, settings in told.details.settings.items():
+    for source, settings in report.details.settings.items():
         for name, value in settings.items():
             known, before = first.setdefault(name, (source, value)), value
             if known[1] != before:
@@ -105,20 +105,20 @@ def _settings(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("setting", known[1], value, names=names)
 
 
-def _iterations(told: Told) -> Iterator[Contradiction]:
+def _iterations(report: IorReport) -> Iterator[Contradiction]:
     """Yield accesses without a row for each iteration, unless there is a time limit."""
-    details, count = told.details, told.output.iterations
+    details, count = report.details, report.output.iterations
     for name in details.summary:
         rows = details.rows.get(name, [])
         if rows and len(rows) != count and "T" not in details.given:
             yield Contradiction("rows", len(rows), count, direction=name)
 
 
-def _summary(told: Told) -> Iterator[Contradiction]:
+def _summary(report: IorReport) -> Iterator[Contradiction]:
     """Yield figures of the summary, and "Max", that do not follow from the rows."""
-    details = told.details
+    details = report.details
     for name, rows in details.rows.items():
-        if not rows or (len(rows) != told.output.iterations and "T" not in details.given):
+        if not rows or (len(rows) != report.output.iterations and "T" not in details.given):
             continue
         slack = max(row.rate.slack for row in rows)
         rates = [row.rate.value for row in rows]
@@ -149,12 +149,12 @@ def _is_near(summed: Rounded, value: float, slack: float) -> bool:
     return abs(summed.value - value) <= (summed.slack + slack) * (1 + PRINTED) + PRINTED * value
 
 
-def _bytes(told: Told) -> Iterator[Contradiction]:
+def _bytes(report: IorReport) -> Iterator[Contradiction]:
     """Yield an iteration in which rate x time is not the number of bytes."""
-    for name, rows in told.details.rows.items():
-        summed = told.details.summary.get(name, {}).get("moved")
+    for name, rows in report.details.rows.items():
+        summed = report.details.summary.get(name, {}).get("moved")
         for at, row in enumerate(rows):
-            span = _moved(told, row, summed if at == 0 else None)
+            span = _moved(report, row, summed if at == 0 else None)
             if span is None or not row.seconds.value:
                 continue
             least, most = row.rate.low * row.seconds.low, row.rate.high * row.seconds.high
@@ -164,23 +164,23 @@ def _bytes(told: Told) -> Iterator[Contradiction]:
                 break
 
 
-def _moved(told: Told, row: Row, summed: Rounded | None) -> Rounded | None:
+def _moved(report: IorReport, row: Row, summed: Rounded | None) -> Rounded | None:
     """Return how many MiB an iteration moved; None if unknown."""
     if row.moved is not None:
         return Rounded(row.moved / MIB, 0.0)
     if summed is not None:
         return summed
-    return Rounded(told.due / MIB, 0.0) if told.due and not told.ends_by_time else None
+    return Rounded(report.due / MIB, 0.0) if report.due and not report.ends_by_time else None
 
 
-def _parts(told: Told) -> Iterator[Contradiction]:
+def _parts(report: IorReport) -> Iterator[Contradiction]:
     """Yield an iteration whose parts take longer than the whole, or have moved other bytes.
 
     The whole is from the first start of a rank to the last end of one, and so is each part of it,
     whatever the clocks of the ranks.
     """
-    transfer = told.output.transfer
-    for name, rows in told.details.rows.items():
+    transfer = report.output.transfer
+    for name, rows in report.details.rows.items():
         for row in rows:
             for part in ("open", "wr/rd", "close"):
                 took = row.parts.get(part)
@@ -205,20 +205,22 @@ def _is_above(one: float, other: float) -> bool:
     return one > other * (1 + PRINTED)
 
 
-def _latency(told: Told) -> Iterator[Contradiction]:
+def _latency(report: IorReport) -> Iterator[Contradiction]:
     """Yield a latency with which rank 0 alone takes longer than all ranks together.
 
     It is rank 0's time over its I/Os (hpc/ior, ior.c), before commit ef47676 over those of one
     segment: at least those of one. In a shared file with random offsets, ranks have different
     numbers of I/Os.
     """
-    output, given = told.output, told.details.given
-    by_own_ios = version_of(output.version)[:2] >= PER_SEGMENT
-    unequal = told.ends_by_time or not given or "f" in given or ("z" in given and "F" not in given)
+    output, given = report.output, report.details.given
+    by_own_ios = version_numbers(output.version)[:2] >= PER_SEGMENT
+    unequal = (
+        report.ends_by_time or not given or "f" in given or ("z" in given and "F" not in given)
+    )
     if not output.transfer or (by_own_ios and unequal):
         return
     ios = output.block // output.transfer
-    for name, rows in told.details.rows.items():
+    for name, rows in report.details.rows.items():
         for row in rows:
             latency, access = row.parts.get("latency"), row.parts.get("wr/rd")
             if latency is None or access is None:
@@ -227,28 +229,28 @@ def _latency(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("latency", latency.value * ios, access.value, direction=name)
 
 
-def _nodes(told: Told) -> Iterator[Contradiction]:
+def _nodes(report: IorReport) -> Iterator[Contradiction]:
     """Yield more nodes than there can be: each node besides the first has a task.
 
     With -N, nodes are those of all ranks, but tasks are fewer.
     """
-    output, given = told.output, told.details.given
+    output, given = report.output, report.details.given
     fewer = not given or given.keys() & {"N", "f"} or "numtasks" in given.get("O", "").lower()
-    if fewer or told.details.faked or not output.tasks or not output.per_node:
+    if fewer or report.details.faked or not output.tasks or not output.per_node:
         return
     most = 1 + max(output.tasks - output.per_node, 0)
     if output.nodes > most:
         yield Contradiction("nodes", output.nodes, most)
 
 
-def _ranks(told: Told) -> Iterator[Contradiction]:
+def _ranks(report: IorReport) -> Iterator[Contradiction]:
     """Yield rows of ranks that contradict the whole.
 
     Every rank occurs once, its rates are its bytes over its times, all bytes add up to the total,
     and no rank is slower than the whole.
     """
-    tasks = told.output.tasks
-    for name, rows in told.details.rows.items():
+    tasks = report.output.tasks
+    for name, rows in report.details.rows.items():
         for row in rows:
             ranks = [rank for rank, _ in row.ranks]
             if not ranks:
@@ -274,19 +276,19 @@ def _rank_figures(name: str, row: Row) -> Iterator[Contradiction]:
         yield Contradiction("rank-time", longest, row.seconds.value, direction=name)
 
 
-def _clock(told: Told) -> Iterator[Contradiction]:
+def _clock(report: IorReport) -> Iterator[Contradiction]:
     """Yield iterations that take longer than the time between the start and end stamps."""
-    if told.start_s is None or told.end_s is None:
+    if report.start_s is None or report.end_s is None:
         return
-    went_s = told.end_s - told.start_s
-    took_s = sum(row.seconds.low for rows in told.details.rows.values() for row in rows)
-    if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
+    went_s = report.end_s - report.start_s
+    took_s = sum(row.seconds.low for rows in report.details.rows.values() for row in rows)
+    if took_s > went_s + STAMP_S and not may_be_set_back(report.end_s, took_s - went_s):
         if went_s < -STAMP_S:
             yield Contradiction("backwards", -went_s, 0.0)
         else:
             yield Contradiction("clock", took_s, max(went_s, 0.0))
 
 
-CHECKS: Sequence[Callable[[Told], Iterator[Contradiction]]] = (
+CHECKS: Sequence[Callable[[IorReport], Iterator[Contradiction]]] = (
     _header, _settings, _iterations, _summary, _bytes, _parts, _latency, _nodes, _ranks, _clock,
 )  # fmt: skip

@@ -13,12 +13,12 @@ from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
-from tui.workloads.ior.contradictions import Told, contradictions
+from tui.workloads.ior.contradictions import IorReport, contradictions
 from tui.workloads.ior.details import FAKED, IorFigures
-from tui.workloads.ior.output import MIB, AccessFigures, IorOutput, version_of
+from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
-from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered
+from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered, version_numbers
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
@@ -96,7 +96,7 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
             now.explainer.explain(line)
         now.details.line(line)
         if line.startswith("Command line"):
-            now.details.command(now.output.command, version_of(now.output.version))
+            now.details.command(now.output.command, version_numbers(now.output.version))
     if now is not None:
         yield now
 
@@ -143,7 +143,7 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
             finished="Finished" in document,
         )
         details = IorFigures()
-        details.command(output.command, version_of(output.version))
+        details.command(output.command, version_numbers(output.version))
         for row in _flat(test.get("Results", [])):
             _take_row(output, row)
             details.take_json_row(row)
@@ -202,7 +202,7 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
     )
-    told = Told(output, kept.details, kept.start_s, kept.end_s)
+    told = IorReport(output, kept.details, kept.start_s, kept.end_s)
     result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, OperationResult
+from tui.workloads.reading import finite_number, version_numbers
 
 MIB = 1 << 20
 PHASES = ("write", "read")
@@ -34,12 +35,6 @@ _FEWER_BYTES = re.compile(  # what a phase that ended by time says of the bytes 
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 Event = MetadataPhase | MetadataIteration
-
-
-def version_of(text: str) -> tuple[int, ...]:
-    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
-    match = re.match(r"\d+(?:\.\d+)*", text)
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 @dataclass
@@ -78,7 +73,7 @@ class IorOutput:
     version: str = ""
     tasks: int = 0
     tests: set[str] = field(default_factory=set)  # a script file may contain several
-    told_tasks: set[int] = field(default_factory=set)  # wherever it prints their number
+    printed_tasks: set[int] = field(default_factory=set)  # wherever it prints their number
     nodes: int = 0
     per_node: int = 0
     segments: int = 0
@@ -152,7 +147,7 @@ class IorOutput:
         """Whether the latency covers all I/Os; older versions divide by the I/Os of a single
         segment.
         """
-        return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[
+        return (self.segments == 1 and not self.stonewall_s) or version_numbers(self.version)[
             :2
         ] >= PER_SEGMENT
 
@@ -166,7 +161,7 @@ class IorOutput:
             name, value = match["name"].strip(), match["value"].strip()
             if name in _NUMBERS and value.isdigit():
                 setattr(self, _NUMBERS[name], int(value))
-                self.told_tasks |= {self.tasks} if name == "tasks" else set()
+                self.printed_tasks |= {self.tasks} if name == "tasks" else set()
             elif name == "TestID":
                 self.tests.add(value)
             elif name == "Command line":
@@ -197,13 +192,15 @@ class IorOutput:
     def _rank(self, match: re.Match[str]) -> None:
         known = self.figures.get(match["access"])
         if known is not None and known.ranks:
-            known.ranks[-1][int(match["rank"])] = _number(match["whole"]) or 0.0
+            known.ranks[-1][int(match["rank"])] = finite_number(match["whole"]) or 0.0
 
     def _row(self, words: list[str]) -> list[Event]:
         """Parse a row of an access, from an iteration or from the summary."""
         if self.in_summary:
             return self._summary(words)
-        values = {name: _number(word) for name, word in zip(self._columns, words, strict=True)}
+        values = {
+            name: finite_number(word) for name, word in zip(self._columns, words, strict=True)
+        }
         name, known = words[0], self.figures.setdefault(words[0], AccessFigures())
         bandwidth, seconds = values.get("bw(MiB/s)"), values.get("total(s)")
         if bandwidth is None or seconds is None or not self.transfer:
@@ -249,11 +246,11 @@ class IorOutput:
                 int(whole[name]) for name in ("xsize", "blksiz", "segcnt")
             )
             self.tasks, self.per_node = int(whole["#Tasks"]), int(whole["tPN"])
-            self.told_tasks.add(self.tasks)
-        moved = _number(words[at["aggs(MiB)"]]) if "aggs(MiB)" in at else None
+            self.printed_tasks.add(self.tasks)
+        moved = finite_number(words[at["aggs(MiB)"]]) if "aggs(MiB)" in at else None
         known.moved_bytes = None if moved is None else moved * MIB
         start = "Max(OPs)" if self.transfer < MIB and "Max(OPs)" in at else "Max(MiB)"
-        values = [_number(word) for word in words[at[start] : at[start] + 4]]
+        values = [finite_number(word) for word in words[at[start] : at[start] + 4]]
         times = 1.0 if start == "Max(OPs)" else MIB / max(self.transfer, 1)
         if len(values) == 4 and None not in values:
             high, low, mean, deviation = (round((each or 0.0) * times, 6) for each in values)
@@ -269,12 +266,3 @@ class IorOutput:
             iteration=max(iteration, 1),
             iterations=self.iterations,
         )
-
-
-def _number(word: str) -> float | None:
-    """Return a number from a table; None for NA, nan, inf and -."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if value == value and abs(value) != float("inf") else None

@@ -11,7 +11,7 @@ from tui.metrics import units
 from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine, OperationFinding
-from tui.workloads.ior.output import IorOutput, version_of
+from tui.workloads.ior.output import IorOutput
 from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
 from tui.workloads.messages import (
     HARMLESS,
@@ -26,6 +26,7 @@ from tui.workloads.messages import (
     unknown,
 )
 from tui.workloads.mpi import RanksReader, StepProgram, Tried, WithoutPhases
+from tui.workloads.reading import version_numbers
 
 RANKS_CSV_SINCE = (4, 0)  # the option for figures of each rank
 IOS_OF_A_TRIAL = 2  # the fewest that can be shuffled
@@ -101,12 +102,12 @@ class IorProgram(StepProgram):
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return IOR's arguments, with figures per rank if this version supports them."""
         return arguments(
-            self.launch, directory, by_rank=version_of(tried.version)[:2] >= RANKS_CSV_SINCE
+            self.launch, directory, by_rank=version_numbers(tried.version)[:2] >= RANKS_CSV_SINCE
         )
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
         """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = TrialReader if self.is_trial else IorReader
+        kind = IorTrialReader if self.is_trial else IorReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
@@ -242,5 +243,5 @@ class IorReader(RanksReader):
         ]
 
 
-class TrialReader(WithoutPhases, IorReader):
+class IorTrialReader(WithoutPhases, IorReader):
     """Reads the output of a trial."""

@@ -20,8 +20,7 @@ from tui.workloads.mdtest.output import (
     RankFigures,
     at_least,
 )
-from tui.workloads.mdtest.output import number as version_number
-from tui.workloads.reading import STAMP_S, may_be_set_back
+from tui.workloads.reading import STAMP_S, may_be_set_back, version_numbers
 
 TEXTS = {
     "tasks": "launched with {told:.0f} tasks, but files for {other:.0f} tasks",
@@ -79,7 +78,7 @@ PHASE_OF = {
 
 
 @dataclass
-class Told:
+class MdtestReport:
     """One mdtest output with its command line; `start_s` and `end_s` are local time."""
 
     output: MdtestOutput
@@ -105,18 +104,18 @@ class Told:
         return 0 if ends_otherwise else number(self.given, "n") or 0
 
 
-def contradictions(told: Told) -> Iterator[Contradiction]:
+def contradictions(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield pairs of figures that contradict each other."""
-    if told.given.keys() & RANGE:
+    if report.given.keys() & RANGE:
         return  # runs with several numbers of tasks
     for check in CHECKS:
-        yield from check(told)
+        yield from check(report)
 
 
-def _header(told: Told) -> Iterator[Contradiction]:
+def _header(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield numbers of nodes, tasks or files that contradict each other or -n."""
-    output, due = told.output, number(told.given, "n")
-    if output.tasks and output.nodes > output.tasks and not told.details.faked:
+    output, due = report.output, number(report.given, "n")
+    if output.tasks and output.nodes > output.tasks and not report.details.faked:
         yield Contradiction("more-nodes", output.nodes, output.tasks)
     if not output.items_tasks or not output.tasks:
         return
@@ -125,33 +124,33 @@ def _header(told: Told) -> Iterator[Contradiction]:
     elif output.items % output.tasks:
         yield Contradiction("files-of-tasks", output.items, output.tasks)
     # with a tree or -I, mdtest rounds
-    elif due and not told.given.keys() & TREE and due * output.tasks != output.items:
+    elif due and not report.given.keys() & TREE and due * output.tasks != output.items:
         yield Contradiction("files", output.items, due * output.tasks)
 
 
-def _counted(told: Told) -> Iterator[Contradiction]:
+def _counted(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield numbers of iterations that differ between -i, the summary, and those that -v prints."""
-    count, due = told.output.summary_iterations, number(told.given, "i")
+    count, due = report.output.summary_iterations, number(report.given, "i")
     if count is None:
         return
     if due and due != count:
         yield Contradiction("iterations", count, due)
-    numbers = told.details.numbers
+    numbers = report.details.numbers
     if numbers and numbers != list(range(1, count + 1)):
         listed = ", ".join(map(str, numbers[:9]))
         yield Contradiction("numbers", count, len(numbers), names=(listed,))
         return
-    for name, each in told.output.operations.items():
+    for name, each in report.output.operations.items():
         if each.iterations and len(each.iterations) != count and name != TIMED:
             yield Contradiction("rates", len(each.iterations), count, names=(name,))
 
 
-def _summary(told: Told) -> Iterator[Contradiction]:
+def _summary(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield a mean or deviation that is impossible with the printed extremes."""
-    output = told.output
-    for name, each in told.rows.items():
+    output = report.output
+    for name, each in report.rows.items():
         count = output.summary_iterations or 0
-        if name not in ONE_RANK and at_least(output.version, OLD) and not told.slowest:
+        if name not in ONE_RANK and at_least(output.version, OLD) and not report.slowest:
             count *= output.tasks
         if None in (each.max, each.min, each.stddev) or not count:
             continue
@@ -160,7 +159,7 @@ def _summary(told: Told) -> Iterator[Contradiction]:
         if not least - 2 * DIGIT <= mean <= most + 2 * DIGIT:
             yield Contradiction("mean", mean, least if mean < least else most, names=(name,))
             continue
-        least, most = _deviations(count, high, low, mean, sample=told.slowest)
+        least, most = _deviations(count, high, low, mean, sample=report.slowest)
         if not least <= (each.stddev or 0.0) <= most:
             bound = least if (each.stddev or 0.0) < least else most
             yield Contradiction("deviation", each.stddev or 0.0, bound, names=(name,))
@@ -184,19 +183,19 @@ def _deviations(
     return low_s - slack, (low_s if count <= 3 else high_s) + slack
 
 
-def _listed(told: Told) -> Iterator[Contradiction]:
+def _listed(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield figures of the summary that contradict the iterations that -v prints.
 
     For the tree, which one rank measures, both must agree. Other iterations are by rank 0's clock,
     while the summary has the slowest or fastest rank.
     """
-    for name, each in told.rows.items():
+    for name, each in report.rows.items():
         rates = each.iterations
-        if not rates or len(rates) != told.output.summary_iterations:
+        if not rates or len(rates) != report.output.summary_iterations:
             continue
         one = name in ONE_RANK
-        digits = DIGIT * (1 if one or not told.slowest else told.output.tasks + 1) + DIGIT
-        old = not at_least(told.output.version, OLD)
+        digits = DIGIT * (1 if one or not report.slowest else report.output.tasks + 1) + DIGIT
+        old = not at_least(report.output.version, OLD)
         for what, summed, of in (
             ("maximum", each.max, max(rates)),
             ("minimum", each.min, min(rates)),
@@ -204,24 +203,24 @@ def _listed(told: Told) -> Iterator[Contradiction]:
         ):
             if summed is None or abs(summed - of) <= digits:
                 continue
-            least = one or old or (what == "maximum" and not told.slowest)
-            beyond = (one or told.slowest) if summed > of else least
+            least = one or old or (what == "maximum" and not report.slowest)
+            beyond = (one or report.slowest) if summed > of else least
             if beyond:
                 yield Contradiction("summary", summed, of, names=(name, what))
 
 
-def _items(told: Told) -> Iterator[Contradiction]:
+def _items(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield iterations in which rate x time is not the number of items."""
-    output = told.output
-    hit = max(told.details.hit_items, default=0)
-    if not told.due and not hit:
+    output = report.output
+    hit = max(report.details.hit_items, default=0)
+    if not report.due and not hit:
         return
-    least, most = told.due * output.tasks, (hit or told.due) * output.tasks
+    least, most = report.due * output.tasks, (hit or report.due) * output.tasks
     for name, each in output.operations.items():
         if name in ONE_RANK or name == TIMED:
             continue
         for at, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), 1):
-            digit = DIGIT * (output.tasks if told.slowest else 1) + DIGIT
+            digit = DIGIT * (output.tasks if report.slowest else 1) + DIGIT
             low, high = _product(rate, digit, seconds, DIGIT)
             if rate and not (low <= most and (hit or high >= least)):
                 yield Contradiction("items", rate * seconds, most, names=(name, str(at)))
@@ -234,12 +233,12 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
     return least * (1 - PRINTED), (one + slack) * (other + other_slack) * (1 + PRINTED)
 
 
-def _tables(told: Told) -> Iterator[Contradiction]:
+def _tables(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield operations whose rate x time, in the tables of -P, is not the items of all ranks."""
-    output = told.output
-    if not told.slowest or version_number(output.version)[:2] > SECONDS_UP_TO:
+    output = report.output
+    if not report.slowest or version_numbers(output.version)[:2] > SECONDS_UP_TO:
         return
-    for name, each in told.rows.items():
+    for name, each in report.rows.items():
         times = output.times.get(name)
         if times is None or not each.max or not each.min:
             continue
@@ -248,16 +247,16 @@ def _tables(told: Told) -> Iterator[Contradiction]:
             for rate, seconds in ((each.max, times.min), (each.min, times.max))
         ]
         low, high = max(span[0] for span in spans), min(span[1] for span in spans)
-        due = told.due * output.tasks if name not in ONE_RANK else 0
+        due = report.due * output.tasks if name not in ONE_RANK else 0
         if not due and name not in ONE_RANK:
             continue  # iterations may have different numbers
         if low > high or (due and not low <= due <= high):
             yield Contradiction("tables", high if due > high else low, due or high, names=(name,))
 
 
-def _ranks(told: Told) -> Iterator[Contradiction]:
+def _ranks(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield rows of ranks that are incomplete, or where rate x time is not the number of items."""
-    output, details = told.output, told.details
+    output, details = report.output, report.details
     count = output.summary_iterations or 0
     ranks = [rank for rank, _ in details.rows]
     if details.rows and count and output.tasks and ranks != [*range(output.tasks)] * count:
@@ -266,21 +265,21 @@ def _ranks(told: Told) -> Iterator[Contradiction]:
     for rank, figures in details.rows:
         for name, (rate, seconds) in figures.items():
             items = rate * seconds
-            whole = told.due or round(items)
+            whole = report.due or round(items)
             if abs(items - whole) > PRINTED * whole:
                 yield Contradiction("rank-items", items, whole, names=(name, str(rank)))
                 return
-    yield from _all_ranks(told)
-    yield from _slowest_ranks(told)
+    yield from _all_ranks(report)
+    yield from _slowest_ranks(report)
 
 
-def _all_ranks(told: Told) -> Iterator[Contradiction]:
+def _all_ranks(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield a row of all ranks that is not the first iteration: all items over the slowest rank's
     time.
     """
-    output, details = told.output, told.details
+    output, details = report.output, report.details
     for name, (rate, seconds) in details.all_ranks.items():
-        items, due = rate * seconds, told.due * output.tasks
+        items, due = rate * seconds, report.due * output.tasks
         if name in ONE_RANK:  # directories
             due = round(items)
         if due and abs(items - due) > PRINTED * due:
@@ -288,7 +287,7 @@ def _all_ranks(told: Told) -> Iterator[Contradiction]:
         own = [times[name][1] for _, times in details.rows[: output.tasks] if name in times]
         if own and max(own) > seconds * (1 + PRINTED):
             yield Contradiction("all-time", seconds, max(own), names=(name,))
-        each = told.rows.get(name)
+        each = report.rows.get(name)
         if each is not None and each.max and each.min is not None and due and name not in ONE_RANK:
             slack = DIGIT + PRINTED * rate
             if not each.min - slack <= rate <= each.max + slack:
@@ -296,10 +295,10 @@ def _all_ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("all-rate", rate, bound, names=(name,))
 
 
-def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
+def _slowest_ranks(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield iterations that are faster than their slowest rank was before the barrier."""
-    output = told.output
-    for name, iterations in _rates_of_ranks(told).items():
+    output = report.output
+    for name, iterations in _rates_of_ranks(report).items():
         if any(len(rates) != output.tasks for rates in iterations):
             yield Contradiction("rank-rates", len(iterations[0]), output.tasks, names=(name,))
             continue
@@ -311,8 +310,8 @@ def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
             continue
         slowest = [min(rates) * output.tasks for rates in iterations]
         flat = [rate for rates in iterations for rate in rates]
-        each = told.rows.get(name)
-        pairs = [] if each is None or not told.slowest else [
+        each = report.rows.get(name)
+        pairs = [] if each is None or not report.slowest else [
             ("maximum", each.max, max(slowest)), ("minimum", each.min, min(slowest)),
             ("mean", each.mean, fmean(slowest)),
         ]  # fmt: skip
@@ -321,7 +320,7 @@ def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("slowest", summed, of, names=(name, what))
         for what, summed, of in zip(
             ("largest", "smallest", "mean"),
-            told.details.summary.get(name, ()),
+            report.details.summary.get(name, ()),
             (max(flat), min(flat), fmean(flat)),
             strict=False,
         ):
@@ -329,10 +328,10 @@ def _slowest_ranks(told: Told) -> Iterator[Contradiction]:
                 yield Contradiction("rank-summary", summed, of, names=(name, what))
 
 
-def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
+def _rates_of_ranks(report: MdtestReport) -> dict[str, list[list[float]]]:
     """Return all ranks' rates by iteration, for operations that all ranks have."""
-    found = {name: list(each) for name, each in told.details.processes.items()}
-    tasks, rows = told.output.tasks, told.details.rows
+    found = {name: list(each) for name, each in report.details.processes.items()}
+    tasks, rows = report.output.tasks, report.details.rows
     known = [set(figures) for _, figures in rows]
     for name in set.intersection(*known) - found.keys() if known and tasks else ():
         rates = [figures[name][0] for _, figures in rows]
@@ -340,20 +339,20 @@ def _rates_of_ranks(told: Told) -> dict[str, list[list[float]]]:
     return {name: each for name, each in found.items() if any(map(any, each))}
 
 
-def _nodes(told: Told) -> Iterator[Contradiction]:
+def _nodes(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield a map of nodes without a digit per task, or a shift that does not follow from -N.
 
     On a single node all digits are 1.
     """
-    output = told.output
+    output = report.output
     nodemap = output.nodemap
-    if not nodemap.isdigit() or not output.tasks or "a" in told.given:
+    if not nodemap.isdigit() or not output.tasks or "a" in report.given:
         return
     if len(nodemap) != output.tasks and len(nodemap) < MOST_TASKS:
         yield Contradiction("map", output.tasks, len(nodemap))
     elif output.nodes == 1 and "0" in nodemap:
         yield Contradiction("nodes", nodemap.count("0"), output.tasks)
-    stride = number(told.given, "N")
+    stride = number(report.given, "N")
     if output.shift < 0 or not stride or not at_least(output.version, MULTIPLIES_STRIDE):
         return
     several = output.nodes > 1 and nodemap[1:2] == "1"
@@ -367,21 +366,21 @@ def _nodes(told: Told) -> Iterator[Contradiction]:
 MOST_TASKS = 10_000  # a longer map is cut off
 
 
-def _phases(told: Told) -> Iterator[Contradiction]:
+def _phases(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield rates of phases that -C, -T, -E and -r exclude, and included phases without a rate."""
-    if not told.given:
+    if not report.given:
         return
-    chosen = [CHOICE[name] for name in told.given if name in CHOICE] or list(CHOICE.values())
-    for name, each in told.output.operations.items():
+    chosen = [CHOICE[name] for name in report.given if name in CHOICE] or list(CHOICE.values())
+    for name, each in report.output.operations.items():
         phase = PHASE_OF.get(name)
         if phase is not None and phase not in chosen and (each.mean or any(each.iterations)):
             rate = each.mean or max(each.iterations)
             yield Contradiction("not-chosen", rate, 0.0, names=(name, ", ".join(chosen)))
-    if told.output.summary_iterations is None or not told.output.finished or not told.rows:
+    if report.output.summary_iterations is None or not report.output.finished or not report.rows:
         return
-    for name in _rows_due(told.given):
-        row = told.output.operations.get(name)
-        if row is None or (row.mean == 0 and told.due and PHASE_OF[name] in chosen):
+    for name in _rows_due(report.given):
+        row = report.output.operations.get(name)
+        if row is None or (row.mean == 0 and report.due and PHASE_OF[name] in chosen):
             yield Contradiction("no-rate", 0.0, 0.0, names=(name,))
 
 
@@ -397,23 +396,23 @@ def _rows_due(given: Mapping[str, str]) -> Sequence[str]:
     ]
 
 
-def _clock(told: Told) -> Iterator[Contradiction]:
+def _clock(report: MdtestReport) -> Iterator[Contradiction]:
     """Yield phases that take longer than the time between the start and end stamps."""
-    if told.start_s is None or told.end_s is None:
+    if report.start_s is None or report.end_s is None:
         return
-    went_s, took_s = told.end_s - told.start_s, _took_s(told)
-    if took_s > went_s + STAMP_S and not may_be_set_back(told.end_s, took_s - went_s):
+    went_s, took_s = report.end_s - report.start_s, _took_s(report)
+    if took_s > went_s + STAMP_S and not may_be_set_back(report.end_s, took_s - went_s):
         if went_s < -STAMP_S:
             yield Contradiction("backwards", -went_s, 0.0)
         else:
             yield Contradiction("clock", took_s, max(went_s, 0.0))
 
 
-def _took_s(told: Told) -> float:
+def _took_s(report: MdtestReport) -> float:
     """Return the least time that the phases took: as printed, or from items and mean rates, which
     are at least those of the slowest rank.
     """
-    output, took_s = told.output, 0.0
+    output, took_s = report.output, 0.0
     count = output.summary_iterations or 1
     for name, each in output.operations.items():
         if name == TIMED:
@@ -421,11 +420,11 @@ def _took_s(told: Told) -> float:
         timed = [s for rate, s in zip(each.iterations, each.seconds, strict=False) if rate]
         if timed:
             took_s += sum(max(seconds - DIGIT, 0.0) for seconds in timed)
-        elif each.mean and told.due and name not in ONE_RANK:
-            took_s += count * told.due * output.tasks / each.mean
+        elif each.mean and report.due and name not in ONE_RANK:
+            took_s += count * report.due * output.tasks / each.mean
     return took_s
 
 
-CHECKS: Sequence[Callable[[Told], Iterator[Contradiction]]] = (
+CHECKS: Sequence[Callable[[MdtestReport], Iterator[Contradiction]]] = (
     _header, _counted, _summary, _listed, _items, _tables, _ranks, _nodes, _phases, _clock,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
 from tui.model.plan import MpiLaunch
+from tui.workloads.reading import finite_number, version_numbers
 
 OLD_NAME = "1.9.3"  # 3.2.x prints it too
 # from here on -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
@@ -16,18 +17,12 @@ MULTIPLIES_STRIDE = (3, 3)
 HONEST_SUMMARY = (4, 0)  # from here on Max and Min are over iterations (hpc/ior pull request 336)
 
 
-def number(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
-    match = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
-
-
 def at_least(version: str, wanted: tuple[int, int]) -> bool:
     """Return whether a version is at least this one; False if unknown."""
-    return number(version)[:2] >= wanted
+    return version_numbers(version)[:2] >= wanted
 
 
-def told_version(version: str, command_line: str) -> str:
+def actual_version(version: str, command_line: str) -> str:
     """Return the actual version: 3.2.x prints 1.9.3, but quotes the words of its command line."""
     return "3.2" if version == OLD_NAME and ' "-' in command_line else version
 
@@ -192,7 +187,7 @@ class MdtestOutput:
     def _rank(self, match: re.Match[str]) -> None:
         seconds = match["figures"].split(",")[2::2]
         for name, word in zip(OF_RANKS, seconds, strict=True):
-            if (value := _number(word)) is not None:
+            if (value := finite_number(word)) is not None:
                 ranks = self.rank_seconds.setdefault(name, {})
                 ranks.setdefault(int(match["rank"]), []).append(value)
 
@@ -211,7 +206,7 @@ class MdtestOutput:
                 int(match["nodes"]),
             )
         elif text.startswith("Command line used:"):
-            self.version = told_version(self.version, text)
+            self.version = actual_version(self.version, text)
         elif text.startswith("Nodemap:"):
             self.nodemap = text.partition(":")[2].strip()
         elif match := _SHIFT.search(text):
@@ -229,14 +224,14 @@ class MdtestOutput:
         words = match["values"].split() if match else []
         if match is None or len(words) < 4 or not all(map(_VALUE.fullmatch, words)):
             return
-        highest, lowest, mean, deviation = map(_number, words[-4:])
+        highest, lowest, mean, deviation = map(finite_number, words[-4:])
         table = self.operations if self._table == "rate" else self.times
         result = table.setdefault(OPERATIONS[match["name"]], OperationResult())
         result.max, result.min, result.mean, result.stddev = highest, lowest, mean, deviation
 
     def _iteration_row(self, match: re.Match[str]) -> MetadataIteration:
         operation = OPERATIONS[match["name"]]
-        seconds, rate = float(match["seconds"]), _number(match["rate"]) or 0.0
+        seconds, rate = float(match["seconds"]), finite_number(match["rate"]) or 0.0
         if operation not in ONE_RANK and at_least(self.version, OWN_RATE):
             rate *= self.tasks
         result = self.operations.setdefault(operation, OperationResult())
@@ -277,15 +272,6 @@ class MdtestOutput:
             ops=self.items if known and phase != "tree-create" else 0,
             seconds=round(took_s, 3) if known else None,
         )
-
-
-def _number(word: str) -> float | None:
-    """Return a number from the table; None for NA, nan and inf."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if value == value and abs(value) != float("inf") else None
 
 
 KEEP_FIGURES = ("--saveRankPerformanceDetails", "--savePerOpDataCSV")

@@ -17,7 +17,7 @@ from tui.workloads.mdtest.output import (
     inodes_needed,
     trial_options,
 )
-from tui.workloads.mdtest.reader import MdtestReader, TrialReader
+from tui.workloads.mdtest.reader import MdtestReader, MdtestTrialReader
 from tui.workloads.mpi import StepProgram, Tried
 
 NEXT_CLIENT = "next-client"
@@ -173,7 +173,7 @@ class MdtestProgram(StepProgram):
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
         """Return a reader of the output; the reader of a trial reports no phases."""
-        kind = TrialReader if self.is_trial else MdtestReader
+        kind = MdtestTrialReader if self.is_trial else MdtestReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:

@@ -14,7 +14,7 @@ from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import options
-from tui.workloads.mdtest.contradictions import Told, contradictions
+from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
 from tui.workloads.mdtest.output import MdtestOutput, RankFigures, at_least, item_phases
 from tui.workloads.messages import (
     HARMLESS,
@@ -161,7 +161,7 @@ class MdtestReader(RanksReader):
         return missing
 
 
-class TrialReader(WithoutPhases, MdtestReader):
+class MdtestTrialReader(WithoutPhases, MdtestReader):
     """Reads the output of a trial."""
 
 
@@ -296,7 +296,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         tool_version=kept.output.version,
         final=not _problems(kept),
     )
-    told = Told(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
+    told = MdtestReport(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
     result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
