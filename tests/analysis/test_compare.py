@@ -324,12 +324,17 @@ def test_each_run_of_a_side_is_held_against_the_other(
 def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_are_mixed_alike() -> (
     None
 ):
-    a, b = ([run(run_id=f"{side}1"), run(run_id=f"{side}2")] for side in "ab")
+    a, b = ([run(run_id=f"{side}1"), run(step(1010.0), run_id=f"{side}2")] for side in "ab")
     for side in (a, b):
         other_param(side[1])
     found = compare(a, b, across=["numjobs"])
     assert [each.text for each in found.obstacles] == ["numjobs: A 1 or 4, B 1 or 4"]
     assert "\ncompared" not in text(found)
+
+
+def test_one_measurement_under_two_names_repeats_nothing() -> None:
+    found = compare([run(run_id="a1"), run(run_id="a2")], [run(step(1010.0), run_id="b1")])
+    assert [each.text for each in found.obstacles] == ["A a1 and a2 hold the same measurement"]
 
 
 def imported(name: str, size: int, in_flight: int | None) -> RunRecord:

@@ -101,8 +101,9 @@ def test_a_side_may_be_of_more_runs_than_the_name_of_a_file_may_be_long(
         [f"202602{number:02}T000000Z-test-p-{side}00{number:02}" for number in range(1, 10)]
         for side in "ab"
     ]
-    for run_id in (*sides[0], *sides[1]):
-        keep(runs, run(run_id=run_id))
+    for side in sides:
+        for at, run_id in enumerate(side):
+            keep(runs, run(step(1000.0 + at), run_id=run_id))
     assert main(["compare", *(",".join(side) for side in sides)]) == 0
     assert capsys.readouterr().out.startswith("No difference detected: ")
 

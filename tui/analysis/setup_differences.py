@@ -18,6 +18,7 @@ from tui.analysis.published import (
 )
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
+from tui.metrics.figures import latency_of
 from tui.model.record import RunRecord
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 from tui.analysis.setup import MEASUREMENT, Attempts, Side, imported_parts
 
 NAMED = 4
+LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
 WHOLE = ("complete", "imported")
 
 
@@ -62,6 +64,8 @@ def differences(
         *_of_profiles(a, b),
         *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
         *_of_states(a, b),
+        *_of_copies("A", a),
+        *_of_copies("B", b),
         *_of_setups(a, b),
         *_of_facts(a, b),
     ]
@@ -269,6 +273,35 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                     "",
                 )
     yield from _differs("warnings", a, b, _warnings)
+
+
+def _of_copies(side: str, records: Side) -> Iterator[SetupDifference]:
+    """Yield runs of one side that hold the same measurement, imported or copied twice: they repeat
+    nothing.
+    """
+    seen: dict[tuple[object, ...], str] = {}
+    for record in records:
+        marks = set(_marks(record))
+        for earlier in dict.fromkeys(seen[mark] for mark in marks if mark in seen):
+            yield SetupDifference(
+                f"{side} {earlier} and {record.run_id} hold the same measurement",
+                "",
+                "",
+                blocks=True,
+            )
+        seen |= dict.fromkeys(marks - seen.keys(), record.run_id)
+
+
+def _marks(record: RunRecord) -> Iterator[tuple[object, ...]]:
+    """Yield what two measurements never share: rate, count, mean, deviation and maximum of a
+    latency.
+    """
+    for step in record.steps:
+        for name, total in step.results.aggregate.items():
+            latency = latency_of(total, name, record.latency_kind)
+            if latency is not None and latency.n >= LEAST_IOS and latency.stddev_ns:
+                spread = latency.mean_ns, latency.stddev_ns, latency.max_ns
+                yield name, total.iops, latency.n, *spread
 
 
 def _warnings(record: RunRecord) -> str:
