@@ -19,7 +19,9 @@ from tui.model.problem import UsageError
 from tui.workloads.fio.outputs import import_output
 
 DATA = Path(__file__).parents[1] / "data" / "fio"
-TEXTS = sorted((DATA / "text").glob("*.txt"))
+TEXTS = sorted(
+    each for kind in ("mapr", "nfs", "weka") for each in (DATA / "text").glob(f"{kind}-*.txt")
+)
 MAPR = [DATA / "text" / f"nfs-client-{number}.txt" for number in range(1, 5)]
 HEAD = "j: (groupid=0, jobs=1): err= 0: pid=1:\n"
 Captured = pytest.CaptureFixture[str]
@@ -186,11 +188,11 @@ def test_an_imported_run_takes_notes_and_has_nothing_to_resume(
             "j: (groupid=0, jobs=1): err= 0: pid=1: Tue Jan 26 22:34:05 2021\n",
             ":1: 'j' has no figures",
         ),
-        (f"\n{HEAD}  read: IOPS=1.2.3, BW=1MiB/s (1MB/s)(1MiB/1msec)\n", ":3: '1.2.3'"),
+        (f"\n{HEAD}  read: IOPS=1.2.3, BW=1MiB/s (1MB/s)(1MiB/1msec)\n", ":3: found '1.2.3'"),
         (f"{HEAD}  read: IOPS=12, BW=quick\n", ":2: found 'read: IOPS=12, BW=quick'"),
-        (f"{HEAD}  read: IOPS=12, BW=1parsec (2)(1MiB/1msec)\n", ":2: found '1parsec'"),
-        ('{\n  "fio version" : "fio-3.33",\n', ":3: the JSON ends in the middle"),
-        ('x\n{\n  "fio version" : "fio-3.33",\n  "jobs" : 3\n}\n', ":2: is not fio output"),
+        (f"{HEAD}  read: IOPS=12, BW=1parsec (2)(1MiB/1msec)\n", ":2: cannot read BW=1parsec"),
+        ('{\n  "fio version" : "fio-3.33",\n', ":3: the fio JSON ends in the middle"),
+        ('x\n{\n  "fio version" : "fio-3.33",\n  "jobs" : 3\n}\n', ":2: cannot read fio JSON"),
     ],
 )
 def test_bad_input_is_one_line_with_its_place(

@@ -103,7 +103,7 @@ def test_a_report_of_runs_begins_with_the_sentence_that_compare_begins_with(
 
 def test_a_run_on_two_sides_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", A[0], f"{B[0]},{A[0]}"]) == 2
-    assert f"{A[0]} is on two sides" in capsys.readouterr().err
+    assert f"on more than one side: {A[0]}" in capsys.readouterr().err
 
 
 def test_a_directory_with_a_comma_in_its_name_is_one_run(

@@ -22,7 +22,7 @@ from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
-from tui.library.seal import broken, seal
+from tui.library.seal import NOT_AS_SEALED, broken, seal
 from tui.library.summary import summarize
 from tui.library.verify import verify_run
 
@@ -141,7 +141,7 @@ def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     changed = load_record(run_dir)
     assert changed.judged_since
     assert main(["runs", "show", str(run_dir)]) == 0
-    assert "not the sealed verdict" in " ".join(capsys.readouterr().out.split())
+    assert NOT_AS_SEALED in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
     assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
 
@@ -152,7 +152,7 @@ def test_lists_and_comparisons_mark_a_verdict_that_was_changed(run_dir: Path) ->
             list_directory(run_dir.parent, [run_dir.name], run_dir.parent / "index"),
             load_record(run_dir),
         )
-        told = [each.text for each in differences([record], [record]) if "sealed" in each.text]
+        told = [each.text for each in differences([record], [record]) if NOT_AS_SEALED in each.text]
         assert listed.judged.startswith("NOT SEALED:") == listed.judged_since
         return listed.judged_since, bool(told)
 

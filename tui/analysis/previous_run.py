@@ -106,9 +106,11 @@ _records = PlainDecoder(_RecordSeries)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
-    """Return the newest complete run before this one with the same load on as many hosts.
+    """Return reference curves of the newest valid run before this one with the same load on the
+    same number of hosts.
 
-    Durations may differ. None if there is no such run. Raises UsageError if runs cannot be listed.
+    Durations may differ. None if the last `MOST` complete runs of the profile contain none. Raises
+    UsageError if runs cannot be listed.
     """
     runs = (
         run

@@ -16,6 +16,7 @@ from tui.analysis.published import (
     tool_versions,
     written,
 )
+from tui.library.seal import NOT_AS_SEALED
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
 from tui.metrics.figures import latency_of
@@ -268,7 +269,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 )
             if record.judged_since:
                 yield SetupDifference(
-                    f"{side} {record.run_id}: not the sealed verdict, see runs verify",
+                    f"{side} {record.run_id}: {NOT_AS_SEALED}",
                     "",
                     "",
                 )

@@ -463,8 +463,8 @@ def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     ):
         return ""
     return (
-        f"{_named(limit.text, name)}: {sum(slow)} I/Os above the limit, more than"
-        f" {label(100 * share)} % of the whole point"
+        f"{_named(limit.text, name)}: {sum(slow)} I/Os above the limit: already more"
+        f" than {label(100 * share)} % of all I/Os planned for the point"
     )
 
 

@@ -156,7 +156,10 @@ def profiles(_: str) -> Iterable[str]:
 
 @quietly
 def runnable(_: str) -> Iterable[str]:
-    """Complete tags of profiles, and load generators that can run without a profile."""
+    """Complete tags of profiles, and load generators.
+
+    Includes those that run profiles only, because asking would import every load generator.
+    """
     from tui.engine.inputs.profiles import Catalogue
     from tui.model.tool import installed
 

@@ -280,7 +280,7 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
 def run_check(
     name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
 ) -> Callable[[Look], Check]:
-    """Return a decorator that makes a check of a function on a run."""
+    """Return a decorator that turns a function on a run into a check."""
     told = (name, title, rule)
     return lambda look: Check(
         *told, cleandoc(look.__doc__ or ""), advice, source, of_run=look, when=when
@@ -290,7 +290,9 @@ def run_check(
 def step_check(
     name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
 ) -> Callable[[LookAtStep], Check]:
-    """Return a decorator that makes a check of a function on one step; it runs for every step."""
+    """Return a decorator that turns a function on one step into a check, which runs for every
+    step.
+    """
     told = (name, title, rule)
     return lambda look: Check(
         *told, cleandoc(look.__doc__ or ""), advice, source, of_step=look, when=when

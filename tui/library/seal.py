@@ -125,9 +125,13 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     return f"{who}{whose}", differs
 
 
+# mark of a run that `was_judged_since` its end
+NOT_AS_SEALED = "seal missing, or verdict or findings differ from it; see runs verify"
+
+
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
-    """Return whether verdict or findings of a record are not the sealed ones: they differ, or a run
-    that an engine finished here has no seal any more.
+    """Return whether verdict or findings of a record differ from the seal, or a run that an engine
+    finished here has no seal any more.
 
     Does not verify the signature, because every screen calls this; `runs verify` does.
     """

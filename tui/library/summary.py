@@ -157,7 +157,7 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
         ):
             raise UsageError(
                 f"{word!r} is not a tag; expected NAME or NAME=VALUE, the name without spaces,"
-                " commas, quotes and colons"
+                " commas, quotes or colons"
             )
         tags[name] = value
     return tags
@@ -215,7 +215,7 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     owner: str = ""
     directory: str = ""
     problem: str = ""
-    judged_since: bool = False  # verdict or findings differ from the sealed ones
+    judged_since: bool = False  # seal missing, or verdict or findings differ from it
 
     @property
     def judged(self) -> str:

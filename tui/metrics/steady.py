@@ -157,8 +157,7 @@ def _needed(
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
     """Return the window of the last rounds; None if there are too few.
 
-    Rounds on hosts other than those of the last, and rounds before one without a figure, are a
-    different load and do not count.
+    Counts back from the last round; stops at a round without a figure or on other hosts.
     """
     values: list[float] = []
     for each in reversed(rounds):

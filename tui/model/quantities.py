@@ -1,4 +1,4 @@
-"""Sizes and durations: convert bytes and seconds to and from the notations of people and of fio.
+"""Sizes and durations: convert bytes and seconds to and from human-readable and fio notation.
 
 fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, reads ``1.5g`` as
 1 byte and ``1h30m`` as 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So values are parsed

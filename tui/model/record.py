@@ -478,8 +478,8 @@ class RunRecord(RecordPart):
 
     @property
     def judged_since(self) -> bool:
-        """Whether verdict or findings differ from those sealed at the end of the run; not stored in
-        the file.
+        """Whether the seal of the run's end is missing, or verdict or findings differ from it; not
+        stored in the file.
         """
         return self._judged_since
 

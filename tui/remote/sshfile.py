@@ -141,7 +141,10 @@ def blocks(path: Path, text: str) -> Iterator[Block]:
 
 
 def block(condition: SshConfigLine | None, lines: list[SshConfigLine]) -> Block:
-    """Build a block; a Host line without wildcards lists all hosts it can match."""
+    """Build a block.
+
+    Its `names` are the hosts of a Host line without wildcards; None if only a match can tell.
+    """
     names = None
     if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):
         names = frozenset(condition.arguments)

@@ -75,11 +75,11 @@ def _of_json(text: str) -> HostAddress:
     try:
         data = json.loads(text)
     except NO_JSON as error:
-        raise UsageError(f"broken JSON: {error}") from error
+        raise UsageError(f"found broken JSON ({error}); expected one object per line") from error
     for key, value in data.items():
         _check(key, value)
     if not data.get("name"):
-        raise UsageError(f"an object without name; allowed: {', '.join(KEYS)}")
+        raise UsageError(f"an object has no name; allowed keys: {', '.join(KEYS)}")
     (place, *others) = destinations(data["name"])
     if others:
         raise UsageError(f"'{data['name']}' is a range; give one object per host")

@@ -93,13 +93,13 @@ def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddre
         for pod in pods:
             yield _address(pod, where)
     except (*NO_JSON, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{TOOL} does not print a list of pods: {error!r}") from error
+        raise UsageError(f"{TOOL} did not print a JSON list of pods: {error!r}") from error
 
 
 def _address(pod: Mapping[str, Any], where: Sequence[str]) -> HostAddress:
     name = pod["metadata"]["name"]
     if not _POD.fullmatch(name):
-        raise ValueError(f"a pod's name: {name!r}")
+        raise UsageError(f"pod name {name!r} is not a valid Kubernetes name")
     words = [TOOL, "exec", "--stdin", "--quiet", *where, name, "--", "/bin/sh"]
     return HostAddress(name, transport="exec", through=shlex.join(words))
 

@@ -70,7 +70,7 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
             out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5)
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{told}: closed its output but did not exit") from None
+        raise UsageError(f"{told}: closed its output but did not exit within 5 s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # processes it left in its session

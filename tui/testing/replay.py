@@ -318,9 +318,9 @@ def _check_targets(step: Step) -> Iterator[Mistake]:
     commands = {need.command for need in tool.requirements([step])}
     for check in tool.target_checks([step]):
         if check.needs not in commands:
-            said = f"the check needs '{check.needs}', which is not among the requirements"
             listed = ", ".join(sorted(commands))
-            yield Mistake("target-check", f"{check.target}: {said}: {listed}")
+            said = f"the check needs '{check.needs}'; expected one of the requirements: {listed}"
+            yield Mistake("target-check", f"{check.target}: {said}")
         tool.target_problem(check, "no answer")
 
 
@@ -350,11 +350,13 @@ def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -
 def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
     """Yield a mistake if an MPI program has no operations in its result, or ended with problems."""
     if whole.figures is None or not whole.figures.operations:
-        yield Mistake("no-result", f"{host}; its problems: {whole.problems}")
+        yield Mistake(
+            "no-result", f"{host}: figures() has no operations; problems: {whole.problems}"
+        )
         return
     whole.figures.final = not whole.problems
     if whole.problems:
-        yield Mistake("not-final", f"{host}: its problems are {whole.problems}")
+        yield Mistake("not-final", f"{host}: found problems={whole.problems}; expected none")
     whole.result = host_result(host, step, whole.figures.version, final=not whole.problems)
 
 
@@ -387,7 +389,8 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     if differ or len(again) != len(events):
         yield Mistake(
             "journal",
-            f"{len(events)} events were written and {len(again)} read back; {differ} differ",
+            f"wrote {len(events)} events, read back {len(again)}, {differ} of them changed;"
+            " expected the same events",
         )
 
 
@@ -418,13 +421,18 @@ def _record(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     write_record(run_dir)
     record = load_record(run_dir)
     if record.state != "complete" or record.verdict is None:
-        yield Mistake("record", f"its state is {record.state}, its verdict {record.verdict}")
+        yield Mistake(
+            "record",
+            f"found state={record.state}, verdict={record.verdict}; expected complete and"
+            " a verdict",
+        )
     results = [event for event in events if isinstance(event, HostResult)]
     for name, part in record.steps[0].results.aggregate.items():
         ios = sum(each.dirs[name].ios for each in results if name in each.dirs)
         if any(name in each.dirs for each in results) and part.ios != ios:
             yield Mistake(
-                "record", f"{name}: {part.ios} I/Os over all hosts, their results have {ios}"
+                "record",
+                f"{name}: found {part.ios} I/Os over all hosts; expected {ios}, as in results",
             )
 
 
@@ -444,10 +452,14 @@ def _exports(run_dir: Path, folder: Path) -> Iterator[Mistake]:
         try:
             written = export(source, name, f"{folder / name}/")
             if not all(path.stat().st_size for path in written):
-                yield Mistake("export", f"{name}: a file is empty")
+                yield Mistake(
+                    "export", f"{name}: wrote an empty file; expected content in every file"
+                )
         except BenchtuiError as error:
             if "\n" in str(error):
-                yield Mistake("export", f"{name}: {error}")
+                yield Mistake(
+                    "export", f"{name}: found an error of several lines, expected one: {error}"
+                )
         except Exception as error:
             yield Mistake("export", f"{name}: {type(error).__name__}: {error}")
 
@@ -458,7 +470,9 @@ def _compare(run_dir: Path) -> Iterator[Mistake]:
     worse = [change.name for change in found.changes if change.word in ("better", "worse")]
     if worse or found.word in ("better", "worse"):
         yield Mistake(
-            "compare", f"compared with itself, the run is {found.word}: {', '.join(worse)}"
+            "compare",
+            f"compared with itself, the run is {found.word} ({', '.join(worse)}); expected no"
+            " difference",
         )
 
 
@@ -521,8 +535,10 @@ def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
     offered = sum(sum(job.rate_iops.values()) for job in step.jobs) * len(step.tasks)
     # a later start of some jobs makes it longer
     if step.runtime_s is None or step.runtime_s < SECONDS * 0.9:
-        yield Mistake("capacity", f"pace for {SECONDS:g} s gives a step of {step.runtime_s} s")
+        yield Mistake(
+            "capacity", f"pace gives a step of {step.runtime_s} s; expected {SECONDS:g} s"
+        )
     if step.jobs and not made.unpaced and abs(offered - RATE) > RATE / 10:
         yield Mistake(
-            "capacity", f"pace with {RATE:g} IOPS over all hosts gives jobs of {offered:g}"
+            "capacity", f"pace gives jobs of {offered:g} IOPS over all hosts; expected {RATE:g}"
         )

@@ -54,10 +54,10 @@ def _form_mistakes(source: HostSource, context: SourceContext) -> Iterator[str]:
     for name in ("form", "title"):
         value = getattr(source, name)
         if not value or not value.isprintable():
-            yield f"{name}: {value!r} is not one printable line"
+            yield f"{name}: found {value!r}; expected one printable line"
     state = source.state(context)
     if not isinstance(state, str) or not state.isprintable():
-        yield f"state(): {state!r} is not one printable line"
+        yield f"state(): found {state!r}; expected one printable line"
 
 
 def _good_mistakes(
@@ -69,12 +69,12 @@ def _good_mistakes(
         yield f"find({text!r}) raises {error!r}; expected {names}"
         return
     if not isinstance(found, FoundHosts):
-        yield f"find({text!r}) returns {type(found).__name__}, not FoundHosts"
+        yield f"find({text!r}) returns {type(found).__name__}; expected FoundHosts"
         return
     if (there := [*(address.name for address in found.hosts), *found.specs]) != names:
-        yield f"find({text!r}) is {there}, not {names}"
+        yield f"find({text!r}) returns {there}; expected {names}"
     if len(there) > MOST_KNOWN:
-        yield f"find({text!r}) names more than {MOST_KNOWN} hosts"
+        yield f"find({text!r}) returns {len(there)} hosts; expected at most {MOST_KNOWN}"
     try:
         for address in found.hosts:
             check_name(address)
@@ -84,7 +84,7 @@ def _good_mistakes(
     except UsageError as error:
         yield f"find({text!r}): {error}"
     if any(not isinstance(each, str) for each in source.complete(text, context)):
-        yield f"complete({text!r}) yields values that are not texts"
+        yield f"complete({text!r}) yields other types; expected str"
 
 
 def _bad_mistakes(source: HostSource, text: str, context: SourceContext) -> Iterator[str]:
@@ -97,4 +97,4 @@ def _bad_mistakes(source: HostSource, text: str, context: SourceContext) -> Iter
     except Exception as error:
         yield f"find({text!r}) raises {error!r}; expected UsageError"
     else:
-        yield f"find({text!r}) is {found}; expected UsageError"
+        yield f"find({text!r}) returns {found}; expected UsageError"

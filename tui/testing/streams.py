@@ -185,7 +185,8 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
         if found.result is not None and found.result.final and not found.problems:
             yield Mistake(
                 "too-final",
-                f"{where}: its first {units.share(share)} give a final result without a problem",
+                f"{where}: the first {units.share(share)} of the output give a final result;"
+                " expected a problem, or final=False",
             )
             break
     for exit_code in BAD_EXITS:
@@ -193,7 +194,8 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
         if found.result is not None and found.result.final and not found.problems:
             yield Mistake(
                 "too-final",
-                f"{where}: exit code {exit_code} gives a final result without a problem",
+                f"{where}: exit code {exit_code} gives a final result; expected a"
+                " problem, or final=False",
             )
             break
     read(make(), [GARBAGE, output.out, GARBAGE], GARBAGE, 0)
@@ -208,22 +210,26 @@ def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
     for name in ("result", "problems"):
         ask = getattr(reader, name)
         if ask(output.exit_code) != ask(output.exit_code):
-            yield Mistake("asked-twice", f"{where}: {name}")
+            yield Mistake(
+                "asked-twice", f"{where}: a second {name}() differs; expected the same value"
+            )
 
 
 def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
     """Yield mistakes in the samples and the result of a host that completed its load."""
     samples = found.samples
     if not samples:
-        yield Mistake("no-samples", where)
+        yield Mistake("no-samples", f"{where}: found no samples; expected one or more")
     yield from _times(samples, where)
     yield from _samples(samples, where)
     if found.result is None:
-        yield Mistake("no-result", f"{where}; its problems: {found.problems}")
+        yield Mistake("no-result", f"{where}: result() is None; problems: {found.problems}")
         return
     if not found.result.final or found.problems:
         yield Mistake(
-            "not-final", f"{where}: final is {found.result.final}, problems are {found.problems}"
+            "not-final",
+            f"{where}: found final={found.result.final}, problems={found.problems}; expected"
+            " final=True and no problems",
         )
     yield from _result(found.result, step, where)
     yield from _together(samples, found.result, where)
@@ -235,11 +241,14 @@ def _times(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
         if each.host_time_ms <= before.host_time_ms:
             yield Mistake(
                 "time",
-                f"{where}: a sample at {each.host_time_ms} ms comes after {before.host_time_ms}",
+                f"{where}: found a sample at {each.host_time_ms} ms after one at"
+                f" {before.host_time_ms} ms; expected ascending times",
             )
             return
         if begin_s < end_s - CLOCK_S:
-            early = f"begins {end_s - begin_s:.3f} s before the previous one ended"
+            early = (
+                f"begins {end_s - begin_s:.3f} s before the previous one ended; expected no overlap"
+            )
             yield Mistake("time", f"{where}: the sample at {each.host_time_ms} ms {early}")
             return
 
@@ -264,23 +273,27 @@ def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
 
 def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator[Mistake]:
     if name not in DIRECTIONS:
-        yield Mistake("direction", f"{at}: expected {', '.join(DIRECTIONS)}")
+        yield Mistake("direction", f"{at}: unknown direction; expected {', '.join(DIRECTIONS)}")
     lat = listed(part.lat)
     counted = sum(lat.n)
     if counted > part.ios * (1 + TORN) + 1:
-        yield Mistake("histogram-count", f"{at}: the histogram counts {counted}, ios is {part.ios}")
+        yield Mistake(
+            "histogram-count",
+            f"{at}: the histogram counts {counted}; expected at most ios={part.ios}",
+        )
     if counted:
         yield from _sum(lat, part.lat_sum_ns, at)
     if part.lat_max_ns and part.lat_max_ns < highest:
         yield Mistake(
             "maximum",
-            f"{at}: lat_max_ns fell from {highest} to {part.lat_max_ns}; as the maximum since the"
-            " start it must not decrease",
+            f"{at}: lat_max_ns fell from {highest} to {part.lat_max_ns}; expected the maximum since"
+            " the start, which never decreases",
         )
     elif counted and part.lat_max_ns < _low(lat.idx[-1]):
         yield Mistake(
             "maximum",
-            f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(lat.idx[-1])}",
+            f"{at}: found lat_max_ns={part.lat_max_ns}; expected {_low(lat.idx[-1])} or more, as in"
+            " the histogram",
         )
 
 
@@ -288,7 +301,7 @@ def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
     middle = sum(count * index_to_value(index) for index, count in zip(lat.idx, lat.n, strict=True))
     if lat.idx[-1] < TOP_BUCKET and abs(total_ns - middle) > middle * (BUCKET + TORN) + 1:
         yield Mistake(
-            "latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram gives {middle}"
+            "latency-sum", f"{at}: found lat_sum_ns={total_ns}; the histogram gives {middle}"
         )
 
 
@@ -307,7 +320,8 @@ def _joint(
     if (joint.ios, joint.bytes) != (ios, amount):
         yield Mistake(
             "joint",
-            f"{at}: both has {joint.ios} I/Os, {joint.bytes} B; read and write {ios}, {amount} B",
+            f"{at}: found {joint.ios} I/Os, {joint.bytes} B for both; expected {ios} I/Os,"
+            f" {amount} B, the sum of read and write",
         )
 
 
@@ -315,12 +329,13 @@ def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
     for name in step.directions:
         if name not in result.dirs:
             yield Mistake(
-                "direction", f"{where}: {name} was planned, the result has {', '.join(result.dirs)}"
+                "direction",
+                f"{where}: {name} was planned; the result has {', '.join(result.dirs) or 'none'}",
             )
     for name, part in result.dirs.items():
         at = f"{where}, result, {name}"
         if name not in DIRECTIONS:
-            yield Mistake("direction", f"{at}: expected {', '.join(DIRECTIONS)}")
+            yield Mistake("direction", f"{at}: unknown direction; expected {', '.join(DIRECTIONS)}")
         for kind in ("clat", "lat"):
             yield from _latency(getattr(part, kind), part, f"{at}, {kind}")
         yield from _rates(part, at)
@@ -330,7 +345,9 @@ def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
 
 def _latency(latency: LatencyResult | None, part: DirectionResult, at: str) -> Iterator[Mistake]:
     if latency is not None and latency.n > part.ios * (1 + TORN) + 1:
-        yield Mistake("histogram-count", f"{at}: n is {latency.n}, ios is {part.ios}")
+        yield Mistake(
+            "histogram-count", f"{at}: found n={latency.n}; expected at most ios={part.ios}"
+        )
     if (
         latency is not None
         and latency.buckets is not None
@@ -350,7 +367,9 @@ def _rates(part: DirectionResult, at: str) -> Iterator[Mistake]:
         right = total / part.runtime_s
         if abs(rate - right) > RATE * right + 1 / part.runtime_s:
             yield Mistake(
-                "rate", f"{at}: {name} is {rate:g}, {total} in {part.runtime_s:g} s are {right:g}"
+                "rate",
+                f"{at}: found {name}={rate:g}; expected {right:g} ({total} in"
+                f" {part.runtime_s:g} s)",
             )
 
 
@@ -360,7 +379,8 @@ def _together(samples: Sequence[Sample], result: HostResult, where: str) -> Iter
     if result.end_ms is not None and last > result.end_ms + END_MS:
         yield Mistake(
             "after-end",
-            f"{where}: the last sample ends at {last} ms, the result at {result.end_ms} ms",
+            f"{where}: the last sample ends at {last} ms; expected {result.end_ms + END_MS} ms or"
+            f" earlier, because the result ends at {result.end_ms} ms",
         )
     measured = [each for each in samples[_begin(samples) :] if not each.ramp]
     for name in dict.fromkeys([*(name for each in measured for name in each.dirs), *result.dirs]):
@@ -389,9 +409,16 @@ def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[M
     """
     seen, slack = sum(amounts), total * TORN + 1
     if seen > total + slack:
-        yield Mistake("contradiction", f"{at}: the samples have {seen} {what}, the result {total}")
+        yield Mistake(
+            "contradiction",
+            f"{at}: the samples have {seen} {what}; expected at most {total}, as in the result",
+        )
     elif total - seen > slack + 2 * max(amounts, default=0):
-        yield Mistake("contradiction", f"{at}: the result has {total} {what}, the samples {seen}")
+        yield Mistake(
+            "contradiction",
+            f"{at}: the samples have {seen} {what}; expected {total}, as in the result, or the last"
+            " interval less",
+        )
 
 
 def _maximum(
@@ -404,5 +431,6 @@ def _maximum(
     highest = max((each.lat_max_ns for each in told), default=0)
     if known and highest > max(known):
         yield Mistake(
-            "contradiction", f"{at}: a sample has {highest} ns, the result at most {max(known)}"
+            "contradiction",
+            f"{at}: a sample has {highest} ns; expected at most {max(known)}, as in the result",
         )

@@ -104,12 +104,15 @@ async def _bytes_are_exact(reach: _Reach) -> str:
         status = await agent.status(LOAD)
     if whole != (EVERY_BYTE, b"said\n"):
         return (
-            f"of a load that prints every byte value, {len(whole[0])} bytes of stdout and "
-            f"{len(whole[1])} of stderr arrive"
+            f"{len(whole[0])} bytes of stdout and {len(whole[1])} of stderr arrived; expected the"
+            f" {len(EVERY_BYTE)} and 5 bytes that the load printed, unchanged"
         )
     if rest[0] != EVERY_BYTE[100:]:
-        return "a stream that is resumed at byte 100 does not have the bytes from there"
-    return "" if status.exit_code == 7 else f"exit code 7 arrives as {status.exit_code}"
+        return (
+            f"{len(rest[0])} bytes arrived after resuming at byte 100; expected the"
+            f" {len(EVERY_BYTE) - 100} bytes from there, unchanged"
+        )
+    return "" if status.exit_code == 7 else f"found exit code {status.exit_code}; expected 7"
 
 
 async def _calls_run_at_once(reach: _Reach) -> str:
@@ -120,7 +123,8 @@ async def _calls_run_at_once(reach: _Reach) -> str:
     return (
         ""
         if all(each.done for each in answers)
-        else f"not all of {AT_ONCE} concurrent calls were answered"
+        else f"{sum(each.done for each in answers)} of {AT_ONCE} concurrent calls were answered;"
+        " expected all"
     )
 
 
@@ -142,9 +146,13 @@ async def _load_outlives_its_connection(reach: _Reach) -> str:
 async def _limits_are_valid(reach: _Reach) -> str:
     limits = await reach.way.limits(reach.address)
     if not isinstance(limits, HostLimits) or (limits.left_s is not None and limits.left_s < 0):
-        return f"limits() is {limits!r}"
+        return (
+            f"limits() returns {limits!r}; expected HostLimits, with left_s of None, or 0 or more"
+        )
     ended = await reach.way.why_ended(reach.address)
-    return f"why_ended() of a reachable host returns {ended!r}" if ended else ""
+    return (
+        f"why_ended() of a reachable host returns {ended!r}; expected empty text" if ended else ""
+    )
 
 
 async def _gone_is_reported(reach: _Reach) -> str:
@@ -155,16 +163,16 @@ async def _gone_is_reported(reach: _Reach) -> str:
         return (
             ""
             if error.message.isprintable() and error.host == reach.address.name
-            else f"the error is not one printable line about the host: {error}"
+            else f"found {error}; expected one printable line about {reach.address.name}"
         )
-    return "it answers"
+    return "it answers; expected HostError"
 
 
 async def _nothing_stays(reach: _Reach) -> str:
     async with reach.agent() as agent:
         await agent.clean()
         left = [task.run for task in await agent.tasks() if task.run == reach.run]
-    return "tasks are left running" if left else ""
+    return f"found {len(left)} tasks after clean; expected none" if left else ""
 
 
 async def _over(agent: Agent, task: str = LOAD) -> None:

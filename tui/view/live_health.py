@@ -295,7 +295,7 @@ def apart_text(window: SteadyWindow) -> str:
 def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
     """Return the bottleneck of the current step.
 
-    Empty without a load, "not yet known" until it was found.
+    Empty without a load, "not yet known" until one is found.
     """
     if not is_loaded(state):
         return Said([], [])

@@ -292,10 +292,10 @@ def live_lines(
     room: int = 99,
     beside: Beside = NOTHING,
 ) -> list[Line]:
-    """Return the current phase, each operation's rate by iteration, and the time of iterations.
+    """Return the current phase and each operation's rate by iteration.
 
-    If `room` lines allow, iterations follow as bars, and the hosts over time. Estimates are marked
-    with "~".
+    Then, as far as they fit into `room` lines, the iterations' times, bars, and the hosts over
+    time. Estimates are marked with "~".
     """
     if view is None or not view.phase:
         return [Line.of(("Operations  ", "title"), (beside.waits or "ranks are starting", LABEL))]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.judge.severity import submission_waits
+from tui.library.seal import NOT_AS_SEALED
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
 from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
@@ -168,7 +169,7 @@ def checks_text(record: RunRecord) -> str:
         f"{name} {value:g} (default {_usual(name)})" for name, value in record.thresholds.items()
     ]
     otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
-    since = "; not the sealed verdict, see runs verify" if record.judged_since else ""
+    since = f"; {NOT_AS_SEALED}" if record.judged_since else ""
     weak = ", ".join(caveats(record.search) if record.verdict != "invalid" else ())
     verdict = f"{VERDICTS[record.verdict]}{f', but {weak}' if weak else ''}"
     return f"{verdict}: {found}; {made}{missed}{otherwise}{since}"

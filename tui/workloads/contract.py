@@ -38,9 +38,9 @@ REQUIRED = ("name", "body", "build_steps", "reader")
 
 def _buckets(each: Buckets) -> str:
     if len(each.idx) != len(each.n):
-        return f": idx has {len(each.idx)} entries, n has {len(each.n)}"
+        return f": idx has {len(each.idx)} entries, n has {len(each.n)}; expected equal numbers"
     if not all(map(lt, each.idx, each.idx[1:])):
-        return ".idx: the indices are not ascending"
+        return ".idx: the indices must be ascending, each only once"
     return ".n: counts must be 1 or more; omit empty buckets" if 0 in each.n else ""
 
 
@@ -71,11 +71,11 @@ def _latency_result(each: LatencyResult) -> str:
         return f": found n={each.n}, min_ns={each.min_ns}, allowed: 0 or more"
     if each.n and not each.min_ns <= each.mean_ns <= each.max_ns:
         return (
-            f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in"
-            " this order"
+            f": found min_ns={each.min_ns}, mean_ns={each.mean_ns:g}, max_ns={each.max_ns};"
+            " expected min <= mean <= max"
         )
     if each.buckets is not None and sum(each.buckets.n) != each.n:
-        return f".buckets: the counts add up to {sum(each.buckets.n)}, but n is {each.n}"
+        return f".buckets: found {sum(each.buckets.n)} counts in all, expected n={each.n}"
     return _printed(each.percentiles_ns, ".percentiles_ns")
 
 
@@ -200,7 +200,7 @@ class PluggedIn(Plugin):
         self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]
     ) -> Sequence[Step]:
         told = (
-            f": found {len(steps)} steps, allowed: one"
+            f": found {len(steps)} steps, expected 1"
             if len(steps) != 1
             else self._step_error(steps[0], hosts)
         )

@@ -229,10 +229,10 @@ class RanksReader:
         if output.tasks == 1 and self.ranks > 1:
             return f"{self.tool} was built for a different MPI than mpiexec: every rank runs alone"
         if output.tasks != self.ranks:
-            return f"{output.tasks} ranks were launched, not {self.ranks}"
+            return f"{output.tasks} ranks were launched, expected {self.ranks}"
         if self.nodes and output.nodes and output.nodes not in self.nodes:
             return (
-                f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are"
+                f"{self.tool} counts {output.nodes} nodes, expected {self.nodes[-1]}: ranks are"
                 " on the wrong nodes"
             )
         return ""
@@ -417,9 +417,7 @@ def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResu
 
 
 def how(exit_code: int | None) -> str:
-    """Return an exit code as text, such as a signal's name; the shell adds 128 to signal
-    numbers.
-    """
+    """Return how a program ended, as text; exit codes above 128 mean a signal, as in the shell."""
     if exit_code is None:
         return "ended with an unknown exit status"
     signal = exit_code - SIGNALS

@@ -58,5 +58,5 @@ def test_buckets_that_share_a_place_keep_the_larger_edge_and_all_counts() -> Non
 
 def test_no_histogram_is_none_and_broken_ones_are_errors() -> None:
     assert histogram([]) is None
-    with pytest.raises(ValueError, match="in a histogram"):
+    with pytest.raises(ValueError, match="expected a range with a unit"):
         histogram([{"range": "fast", "count": "1"}])

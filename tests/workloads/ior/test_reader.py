@@ -105,7 +105,7 @@ def test_an_output_that_breaks_off_leaves_no_phase_open_and_keeps_what_ended() -
 
 
 def test_fewer_ranks_than_launched_are_known_at_once() -> None:
-    assert reader("main-fpp", ranks="8").wrong_launch == "4 ranks were launched, not 8"
+    assert reader("main-fpp", ranks="8").wrong_launch == "4 ranks were launched, expected 8"
 
 
 def test_figures_of_ranks_are_asked_for_where_ior_has_them() -> None:

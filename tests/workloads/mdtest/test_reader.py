@@ -63,7 +63,7 @@ def test_a_summary_of_too_few_iterations_is_a_failure() -> None:
 
 def test_fewer_ranks_than_launched_are_a_failure_as_soon_as_they_are_known() -> None:
     found = reader("mdtest-main-profile-v", ranks=8)
-    assert found.wrong_launch == "4 ranks were launched, not 8"
+    assert found.wrong_launch == "4 ranks were launched, expected 8"
 
 
 def test_ranks_that_run_alone_were_built_for_another_mpi() -> None:

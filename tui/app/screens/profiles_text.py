@@ -265,7 +265,7 @@ def sweep_text(sweep: SweepSpec) -> str:
 
 
 def source_text(profile: Profile) -> str:
-    """Return the source of a profile: document and section."""
+    """Return the source of a profile: document, section and date."""
     source = profile.source
     parts: Iterable[str | None] = (source.document, source.section, source.date) if source else ()
     return ", ".join(part for part in parts if part)

@@ -125,7 +125,7 @@ class RunsScreen(FilteredScreen):
     # -- reading
 
     def on_mount(self) -> None:
-        """Read the runs, and reload them regularly while the screen is shown."""
+        """Start the reload timer and focus the list."""
         self.set_interval(REREAD_S, lambda: self.is_current and self.load())
         self.picklist.focus()
 

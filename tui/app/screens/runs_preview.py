@@ -16,6 +16,7 @@ from textual.geometry import Size
 
 from tui.app.widgets.lines import TextPane
 from tui.judge.wording import message_of
+from tui.library.seal import NOT_AS_SEALED
 from tui.library.summary import tags_text
 from tui.metrics import units
 from tui.model.plain import some_in
@@ -243,7 +244,7 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
 def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
     yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
     if run.judged_since:
-        yield from indented([("not the sealed verdict: see runs verify", WARN)], width, 0)
+        yield from indented([(NOT_AS_SEALED, WARN)], width, 0)
     if why := run.problem or run.reason:
         yield from indented([(why, WARN)], width, 0)
 

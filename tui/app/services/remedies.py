@@ -155,7 +155,7 @@ class Remedy:
 
 
 def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
-    """Return the remedy for a run that ended in this state; None if it did not fail."""
+    """Return the remedy for a run's state and problems; None if it needs none."""
     found = list(troubles)
     if locked := tuple(each for each in found if each.code == LOCKED):
         return Remedy("take", locked)

@@ -202,7 +202,9 @@ def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
     sides = [side_of(store, text) for text in texts]
     known = [directory for side in sides for directory in side]
     if twice := {each.name for each in known if known.count(each) > 1}:
-        raise UsageError(f"{', '.join(sorted(twice))} is on two sides; name different runs")
+        raise UsageError(
+            f"on more than one side: {', '.join(sorted(twice))}; each run can be on one side only"
+        )
     return sides
 
 

@@ -47,7 +47,7 @@ REASONS: Mapping[str, str] = {
     "mounted-below": "something is mounted below it; unmount that first",
     "other": "replaced since the run created it",
     "links": "it now has {detail} hard links",
-    "size": "it has just changed to {detail}",
+    "size": "its size has just changed to {detail}",
 }
 
 

@@ -69,7 +69,10 @@ async def layout(ctx: RunContext, step: Step) -> None:
 
 
 async def make_directories(ctx: RunContext, step: Step) -> None:
-    """Create the directories for a step's files, and record the new directories."""
+    """Create the directories for a step's files, and record the new directories.
+
+    Then check that files are in the state that the step requires; refuse the step if not.
+    """
     sessions = ctx.taking_part(step)
     await on_hosts(
         ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session))

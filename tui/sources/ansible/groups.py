@@ -131,7 +131,9 @@ class AnsibleGroups:
             if not ready:
                 break
         if circle := [name for name in parents if name not in depths]:
-            raise UsageError(f"group '{circle[0]}' contains itself")
+            raise UsageError(
+                f"group '{circle[0]}' contains itself; remove it from its child groups"
+            )
         return depths
 
     def check(self) -> None:
@@ -216,7 +218,7 @@ def _counted(match: re.Match[str]) -> list[str]:
     """
     step = int(match[5] or 1)
     if step == 0:
-        raise UsageError(f"'{match[0]}': the step is 0")
+        raise UsageError(f"'{match[0]}': found step 0; expected 1 or more")
     if match[3]:
         first, last = ascii_letters.index(match[3]), ascii_letters.index(match[4])
         found = [ascii_letters[at] for at in range(first, last + 1, step)]
@@ -228,5 +230,5 @@ def _counted(match: re.Match[str]) -> list[str]:
             str(number).zfill(width) for number in range(int(match[1]), int(match[2]) + 1, step)
         ]
     if not found:
-        raise UsageError(f"'{match[0]}': the range runs backwards")
+        raise UsageError(f"'{match[0]}': the range runs backwards; expected [FIRST:LAST]")
     return found

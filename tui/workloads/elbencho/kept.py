@@ -63,7 +63,7 @@ def _no_number(error: ValueError, file: str, line: int) -> UsageError:
     return UsageError(
         [
             Problem(
-                f"an elbencho result contains a value that is not a number: {error}",
+                f"invalid number in an elbencho result: {error}",
                 file=file,
                 line=line,
             )
@@ -387,7 +387,7 @@ def _number(row: Row, name: str) -> float | None:
     text = row.get(name, "").strip()
     value = float(text) if text else None
     if value is not None and not (isfinite(value) and value >= 0):
-        raise ValueError(f"'{text}' in {name}")
+        raise ValueError(f"{name}: found '{text}', expected a number, 0 or more")
     return value
 
 
@@ -496,6 +496,6 @@ def _milliseconds(text: str) -> float:
     """Convert a time such as 2m3.241s, 30.140s or 586ms to milliseconds. Raises ValueError."""
     match = ELAPSED.fullmatch(text)
     if match is None or not text:
-        raise ValueError(f"'{text}' as a time")
+        raise ValueError(f"found '{text}', expected a time such as 2m3.241s or 586ms")
     hours, minutes, seconds, milliseconds = (float(group or 0) for group in match.groups())
     return ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds

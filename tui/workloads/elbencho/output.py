@@ -88,7 +88,7 @@ def number(row: Row, name: str) -> int:
     """Return a number from a row. Raises ValueError if it is missing."""
     text = row.get(name, "").strip()
     if not text.isdigit():
-        raise ValueError(f"'{text}' in {name}")
+        raise ValueError(f"{name}: found '{text}', expected a whole number")
     return int(text)
 
 
@@ -172,7 +172,7 @@ def whole(value: Mapping[str, Any], name: str) -> int:
     """Return a number, which elbencho prints as text; 0 if it is missing. Raises ValueError."""
     text = str(value.get(name, "0"))
     if not text.isdigit():
-        raise ValueError(f"'{text}' in {name}")
+        raise ValueError(f"{name}: found '{text}', expected a whole number")
     return int(text)
 
 
@@ -277,7 +277,7 @@ def _row(printed: Mapping[str, object]) -> tuple[int, int, str, int]:
     match = RANGE.fullmatch(str(printed.get("range", "")))
     count = str(printed.get("count", ""))
     if match is None or not count.isdigit():
-        raise ValueError(f"'{printed}' in a histogram")
+        raise ValueError(f"histogram: found '{printed}', expected a range with a unit, and a count")
     factor = UNIT_NS[match[3]]
     return round(float(match[1]) * factor), round(float(match[2]) * factor), match[2], int(count)
 

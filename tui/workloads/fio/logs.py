@@ -156,7 +156,13 @@ def rows_of(file: KeptFile, *, histogram: bool = False) -> list[Row]:
     found.sort(key=lambda row: row[0])
     if found and found[-1][0] - found[0][0] > MOST_S * 1000:
         raise UsageError(
-            [Problem("rows are more than eleven days apart", file=file.place, line=len(found))]
+            [
+                Problem(
+                    f"rows span more than {MOST_S // 86400} days; expected the rows of one run",
+                    file=file.place,
+                    line=len(found),
+                )
+            ]
         )
     return found
 

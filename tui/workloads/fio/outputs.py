@@ -190,7 +190,9 @@ def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
         raise UsageError(
             [
                 Problem(
-                    "the JSON ends in the middle of an object", file=file, line=text.count("\n") + 1
+                    "the fio JSON ends in the middle of an object",
+                    file=file,
+                    line=text.count("\n") + 1,
                 )
             ]
         )
@@ -210,7 +212,9 @@ def _decoded(data: bytes, file: str, line: int) -> FioDocument:
     try:
         return _decoder.decode(NOT_A_NUMBER.sub(rb"\g<1>0", data))
     except NO_JSON as error:
-        raise UsageError([Problem(f"is not fio output: {error}", file=file, line=line)]) from None
+        raise UsageError(
+            [Problem(f"cannot read fio JSON: {error}", file=file, line=line)]
+        ) from None
 
 
 JobPhase = tuple[Sequence[StatusJob], Sequence[Contradiction] | None]

@@ -57,7 +57,9 @@ def _parts(text: str) -> tuple[float, float, str, bool]:
     """Return a number, its unit, its decimals, and whether it is printed in full."""
     match = NUMBER.fullmatch(text)
     if match is None:
-        raise ValueError(f"'{text}' is not a number with a unit of bytes or bits")
+        raise ValueError(
+            f"found '{text}'; expected a number with a unit, such as 12.3MiB/s or 980kB"
+        )
     digits, decimals, prefix, binary, unit = match.groups()
     per = (1024.0 if binary else 1000.0) ** PREFIXES.index((prefix or "").replace("K", "k"))
     per /= BITS if unit == "bit" else 1

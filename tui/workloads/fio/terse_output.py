@@ -103,7 +103,7 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> TerseJob:
         least = HEAD + width + TAIL
         short, other = (
             f"; expected {least} or more",
-            ": the CPU time does not follow the directions",
+            ": no CPU fields (usr, sys, ctx, majf, minf) after the read, write and trim fields",
         )
         message += short if len(words) < least else other
         raise UsageError([Problem(message, file=file, line=number)])
@@ -119,7 +119,7 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> TerseJob:
         raise UsageError(
             [
                 Problem(
-                    f"a fio terse line contains a value that is not a number: {error}",
+                    f"invalid number in a fio terse line: {error}",
                     file=file,
                     line=number,
                 )
@@ -176,7 +176,7 @@ def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
         printed, _, value = word.partition("=")
         name = percentile_name(printed.rstrip("%"))
         if name is None:
-            raise ValueError(f"'{printed}' as a percentile")
+            raise ValueError(f"found '{printed}'; expected a percentile such as 99.000000%")
         if name != "0":
             yield name, float(value) * US
 

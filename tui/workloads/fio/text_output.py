@@ -285,7 +285,10 @@ class _Parser:
             and not self.section.job.error
         ):
             name, line = self.section.job.jobname, self.section.line
-            self._wrong(f"'{name}' has no figures: no read or write line follows", line)
+            self._wrong(
+                f"'{name}' has no figures; expected a line such as 'read: IOPS=...'",
+                line,
+            )
 
     def _refine(self, text: str, part: StatusDirection) -> None:
         """Set bytes from the exact number of I/Os and the mean I/O size of fio's samples."""
@@ -305,8 +308,8 @@ class _Parser:
         if len(re.sub(r"\D", "", text)) > 1:
             return
         self._wrong(
-            f"'{text}' has too few digits (significant_figures), and the bw and iops samples needed"
-            " to compute the bytes are missing",
+            f"cannot compute the bytes: '{text}' has only one digit (significant_figures), and bw"
+            " and iops samples are missing",
             self.section.line,
         )
 
@@ -336,7 +339,7 @@ class _Parser:
         try:
             part.bw_bytes, part.io_bytes = value_of(bandwidth), int(value_of(moved))
         except ValueError as error:
-            self._wrong(f"found '{bandwidth}' and '{moved}': {error}")
+            self._wrong(f"cannot read BW={bandwidth} ({moved}): {error}")
         part.total_ios = round(part.iops * part.runtime / 1000)  # until the exact number is read
         if few_digits(moved):
             self.coarse.append((moved, part))
@@ -415,7 +418,7 @@ class _Parser:
         try:
             return float(text.rstrip("kMGT")) * factor
         except ValueError:
-            self._wrong(f"'{text}' is not a number")
+            self._wrong(f"found '{text}'; expected a number, optionally with k, M, G or T")
 
     def _wrong(self, message: str, line: int | None = None) -> NoReturn:
         raise UsageError([Problem(message, file=self.file, line=line or self.number)])

@@ -392,8 +392,8 @@ def _parts(
         return [1.0]
     if unknown := [job.name for job in jobs if not job_shares.get(job.name)]:
         names = ", ".join(job.name for job in jobs)
-        why = f"the share of {', '.join(unknown)} in the rate is unknown (no I/O at full load)"
-        raise UsageError(f"{profile.profile}: jobs {names} run at the same time, and {why}")
+        why = f"{', '.join(unknown)} did no I/O at full load"
+        raise UsageError(f"{profile.profile}: cannot split the rate between jobs {names}: {why}")
     return [job_shares[job.name] for job in jobs]
 
 

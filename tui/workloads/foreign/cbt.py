@@ -47,7 +47,7 @@ class Cbt(Format):
                 try:
                     found[match["name"]] = float(match["value"])
                 except ValueError:
-                    message = f"'{match['value']}' is not a number"
+                    message = f"{match['name']}: found '{match['value']}', expected a number"
                     raise UsageError([Problem(message, file=file, line=number)]) from None
         output = _rados(found)
         return [output] if output is not None else []

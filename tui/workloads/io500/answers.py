@@ -56,7 +56,7 @@ def _result(metadata: MetadataRecord) -> Answers:
     return [
         ("IO500", metadata.version or ""),
         ("result", "; ".join(metadata.printed)),
-        ("invalid by IO500", "; ".join(metadata.invalid) or "no"),
+        ("IO500 reports invalid", "; ".join(metadata.invalid) or "no"),
         ("MPI library", metadata.mpi),
         ("MPI processes", str(metadata.tasks or "")),
         ("processes per client", str(metadata.ranks_per_host or "")),

@@ -1,4 +1,4 @@
-"""Parse what IOR prints besides its results: every digit, the settings by source, the ranks."""
+"""Parse IOR's other output: full-precision figures, settings by source, ranks."""
 
 from __future__ import annotations
 

@@ -186,14 +186,14 @@ def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
 def _count(value: Any) -> int:
     number = int(value)
     if not 0 <= number < 1 << 62:
-        raise ValueError(f"found {number}, allowed: 0 or more")
+        raise ValueError(f"found {number}, expected a count of 0 or more")
     return number
 
 
 def _figure(value: Any) -> float:
     number = float(value)
     if not 0 <= number < 1e30:  # an infinite one is written as text
-        raise ValueError(f"found {value}, allowed: a rate or a time")
+        raise ValueError(f"found {value}, expected a finite number, 0 or more")
     return number
 
 

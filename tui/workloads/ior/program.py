@@ -162,7 +162,7 @@ def spread_text(result: MetadataResult) -> str:
 
 
 def own_data_findings(result: MetadataResult) -> list[OperationFinding]:
-    """Return a finding if clients read their own data, which their caches may have answered."""
+    """Return a finding if clients read their own data, which their caches may have served."""
     if result.shift != 0 or "read" not in result.operations:
         return []
     text = "each client reads its own data, which its cache may serve"

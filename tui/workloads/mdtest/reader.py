@@ -149,14 +149,14 @@ class MdtestReader(RanksReader):
             missing.append(f"mdtest printed no summary; {reached}")
         elif output.summary_iterations != self.launch.iterations:
             missing.append(
-                f"the summary covers {output.summary_iterations} iterations, not"
+                f"the summary covers {output.summary_iterations} iterations, expected"
                 f" {self.launch.iterations}"
             )
         elif not output.finished:
-            missing.append("the last line of mdtest's output is missing")
+            missing.append("mdtest's output ends early: no line '-- finished at'")
         if output.items and output.items != self.ranks * self.launch.items:
             missing.append(
-                f"mdtest worked on {output.items} files, not {self.ranks * self.launch.items}"
+                f"mdtest worked on {output.items} files, expected {self.ranks * self.launch.items}"
             )
         return missing
 
