@@ -170,7 +170,7 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
         and "1 more run excluded: different parameters" in said
     )
     assert main(["trend", "test/q", "--like", first]) == 2
-    assert "is a test/p run, not test/q" in capsys.readouterr().err
+    assert "run of profile test/p; expected test/q" in capsys.readouterr().err
 
 
 def test_a_profile_without_runs_is_wrong_usage(

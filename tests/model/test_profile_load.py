@@ -255,7 +255,7 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: c, kind: choice}",
-            "p.yaml:7:3: parameter 'size': 'choices' and kind choice require each other",
+            "p.yaml:7:3: parameter 'size': 'choices' belongs to kind choice; set both or neither",
         ),
         (
             "{default: 4G, kind: size, max: 1G}",

@@ -127,10 +127,12 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
             f"--like {args.like}: no record yet; if it was interrupted: benchtui runs recover"
         )
     if head.profile.tag != args.profile:
-        raise UsageError(f"--like {args.like}: is a {head.profile.tag} run, not {args.profile}")
+        raise UsageError(
+            f"--like {args.like}: run of profile {head.profile.tag}; expected {args.profile}"
+        )
     if args.target not in (None, head.target or ""):
         raise UsageError(
-            f"--like {args.like}: is a run on {head.target or 'no target'}, not on {args.target}"
+            f"--like {args.like}: run on {head.target or 'no target'}; expected {args.target}"
         )
     return head.target or "", {each.point: each.setup for each in measured(head)}
 

@@ -571,7 +571,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
     )
     runs = kept_runs(sources, how.tool, Naming(how.hosts, dateless=not how.dated))
     if len(runs) != 1:
-        raise UsageError(f"{record.run_id}: its files contain {len(runs)} runs")
+        raise UsageError(f"{record.run_id}: found {len(runs)} runs in its files; expected 1")
     if how.added_phases and len(runs[0].measurements) != len(record.steps):
         raise UsageError(
             f"{record.run_id}: imported before 2026-11-29, with the figures of consecutive jobs"

@@ -125,7 +125,9 @@ def parse_manifest(text: bytes) -> Manifest:
     for file in found.files:
         check_name(file.path)
         if file.bytes < 0:
-            raise UsageError(f"{MANIFEST_FILE}: {file.path}: {file.bytes} is not a size")
+            raise UsageError(
+                f"{MANIFEST_FILE}: {file.path}: found {file.bytes} bytes; expected 0 or more"
+            )
     return found
 
 

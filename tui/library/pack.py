@@ -97,7 +97,7 @@ def _head(
     text = _whole(archive, member, MOST_MANIFEST_BYTES)
     manifest = parse_manifest(text)
     if member.name != f"{manifest.run_id}/{MANIFEST_FILE}":
-        raise UsageError(f"{member.name!r} is not the directory of {manifest.run_id}")
+        raise UsageError(f"found {member.name!r}; expected {manifest.run_id}/{MANIFEST_FILE}")
     member = next(members, None)
     if member is None or member.name != f"{manifest.run_id}/{SIGNATURE_FILE}":
         return PackedRun(manifest, text, None), member
@@ -127,7 +127,7 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
     if not is_plain(member):
         raise UsageError(f"{member.name!r} is not a regular file")
     if member.size != wanted.bytes:
-        raise BenchtuiError(f"has {member.size} bytes, {wanted.bytes} in the manifest")
+        raise BenchtuiError(f"has {member.size} bytes; expected {wanted.bytes}, as in the manifest")
     return wanted
 
 

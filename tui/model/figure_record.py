@@ -73,9 +73,13 @@ class HistogramRecord(RecordPart):
     @model_validator(mode="after")
     def _same_length(self) -> HistogramRecord:
         if len(self.idx) != len(self.n):
-            raise ValueError(f"idx has {len(self.idx)} entries, n has {len(self.n)}")
+            raise ValueError(
+                f"found {len(self.idx)} entries in idx; expected {len(self.n)}, as in n"
+            )
         if self.upper_ns is not None and len(self.upper_ns) != len(self.n):
-            raise ValueError(f"upper_ns has {len(self.upper_ns)} entries, n has {len(self.n)}")
+            raise ValueError(
+                f"found {len(self.upper_ns)} entries in upper_ns; expected {len(self.n)}, as in n"
+            )
         return self
 
 

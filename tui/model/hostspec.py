@@ -272,9 +272,14 @@ def _words(part: str, spec: str) -> list[str]:
 def _counted(part: str, ends: tuple[str, str, str | None], spec: str) -> list[str]:
     first, last, step = ends
     if int(last) < int(first):
-        raise UsageError(f"host specification '{_short(spec)}': the range {part} runs backwards")
+        raise UsageError(
+            f"host specification '{_short(spec)}': the range {part} runs backwards;"
+            " put the smaller number first"
+        )
     if step is not None and int(step) == 0:
-        raise UsageError(f"host specification '{_short(spec)}': the step of {part} is 0")
+        raise UsageError(
+            f"host specification '{_short(spec)}': the step of {part} is 0; expected 1 or more"
+        )
     numbers = range(int(first), int(last) + 1, int(step or 1))
     if len(numbers) > MOST_HOSTS:
         raise too_many(spec)

@@ -65,7 +65,7 @@ class Plugin:
             raise LackingError(f"{who}: missing {name}")
         found = guarded(who, name, getattr, inner, name)
         if name in contract.returns and not callable(found):
-            raise PluginError(f"{who}: {name} is not a method")
+            raise PluginError(f"{who}: {name} is a value; expected a method")
         if not callable(found) or name in contract.attributes:
             return self._checked(name, found, contract.attributes.get(name))
         called = self._caller(name, found)

@@ -257,7 +257,8 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
                 )
             elif member.role in seen:
                 yield document.problem(
-                    (*place, "role"), f"role '{member.role}' is used twice under this 'together'"
+                    (*place, "role"),
+                    f"duplicate role '{member.role}': each profile under 'together' needs its own",
                 )
             seen.add(member.role or "")
 
@@ -446,7 +447,7 @@ def _param_problems(
         )
     if (param.kind == "choice") != bool(param.choices):
         yield document.problem(
-            path, f"parameter '{name}': 'choices' and kind choice require each other", True
+            path, f"parameter '{name}': 'choices' belongs to kind choice; set both or neither", True
         )
         return
     if bad_limits := list(_limit_problems(name, param, document)):

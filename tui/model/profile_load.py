@@ -82,7 +82,8 @@ def extended(
     if tag in seen or len(seen) >= MAX_BASES:
         raise UsageError(
             document.problem(
-                ("extends",), f"extends: {' -> '.join([*seen, tag])} is a loop, or too long"
+                ("extends",),
+                f"extends: {' -> '.join([*seen, tag])} is a loop, or longer than {MAX_BASES}",
             )
         )
     if base is None:

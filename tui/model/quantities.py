@@ -103,7 +103,7 @@ def plain_size(size: int) -> str:
     Raises ValueError.
     """
     if size < 0:
-        raise ValueError(f"{size} is not a size: it is negative")
+        raise ValueError(f"{size} is not a size: expected 0 or more")
     for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size >> 10 * power}{suffix}"

@@ -102,7 +102,7 @@ def _check_apart(found: Mapping[str, Sequence[HostAddress]]) -> None:
     for role, hosts in found.items():
         for host in hosts:
             if other := of.get(host.name):
-                raise UsageError(f"host {host.name} is in two roles, {other} and {role}")
+                raise UsageError(f"host {host.name} is in roles {other} and {role}; expected one")
             of[host.name] = role
 
 

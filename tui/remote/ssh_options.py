@@ -369,7 +369,7 @@ def _number(text: str, _option: SshOption) -> int:
     except ValueError:
         raise ValueError(f"{text!r} is not a number") from None
     if abs(value) > LARGEST:
-        raise ValueError(f"{text!r} is too large")
+        raise ValueError(f"{text!r} is too large; expected at most {LARGEST}")
     return value
 
 
@@ -381,7 +381,7 @@ def _time(text: str, _option: SshOption) -> int:
         raise ValueError(f"{text!r} is not a time such as 30 or 1m30s")
     value = sum(int(number) * SECONDS[unit.lower()] for number, unit in parts)
     if value > LARGEST:
-        raise ValueError(f"{text!r} is too long")
+        raise ValueError(f"{text!r} is too long; expected at most {LARGEST} s")
     return value
 
 

@@ -38,7 +38,7 @@ REQUIRED = ("name", "body", "build_steps", "reader")
 
 def _buckets(each: Buckets) -> str:
     if len(each.idx) != len(each.n):
-        return f": idx has {len(each.idx)} entries, n has {len(each.n)}; expected equal numbers"
+        return f".idx: found {len(each.idx)} entries; expected {len(each.n)}, as in n"
     if not all(map(lt, each.idx, each.idx[1:])):
         return ".idx: the indices must be ascending, each only once"
     return ".n: counts must be 1 or more; omit empty buckets" if 0 in each.n else ""

@@ -260,7 +260,7 @@ class ElbenchoReader:
         runtime_ms = number(rows[0], "RuntimeMS")
         interval_s = (runtime_ms - self._runtime_ms) / 1000
         if interval_s <= 0:
-            raise ValueError("a row is not later than the previous one")
+            raise ValueError(f"row at {runtime_ms} ms; expected later than {self._runtime_ms} ms")
         now = {
             name: each
             for row in rows
