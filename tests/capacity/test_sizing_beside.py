@@ -16,6 +16,7 @@ from tui.export.time_series import line_of, result_families, result_points
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
+from tui.judge.wording import worded
 from tui.library.build import build_record
 from tui.model.event import PointDecided
 from tui.model.record import RunRecord
@@ -225,7 +226,8 @@ def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothi
     points, so_far = state.search.points, search_so_far(maker.plan, maker.search, state)
     so_far.points[0].bottleneck = "client CPU: weka-01: 97 % busy"
     found = conclude(so_far, maker.search, points).answer
-    assert found is not None and found.bottleneck == "at full load client CPU: weka-01: 97 % busy"
+    assert found is not None and found.bottleneck is not None
+    assert worded(found.bottleneck) == "at full load client CPU: weka-01: 97 % busy"
     (there,) = [point for point in so_far.points if point.step == found.step]
     there.bottleneck = "network"
     found = conclude(so_far, maker.search, points).answer

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
 from tests.samples.events import DATA
+from tests.samples.records import with_texts_of
 from tui.cli.main import main
 from tui.engine.control import ControlServer, Request
 from tui.journal.rundir import process_identity
@@ -152,21 +152,6 @@ def test_show_has_the_title_the_star_and_the_tags_that_a_run_has_by_now(
     assert out.startswith("* before tuning\n") and "lab=b" in out
 
 
-def fits(shown: Any, kept: Any) -> bool:
-    """Return whether JSON is that of a record, with texts in place of codes."""
-    if isinstance(kept, dict) and kept.keys() == {"code", "operands"}:
-        return isinstance(shown, str) and bool(shown)
-    if kept is None:  # also a text that follows from other fields
-        return shown is None or isinstance(shown, str)
-    if isinstance(kept, dict):
-        return shown.keys() == kept.keys() and all(
-            fits(shown[name], value) for name, value in kept.items()
-        )
-    if isinstance(kept, list):
-        return len(shown) == len(kept) and all(map(fits, shown, kept))
-    return bool(shown == kept)
-
-
 def test_show_as_json_is_the_record_as_it_is_on_disk_with_its_texts(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,7 +161,7 @@ def test_show_as_json_is_the_record_as_it_is_on_disk_with_its_texts(
         for text in (capsys.readouterr().out, (runs / OLD / "run.json").read_text())
     )
     assert all(each["message"] for each in shown["findings"])
-    assert fits(shown, kept)
+    assert with_texts_of(shown, kept)
 
 
 def test_show_can_plot_without_colour_into_a_pipe(

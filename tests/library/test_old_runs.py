@@ -55,8 +55,9 @@ def changed(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """Yield what the new document does not say as the old one did; it may say more."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
-            # of a last interval without the middle of a second: once merged into that second
-            if key != "p99_ns":
+            # p99_ns: of a last interval without the middle of a second, once merged into that
+            # second; meaning: follows from other fields, and is no longer stored
+            if key not in ("p99_ns", "meaning"):
                 yield from changed(value, new.get(key), f"{at}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for place, pair in enumerate(zip(old, new, strict=True)):

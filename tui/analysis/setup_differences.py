@@ -283,7 +283,8 @@ def _of_copies(side: str, records: Side) -> Iterator[SetupDifference]:
     seen: dict[tuple[object, ...], str] = {}
     for record in records:
         marks = set(_marks(record))
-        for earlier in dict.fromkeys(seen[mark] for mark in marks if mark in seen):
+        found = dict.fromkeys(seen[mark] for mark in marks if mark in seen)
+        for earlier in (run_id for run_id in found if run_id != record.run_id):
             yield SetupDifference(
                 f"{side} {earlier} and {record.run_id} hold the same measurement",
                 "",
