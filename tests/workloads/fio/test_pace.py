@@ -211,7 +211,7 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
         (
             {},
             {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}},
-            "share of a, b in the rate is unknown",
+            "cannot split the rate between jobs a, b",
         ),
         (
             {},
