@@ -134,10 +134,10 @@ class Covered(NamedTuple):
 class JointLatencies:
     """Latencies of all hosts in one direction.
 
-    All hosts report the same second one after the other: their latencies are added up first, and
-    the sum to all that is kept once another second begins or somebody asks. Each sample is thus
-    added once. `tails_open_s`: how late a sample may arrive for p99 per second, None if nothing is
-    kept by second; `heat`: latencies over time, None if not needed.
+    All hosts report the same second one after the other. Their latencies are summed first, and the
+    sum is added to the histograms when the next second begins or a figure is read, so each sample
+    is added only once. `tails_open_s`: how late a sample may arrive for p99 per second, None if
+    nothing is kept by second; `heat`: latencies over time, None if not needed.
     """
 
     def __init__(self, tails_open_s: int | None = None, heat: HeatBins | None = None) -> None:

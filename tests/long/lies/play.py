@@ -56,7 +56,8 @@ suite:
 BUSY = 0.20  # share of the CPUs that others may use for a second beside a run on an idle machine
 TRUE_WHEN_BUSY = ("background-load", "client-cpu")  # where others use the CPUs, that is so
 FOREIGN = float(1 << 20)  # bytes per second of others on the disks
-FROZEN_S, FROZEN = 2.0, 0.5  # a second of ours that lasted so long, or of which so much was stolen
+# the machine stood still: a sleep of one second took this long, or this share of it was stolen
+FROZEN_S, FROZEN = 2.0, 0.5
 
 
 class StoppedError(Exception):

@@ -212,7 +212,7 @@ exec {fio} "$@"
 
 
 def held_back(hosts: int, host: str, by_s: float) -> Sabotage:
-    """Hosts of which one starts its load generator so much later than it is told to."""
+    """Return a sabotage in which one host starts its load generator this late."""
 
     @contextmanager
     def sabotage(place: Place) -> Iterator[Setting]:
