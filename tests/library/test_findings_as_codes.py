@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples.records import SENTENCE, strings
 from tui.judge import wording
 from tui.judge.wording import CHECKS, message_of
 from tui.library.build import build_record
@@ -21,7 +22,6 @@ from tui.library.verify import verify_run
 
 OLD = Path(__file__).parents[1] / "data" / "runs" / "findings-as-texts"
 QUOTED = ("quote", "quotes")
-SENTENCE = re.compile(r"\S+ \S*[a-z]\S* \S+")
 # what people typed, hosts and load generators printed, and errors
 DATA = (
     r"facts\..*|hosts\.(facts\..*|detail|problems\.message)|messages\.text|notes\.text|reason"
@@ -56,18 +56,6 @@ def texts_in(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from texts_in(each, name)
-
-
-def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each string in a record with its place, without positions in lists."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from strings(each, f"{path}.{key}".strip("."))
-    elif isinstance(value, list):
-        for each in value:
-            yield from strings(each, path)
 
 
 def test_a_record_with_texts_is_listed_shown_and_verified(old: Path) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tests.app.matrix_maker import MatrixMaker
 from tests.samples.evidence import direction, series
+from tests.samples.records import SENTENCE, strings
 from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.journal.writer import append_events
@@ -28,6 +29,7 @@ from tui.judge.proof import (
     judged,
 )
 from tui.judge.severity import Moot
+from tui.judge.wording import proof_text
 from tui.library.additions import question_of, tell_proved
 from tui.library.build import write_record
 from tui.library.load import load_record
@@ -37,7 +39,7 @@ from tui.model.figure_record import ResultsRecord
 from tui.model.plan import HostTask, JobLoad, Step
 from tui.model.problem import UsageError
 from tui.model.search import LoadChange, Proof, ProofResult
-from tui.model.step_record import StepRecord
+from tui.model.step_record import ProofRecord, StepRecord
 from tui.record.timeline import read_journal
 from tui.view.objections import reason_code
 
@@ -67,11 +69,16 @@ def load(
 def outcome(
     experiment: LoadChange, unchanged: StepRecord, changed: StepRecord, before: float | None = None
 ) -> ProofResult:
-    return judged(Proof("r1", 0, "some", "words", experiment, before), [unchanged, changed], "r2")
+    proof = Proof("r1", 0, "storage", "words", experiment, before)
+    return judged(proof, [unchanged, changed], "r2")
+
+
+def said(found: ProofResult) -> str:
+    return proof_text(ProofRecord(**asdict(found)))
 
 
 @pytest.mark.parametrize(
-    ("experiment", "changed", "said"),
+    ("experiment", "changed", "told"),
     [
         (LoadChange("twice-in-flight", MORE), load(1900), "agreed"),
         (LoadChange("twice-in-flight", MORE), load(1020), "disagreed"),  # it was not concurrency
@@ -91,12 +98,12 @@ def outcome(
         (LoadChange("no-rate", UNPACED), load(1000), "disagreed"),
     ],
 )
-def test_one_host(experiment: LoadChange, changed: StepRecord, said: str) -> None:
-    assert outcome(experiment, load(1000), changed).outcome == said
+def test_one_host(experiment: LoadChange, changed: StepRecord, told: str) -> None:
+    assert outcome(experiment, load(1000), changed).outcome == told
 
 
 @pytest.mark.parametrize(
-    ("experiment", "total", "said"),
+    ("experiment", "total", "told"),
     [
         (LoadChange("half-hosts", MORE_EACH), 3900, "agreed"),  # the rest gets all that there is
         (LoadChange("half-hosts", MORE_EACH), 2000, "disagreed"),
@@ -105,15 +112,16 @@ def test_one_host(experiment: LoadChange, changed: StepRecord, said: str) -> Non
     ],
 )
 def test_half_of_the_hosts_are_compared_host_by_host(
-    experiment: LoadChange, total: float, said: str
+    experiment: LoadChange, total: float, told: str
 ) -> None:
-    assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == said
+    assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == told
 
 
 def test_everything_is_reported_with_its_figures() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900))
     gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
-    assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"
+    assert said(found) == f"agreed: {gave}; predicted 1.3x the IOPS or more"
+    assert not [text for _, text in strings(asdict(found)) if SENTENCE.search(text)]
     assert (found.unchanged, found.changed, found.ratio, found.run_id) == (
         1000.0,
         1900.0,
@@ -133,13 +141,13 @@ def test_what_lies_within_the_spread_cannot_be_told() -> None:
 def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900), before=2500.0)
     assert found.outcome == "could-not-tell"
-    assert "the unchanged load gave 1.00k, but 2.50k in the run" in found.text
+    assert "the unchanged load gave 1.00k, but 2.50k in the run" in said(found)
 
 
 @pytest.mark.parametrize("state", ["failed", "cut", "missing"])
 def test_a_step_that_was_not_measured_whole_tells_nothing(state: str) -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900, state=state))
-    assert (found.outcome, "incomplete" in found.text) == ("could-not-tell", True)
+    assert (found.outcome, "incomplete" in said(found)) == ("could-not-tell", True)
 
 
 def test_too_few_seconds_tell_nothing() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,9 @@ def metadata_run(
     return record
 
 
+SENTENCE = re.compile(r"\S+ \S*[a-z]\S* \S+")
+
+
 def with_texts_of(shown: Any, kept: Any) -> bool:
     """Return whether JSON is that of a record, with texts in place of codes."""
     if isinstance(kept, dict) and kept.keys() == {"code", "operands"}:
@@ -212,3 +216,15 @@ def with_texts_of(shown: Any, kept: Any) -> bool:
     if isinstance(kept, list):
         return len(shown) == len(kept) and all(map(with_texts_of, shown, kept))
     return bool(shown == kept)
+
+
+def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each string in a record with its place, without positions in lists."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from strings(each, f"{path}.{key}".strip("."))
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each, path)

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
+from tui.judge.operands import Clause, clause
 from tui.judge.severity import UnknownError
-from tui.metrics import units
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.repeat import relative_ci
 from tui.model.problem import UsageError
 from tui.model.search import (
     FIGURES,
-    OUTCOMES,
-    SAID,
     Figure,
     LoadChange,
     Outcome,
@@ -77,16 +75,19 @@ def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResul
     outcome, why = weighed(prediction, ratio, spread, steps)
     if drift := drifted(proof.before, unchanged, prediction.figure):
         outcome, why = "could-not-tell", drift
-    what = f"{SAID[change]} gave {gave(prediction.figure, unchanged, changed, ratio, spread)}"
-    said = "; ".join(part for part in (what, f"predicted {prediction.text}", why) if part)
     return ProofResult(
         run_id=run_id,
         step=proof.step,
         kind=proof.kind,
         change=change,
-        predicted=prediction.text,
+        predicted=clause(
+            "predicted",
+            figure=prediction.figure,
+            least=prediction.least,
+            most=prediction.most,
+        ),
         outcome=outcome,
-        text=f"{OUTCOMES[outcome]}: {said}",
+        why=why,
         figure=prediction.figure,
         unchanged=rounded(unchanged),
         changed=rounded(changed),
@@ -102,50 +103,28 @@ def rounded(value: float | None) -> float | None:
 
 def weighed(
     prediction: Prediction, ratio: float | None, spread: float | None, steps: Sequence[StepRecord]
-) -> tuple[Outcome, str]:
+) -> tuple[Outcome, Clause | None]:
     """Return the outcome, with the reason if it is undecided.
 
     A decision needs the ratio's whole interval on one side of the limit.
     """
     if ratio is None or any(step.state != "done" for step in steps[:2]):
-        return "could-not-tell", "the counter-experiment is incomplete"
+        return "could-not-tell", clause("experiment-incomplete")
     if spread is None:
-        return "could-not-tell", "too few seconds to estimate the spread"
+        return "could-not-tell", clause("few-seconds")
     low, high = ratio - spread, ratio + spread
     if low >= prediction.least and (prediction.most is None or high <= prediction.most):
-        return "agreed", ""
+        return "agreed", None
     if high < prediction.below or (prediction.above is not None and low > prediction.above):
-        return "disagreed", ""
-    return "could-not-tell", "the result is between agreement and disagreement"
+        return "disagreed", None
+    return "could-not-tell", clause("undecided")
 
 
-def drifted(before: float | None, now: float | None, figure: Figure) -> str:
-    """Return how much the unchanged load differs from the run's figure; empty if little."""
+def drifted(before: float | None, now: float | None, figure: Figure) -> Clause | None:
+    """Return how much the unchanged load differs from the run's figure; None if little."""
     if not before or now is None or abs(now / before - 1) <= DRIFT:
-        return ""
-    return f"the unchanged load gave {amount(figure, now)}, but {amount(figure, before)} in the run"
-
-
-def gave(
-    figure: Figure,
-    unchanged: float | None,
-    changed: float | None,
-    ratio: float | None,
-    spread: float | None,
-) -> str:
-    """Return the figures as text: ``1.96x the IOPS (450 to 880, ±3 %)``."""
-    if ratio is None or unchanged is None or changed is None:
-        return "no figure"
-    within = f", ±{units.share(spread / ratio)}" if spread is not None and ratio else ""
-    return (
-        f"{ratio:.2f}x the {FIGURES[figure]} ({amount(figure, unchanged)} to"
-        f" {amount(figure, changed)}{within})"
-    )
-
-
-def amount(figure: Figure, value: float) -> str:
-    """Return a figure with its unit."""
-    return units.bandwidth(value) if figure == "bandwidth" else units.iops(value)
+        return None
+    return clause("state-changed", figure=figure, now=rounded(now), before=rounded(before))
 
 
 def figures_of(step: StepRecord) -> dict[str, float]:

@@ -23,6 +23,7 @@ from tui.judge.texts import (
 )
 from tui.judge.texts.bottleneck import BOTTLENECK
 from tui.judge.texts.form import Text, formed
+from tui.judge.texts.proof import PROOF, result
 from tui.judge.texts.reasons import REASONS
 from tui.judge.texts.search import SEARCH
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from tui.model.figure_record import CodedText
     from tui.model.record import Finding
+    from tui.model.step_record import ProofRecord
 
     class Found(Protocol):
         """A finding of a record, or its summary."""
@@ -73,6 +75,7 @@ TABLES = (
     observed.OBSERVED["client-cpu"],
     observed.OBSERVED["network"],
     BOTTLENECK,
+    PROOF,
     REASONS,
     SEARCH,
 )
@@ -92,6 +95,11 @@ def worded(told: CodedText | Clause | str) -> str:
         return told
     code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)
     return _text(TEXTS, code, operands)
+
+
+def proof_text(proof: ProofRecord) -> str:
+    """Return the result of a counter-experiment; of an older record, the one stored in it."""
+    return proof.text or result(proof, worded(proof.predicted), worded(proof.why or ""))
 
 
 def reasons_of(not_made: Mapping[str, CodedText | str] | None) -> dict[str, str]:

@@ -82,6 +82,7 @@ def with_texts(record: str) -> str:
     document = with_words(msgspec.json.decode(record))
     for step in document.get("steps") or ():
         _word_step(step)
+    _word_proof(document.get("proves"))
     if (document.get("search") or {}).get("answer"):
         search = SearchRecord.model_validate(document["search"])
         document["search"]["answer"]["text"] = headline_text(search)
@@ -96,9 +97,19 @@ def _word_step(step: dict[str, Any]) -> None:
     from tui.record.headline import coverage_text, meanings
 
     covered = [CoverageRecord.model_validate(each) for each in step.get("coverage") or ()]
+    _word_proof((step.get("bottleneck") or {}).get("proof"))
     step["coverage_text"] = step.get("coverage_text") or coverage_text(covered)
     if step.get("metadata"):
         step["metadata"] |= meanings(MetadataRecord.model_validate(step["metadata"]))
+
+
+def _word_proof(proof: dict[str, Any] | None) -> None:
+    """Add the result of a counter-experiment as text."""
+    from tui.judge.wording import proof_text
+    from tui.model.step_record import ProofRecord
+
+    if proof:
+        proof["text"] = proof_text(ProofRecord.model_validate(proof))
 
 
 def parse_findings(record: bytes) -> list[Finding]:

@@ -252,9 +252,10 @@ class ProofResult(Struct, frozen=True, omit_defaults=True):
     step: int  # step with the bottleneck
     kind: str
     change: Change
-    predicted: str
+    predicted: dict[str, Any] | str  # a code with operands; a text in older journals
     outcome: Outcome
-    text: str
+    text: str | None = None  # in older journals
+    why: dict[str, Any] | None = None  # the outcome is open: a code with operands
     figure: Figure = "iops"
     unchanged: float | None = None
     changed: float | None = None

@@ -339,7 +339,7 @@ class ProofRecord(RecordPart):
     figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(
         description="figure that is compared"
     )
-    predicted: str = Field(description="prediction, as text")
+    predicted: CodedText | str = Field(description="prediction")
     unchanged: float | None = Field(
         None, description="figure of the unchanged load; null if not measured"
     )
@@ -356,7 +356,10 @@ class ProofRecord(RecordPart):
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
         description="whether the experiment confirmed the bottleneck"
     )
-    text: str = Field(description="the result, as text")
+    why: CodedText | str | None = Field(None, description="why it could not tell")
+    text: str | None = Field(
+        None, description="the result, in older records and `runs show --json`"
+    )
 
 
 class BottleneckRecord(RecordPart):

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tui.judge.severity import Moot
-from tui.judge.wording import worded
+from tui.judge.wording import proof_text, worded
 from tui.metrics import units
 from tui.metrics.figures import (
     kind_of,
@@ -175,7 +175,7 @@ def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
         "partly" if at_client else "fact", f"limited by {worded(bottleneck.text)}"
     )
     if bottleneck.proof is not None:
-        yield ObjectionEvidence("fact", f"counter-experiment {bottleneck.proof.text}")
+        yield ObjectionEvidence("fact", f"counter-experiment {proof_text(bottleneck.proof)}")
     yield from (ObjectionEvidence("fact", text) for text in fullest_texts(step))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, worded
+from tui.judge.wording import message_of, proof_text, worded
 from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
@@ -122,7 +122,7 @@ def _bottleneck(step: StepRecord) -> list[str]:
         return []
     lines = _wrapped("limited by", worded(step.bottleneck.text))
     return lines + (
-        _wrapped("  counter-experiment", step.bottleneck.proof.text)
+        _wrapped("  counter-experiment", proof_text(step.bottleneck.proof))
         if step.bottleneck.proof is not None
         else []
     )
@@ -146,7 +146,7 @@ def _about(record: RunRecord) -> list[str]:
             "counter-experiment",
             f"{record.proves.kind} as the bottleneck of {record.proves.run_id}",
         )
-        lines += _wrapped("  it", record.proves.text)
+        lines += _wrapped("  it", proof_text(record.proves))
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.app.screens.result_page import Page
 from tui.app.widgets.graph_panels import KEYS
-from tui.judge.wording import worded
+from tui.judge.wording import proof_text, worded
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of, marked, shown_percentile
 from tui.metrics.histogram import Histogram
@@ -333,4 +333,4 @@ def proved(proof: ProofRecord | None, width: int) -> list[Line]:
     mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(
         proof.outcome, ("· ", LABEL)
     )
-    return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)
+    return labelled([(mark, key)], [(f"counter-experiment {proof_text(proof)}", LABEL)], width)

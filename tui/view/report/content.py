@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.analysis.criteria import criteria_of, judge
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import by_weight
-from tui.judge.wording import message_of, reasons_of, worded
+from tui.judge.wording import message_of, proof_text, reasons_of, worded
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
@@ -471,9 +471,9 @@ def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Bloc
         name = name_of(record, step)
         yield Paragraph(f"{f'{name}: ' if name else ''}{worded(step.bottleneck.text)}")
         if step.bottleneck.proof is not None:
-            yield Paragraph(f"Counter-experiment: {step.bottleneck.proof.text}")
+            yield Paragraph(f"Counter-experiment: {proof_text(step.bottleneck.proof)}")
     if record.proves is not None:
-        yield Paragraph(record.proves.text)
+        yield Paragraph(proof_text(record.proves))
 
 
 # -- figures
