@@ -7,13 +7,14 @@ import pytest
 from tests.record.test_record import valid
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, ended, load, result, run_of, started, weakening
-from tui.journal.clock import ended_badly, loss_text, told_in_range, told_of
+from tui.journal.clock import ended_badly, loss_text
 from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
 from tui.model.record import RunRecord
 from tui.record.headline import coverage_text
+from tui.text.names import told_in_range, told_of
 from tui.view.run_summary import summary_text
 
 HOSTS = tuple(f"h{number}" for number in range(1, 9))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tui.judge import wording
 from tui.judge.check import Check, CheckResult
 from tui.judge.wording import message_of
 from tui.model.record import Finding
 from tui.model.step_record import Scalar
+from tui.text import form
 
 
 @pytest.fixture(autouse=True)
@@ -30,5 +30,5 @@ def _told(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         unknown.append(code)
         return code
 
-    monkeypatch.setattr(wording, "_by_name", by_name)
+    monkeypatch.setattr(form, "_by_name", by_name)
     assert all(map(message_of, made)) and unknown == []

@@ -12,12 +12,12 @@ import pytest
 from tests.judge.test_own_figures import imported, look
 from tui.judge import wording
 from tui.judge.catalogue import BY_ID
-from tui.judge.operands import clause, likeness
 from tui.judge.severity import Moot
 from tui.judge.texts.reasons import REASONS
 from tui.judge.wording import CHECKS, TABLES, TEXTS, message_of, reasons_of, text_of
 from tui.model.check_names import FORMER_REASONS
 from tui.model.event import Contradiction
+from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
 from tui.view.objections import reason_code
 

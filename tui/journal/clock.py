@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from tui.model.event import HostClock, TaskEnded
+from tui.text.names import names_of
 
 # faster than all previous samples by this much: the host's clock was set forward
 STEP_S = 300.0
@@ -148,8 +148,6 @@ class HostTime:
 
 
 ASKED_TO_END = ("stop", "abort")
-NAMED = 3  # more hosts than this are counted, not named
-SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 class HostClocks:
@@ -205,44 +203,6 @@ def ended_badly(event: TaskEnded) -> bool:
     if event.reason in ASKED_TO_END:
         return False
     return event.reason != "exit" or event.exit_code != 0
-
-
-def names_of(hosts: Sequence[str]) -> str:
-    """Return the first names and the number of remaining ones, as text."""
-    more = len(hosts) - NAMED
-    if more <= 1:
-        return ", ".join(hosts)
-    return f"{', '.join(hosts[:NAMED])} and {more} more"
-
-
-def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return texts about hosts with equal ones merged: ``h1, h2 and 6 more: 97 % busy; h9: 91 %
-    busy``.
-    """
-    groups: dict[str, list[str]] = {}
-    for host, text in found.items():
-        groups.setdefault(text, []).append(host)
-    said = [f"{names_of(hosts)}{link}{text}" for text, hosts in groups.items()]
-    if len(groups) == len(found):
-        return names_of(said)
-    hidden = sum(len(hosts) for hosts in list(groups.values())[NAMED:])
-    return "; ".join(said[:NAMED]) + (f" and {hidden} more" if hidden else "")
-
-
-def told_in_range(found: Mapping[str, str]) -> str:
-    """Return texts about hosts, with different percentages merged to a range: ``h1, h2, h3 and 6
-    more: 91 to 97 % busy``.
-    """
-    shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
-    spans: dict[tuple[str, str], list[int]] = {}
-    for part in shares.values():
-        spans.setdefault((part[1], part[3]), []).append(int(part[2]))
-    told = dict(found)
-    for host, part in shares.items():
-        span = spans[part[1], part[3]]
-        if len(span) > NAMED and min(span) < max(span):
-            told[host] = f"{part[1]}{min(span)} to {max(span)}{part[3]}"
-    return told_of(told)
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:

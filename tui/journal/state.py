@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from tui.journal.clock import NAMED, ClockReading, HostClocks, names_of
+from tui.journal.clock import ClockReading, HostClocks
 from tui.journal.measurement import Measurement
 from tui.journal.progress import HostFiles, PhaseProgress, SearchState, phase_progress
 from tui.journal.step import PhaseSpan, StepState
@@ -38,6 +38,7 @@ from tui.model.event import (
 from tui.model.hostfacts import Fact
 from tui.model.plain_data import format_utc, parse_utc
 from tui.model.search import ProofResult
+from tui.text.names import NAMED, names_of
 
 Activity = Literal["waiting", "running", "silent", "finished", "ended early", "failed", "lost"]
 LOADED: frozenset[HostStateName] = frozenset({"running", "layout"})

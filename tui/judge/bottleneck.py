@@ -20,10 +20,10 @@ from tui.judge.observed import (
     record_of,
     wanted,
 )
-from tui.judge.operands import Clause, clause, listed
 from tui.metrics.registry import each_io_once
 from tui.metrics.telemetry import parse_column
 from tui.metrics.units import iops
+from tui.model.operands import Clause, clause, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from tui.judge import (
     whole_results,
 )
 from tui.judge.check import Check, RunEvidence, UnknownError
-from tui.judge.operands import listed
+from tui.model.operands import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from tui.judge.operands import Operands, likeness, listed
 from tui.judge.severity import Moot, UnknownError
 from tui.model import host_tables
 from tui.model.criteria import default
+from tui.model.operands import Operands, likeness, listed
 
 if TYPE_CHECKING:
     from tui.model.host_record import HostRecord

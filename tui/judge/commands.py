@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
-from tui.judge.operands import Operands
 from tui.model.host_tables import LoadCommand, rows
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,9 +13,9 @@ from tui.judge.check import (
     why_unknown,
     writers_of,
 )
-from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.model.host_tables import Content, Written, rows
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui.judge.operands import Clause, clause
 from tui.metrics.figures import Latency
 from tui.model.event import DirectionResult, MetadataResult
+from tui.model.operands import Clause, clause
 
 LEAST_IOS = 100
 LEAST_EQUAL = 16

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from tui.judge.check import CheckResult, StepEvidence, UnknownError
 from tui.judge.latencies import PRINTED
-from tui.judge.operands import Operands
 from tui.metrics.registry import BOTH, MIXED
 from tui.model.event import DirectionResult, HostResult
+from tui.model.operands import Operands
 from tui.model.plan import JobLoad, Step
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from tui.judge.check import (
 )
 from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
-from tui.judge.operands import Operands, clause
 from tui.metrics import units
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Written, rows
 from tui.model.hostfacts import boot_of, number_of
+from tui.model.operands import Operands, clause
 from tui.model.plan import is_device
 from tui.model.shared_files import (
     paths_used_at_once,

@@ -15,9 +15,9 @@ from tui.judge.check import (
 )
 from tui.judge.machines import file_systems
 from tui.judge.observed import clients, record_of
-from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.model.host_tables import BlockLayer, Mount, rows
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

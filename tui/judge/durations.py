@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.counted import Counted, counted
-from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.model.criteria import default
+from tui.model.operands import Operands
 from tui.record.headline import ended_early
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
-from tui.judge.operands import Operands, clause
 from tui.judge.pace import LATE_S, late_reports, paces
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
 from tui.model.criteria import default
 from tui.model.event import ALLOCATION_ENDED
+from tui.model.operands import Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.judge.check import CheckResult, Moot, Severity, StepEvidence, UnknownError, step_check
-from tui.judge.operands import Operands
 from tui.metrics import touched, units
 from tui.metrics.registry import BOTH, MIXED, each_io_once
 from tui.model.criteria import default
 from tui.model.hostfacts import number_of
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
 from tui.judge.machines import file_systems
 from tui.judge.observed import LEAST_S, clients_of, record_of
-from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.hostfacts import boot_of
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ from itertools import accumulate, compress, pairwise
 from math import isnan, sqrt
 from operator import itemgetter, mul
 
-from tui.judge.operands import Operands
 from tui.metrics.buckets import (
     TOP_BUCKET,
     bucket_edges,
@@ -21,6 +20,7 @@ from tui.metrics.buckets import (
 from tui.metrics.figures import Latency
 from tui.metrics.histogram import percentiles_of
 from tui.model.event import Buckets
+from tui.model.operands import Operands
 
 PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
 # counts over whole milliseconds, a second or more; fio computes the rate from these

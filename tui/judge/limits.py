@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
 from tui.judge.data import skewed_sets
-from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, rows
 from tui.model.hostfacts import number_of
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,6 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.observed import cpu_bound_hosts, cpu_share
-from tui.judge.operands import Operands, clause
 from tui.judge.severity import SUBMISSION_SHARE, submission_waits
 from tui.metrics import units
 from tui.metrics.buckets import SHOWN_PERCENTILES
@@ -27,6 +26,7 @@ from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
 from tui.model.hostfacts import boot_of
+from tui.model.operands import Operands, clause
 from tui.record.headline import SHORT_S, ended_early, is_short, shortest_phase_s
 
 if TYPE_CHECKING:

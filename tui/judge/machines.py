@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, run_check
-from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
 from tui.metrics.facts import compare, one_boot
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Mount, OpenFile, Running, rows
 from tui.model.hostfacts import CHANGED, boot_of, number_of
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

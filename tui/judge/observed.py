@@ -19,13 +19,13 @@ from tui.judge.check import (
     step_check,
 )
 from tui.judge.machines import IN_MEMORY
-from tui.judge.operands import Clause, Operands, clause
 from tui.judge.pace import clock_of
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
 from tui.model.host_tables import BlockLayer, Mount, Nic, RdmaLink, rows
 from tui.model.hostfacts import number_of
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tui import workloads
 from tui.judge.check import CheckResult, Moot, StepEvidence, UnknownError, step_check
-from tui.judge.operands import Clause, Operands, clause
 from tui.metrics import units
+from tui.model.operands import Clause, Operands, clause
 
 if TYPE_CHECKING:
     from tui.model.step_record import MetadataRecord, OperationRecord, Scalar

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
-from tui.judge.operands import Operands
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from tui.model.event import Contradiction

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tui.judge.chance import chance_of
 from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, step_check
-from tui.judge.operands import Operands
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

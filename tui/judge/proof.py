@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from tui.judge.operands import Clause, clause
 from tui.judge.severity import UnknownError
 from tui.metrics.registry import MIXED, direction
 from tui.metrics.repeat import relative_ci
+from tui.model.operands import Clause, clause
 from tui.model.problem import UsageError
 from tui.model.search import (
     FIGURES,

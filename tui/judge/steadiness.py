@@ -18,7 +18,6 @@ from tui.judge.check import (
     run_check,
     step_check,
 )
-from tui.judge.operands import Operands, clause
 from tui.judge.proof import cluster_rates
 from tui.metrics import units
 from tui.metrics.steady import (
@@ -32,6 +31,7 @@ from tui.metrics.steady import (
     window_across,
 )
 from tui.model.criteria import default
+from tui.model.operands import Operands, clause
 from tui.model.plan import Headline
 from tui.record.cells import Cell, CellRepetition, by_point, cell_of, moved_by, shortest
 from tui.record.headline import iteration_values

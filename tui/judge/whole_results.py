@@ -26,8 +26,8 @@ from tui.judge.identities import (
     whole_latency,
 )
 from tui.judge.latencies import COUNTED, PRINTED
-from tui.judge.operands import Operands
 from tui.metrics.registry import direction
+from tui.model.operands import Operands
 
 if TYPE_CHECKING:
     from tui.model.figure_record import SeriesColumns

@@ -1,15 +1,10 @@
-"""Word findings, bottlenecks and reasons of checks without data, from codes and operands.
-
-A text is a format string, with the formats of `texts/form.py` (``{told:size}``), or a function of
-the operands.
-"""
+"""Word findings, bottlenecks and reasons of checks without data, from codes and operands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tui.judge.operands import Clause, is_clause
 from tui.judge.texts import (
     data,
     figures,
@@ -22,10 +17,11 @@ from tui.judge.texts import (
     times,
 )
 from tui.judge.texts.bottleneck import BOTTLENECK
-from tui.judge.texts.form import Text, formed
 from tui.judge.texts.proof import PROOF, result
 from tui.judge.texts.reasons import REASONS
-from tui.judge.texts.search import SEARCH
+from tui.model.operands import Clause, is_clause
+from tui.text.form import Text, text_by_code, worded_from
+from tui.text.search_texts import SEARCH
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -91,10 +87,7 @@ def message_of(found: Found) -> str:
 
 def worded(told: CodedText | Clause | str) -> str:
     """Return a text that a record has as a code; of an older record, the one stored in it."""
-    if isinstance(told, str):
-        return told
-    code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)
-    return _text(TEXTS, code, operands)
+    return worded_from(TEXTS, told)
 
 
 def proof_text(proof: ProofRecord) -> str:
@@ -124,38 +117,8 @@ def text_of(check: str, code: str, operands: Mapping[str, Any]) -> str:
     """Return a text of a check; for a code unknown to this version, code and operands."""
     texts = CHECKS.get(check, {})
     points = operands.get("points_merged")
-    told = _text(texts, code, {k: v for k, v in operands.items() if k != "points_merged"})
+    told = text_by_code(texts, code, {k: v for k, v in operands.items() if k != "points_merged"})
     return f"{told}; the worst of {points} points" if points else told
-
-
-def _text(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> str:
-    text = texts.get(code)
-    try:
-        known = {name: _told(texts, value) for name, value in operands.items()}
-        if text is not None:
-            return text(**known) if callable(text) else formed(text, known)
-    except (TypeError, ValueError, LookupError, AttributeError):
-        pass
-    return _by_name(code, operands)
-
-
-def _by_name(code: str, operands: Mapping[str, Any]) -> str:
-    """Return code and operands as text, for a code unknown to this version."""
-    said = ", ".join(f"{name} {_plain(value)}" for name, value in operands.items())
-    return f"{code}: {said}" if said else code
-
-
-def _told(texts: Mapping[str, Text], value: Any) -> Any:
-    """Return an operand with clauses replaced by their texts."""
-    if is_clause(value):
-        return _text(texts, value["code"], value["operands"])
-    return [_told(texts, each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return " ".join(map(_plain, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def with_message(finding: Finding) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.journal.clock import names_of
 from tui.journal.state import HostView, RunState, waiting_text
 from tui.metrics.units import bandwidth, bandwidth_parts, clock, share, size, size_parts
 from tui.text.digits import FigureTile
+from tui.text.names import names_of
 
 if TYPE_CHECKING:
     from tui.model.plan import Plan

@@ -42,7 +42,6 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import files_of, seen_on, what_they_are
-from tui.journal.clock import names_of
 from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
@@ -59,6 +58,7 @@ from tui.model.shared_files import (
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
+from tui.text.names import names_of
 
 # random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)

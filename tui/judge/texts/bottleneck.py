@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.judge.texts.form import Text
 from tui.judge.texts.observed import LEFT, limit_text
 from tui.metrics import units
+from tui.text.form import Text
 
 NO_OTHER = "storage (no client-side bottleneck found)"
 

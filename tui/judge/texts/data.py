@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import names_of
-from tui.judge.texts.form import Text
 from tui.metrics import units
 from tui.model.shared_files import more, other_names_text, sharing_text
+from tui.text.form import Text
+from tui.text.names import names_of
 
 
 def no(quotes: Sequence[tuple[str, str]]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.judge.texts.form import Text, where
 from tui.metrics import units
+from tui.text.form import Text, where
 
 
 def order(at: Sequence[str], kind: str, lower: tuple[str, float], upper: tuple[str, float]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import loss_text, names_of, told_of
-from tui.judge.texts.form import Text
+from tui.journal.clock import loss_text
 from tui.metrics import units
+from tui.text.form import Text
+from tui.text.names import names_of, told_of
 
 
 def unfair(

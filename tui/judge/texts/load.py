@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 
-from tui.judge.texts.form import Text
+from tui.text.form import Text
 
 
 def errors(numbers: Sequence[int]) -> str:

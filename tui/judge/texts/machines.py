@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import names_of
-from tui.judge.texts.form import Text
 from tui.metrics.facts import FactDifference, FactGroup, Value, leaf_title
+from tui.text.form import Text
+from tui.text.names import names_of
 
 
 def differ(what: Sequence[str], count: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import told_of
-from tui.judge.texts.form import Text
 from tui.metrics import units
+from tui.text.form import Text
+from tui.text.names import told_of
 
 LEFT = ", all that the hypervisor leaves"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui import workloads
-from tui.judge.texts.form import Text, formed, where
+from tui.text.form import Text, formed, where
 
 # of outputs of several hosts or formats
 TEXTS = {

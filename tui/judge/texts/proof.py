@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.judge.texts.form import Text
 from tui.metrics import units
 from tui.model.search import FIGURES, OUTCOMES, SAID, Figure, Prediction
+from tui.text.form import Text
 
 if TYPE_CHECKING:
     from tui.model.step_record import ProofRecord

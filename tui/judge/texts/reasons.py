@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.judge.texts.form import Text
+from tui.text.form import Text
 
 REASONS: Mapping[str, Text] = {
     # codes of Moot: the check does not apply

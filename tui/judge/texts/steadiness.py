@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from tui.journal.clock import names_of
-from tui.judge.texts.form import Text
 from tui.metrics import units
 from tui.metrics.registry import headline_text
 from tui.model.plan import Headline
+from tui.text.form import Text
+from tui.text.names import names_of
 
 Metric = Literal["iops", "bandwidth", "latency", "ops", "score"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.journal.clock import names_of
-from tui.judge.texts.form import Text
+from tui.text.form import Text
+from tui.text.names import names_of
 
 
 def shorter(

@@ -1,4 +1,4 @@
-"""Operands of findings: what their texts are made of. Nothing here is a sentence."""
+"""Codes with operands, in place of sentences: what a text is made of."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Operands = dict[str, Any]
 these, lists of (name, value), and clauses.
 """
 Clause = dict[str, Any]
-"""A part of a finding with a text of its own: its code and operands."""
+"""A text, or a part of one: its code and operands."""
 
 
 def clause(code: str, /, **operands: Any) -> Clause:
-    """Return a part of a finding that has a text of its own."""
+    """Return a text, or a part of one, as its code and operands."""
     return {"code": code, "operands": operands}
 
 

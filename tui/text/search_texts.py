@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.judge.texts.form import Text
+from tui.text.form import Text
 
 SEARCH: dict[str, Text] = {
     "within-a-second": (

@@ -1,12 +1,18 @@
-"""Formats of operands in texts: ``{told:size}``, ``{hosts:names}``, ``{slow:share}``."""
+"""Texts by code: a format string, with the formats below (``{told:size}``, ``{hosts:names}``), or a
+function of the operands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tui.journal.clock import names_of, told_in_range, told_of
 from tui.metrics import units
+from tui.model.operands import Clause, is_clause
+from tui.text.names import names_of, told_in_range, told_of
+
+if TYPE_CHECKING:
+    from tui.model.figure_record import CodedText
 
 Text = str | Callable[..., str]
 DAY_S = 86_400
@@ -75,3 +81,41 @@ class _Formed:
                 return LINES[form](value)
             return names_of([f"{name} {_Formed(each):{form}}" for name, each in value])
         return UNITS[form](value) if form in UNITS else format(value, form)
+
+
+def worded_from(texts: Mapping[str, Text], told: CodedText | Clause | str) -> str:
+    """Return a text that a record has as a code; of an older record, the one stored in it."""
+    if isinstance(told, str):
+        return told
+    code, operands = told.values() if isinstance(told, dict) else (told.code, told.operands)
+    return text_by_code(texts, code, operands)
+
+
+def text_by_code(texts: Mapping[str, Text], code: str, operands: Mapping[str, Any]) -> str:
+    """Return a text; for a code unknown to this version, code and operands."""
+    text = texts.get(code)
+    try:
+        known = {name: _told(texts, value) for name, value in operands.items()}
+        if text is not None:
+            return text(**known) if callable(text) else formed(text, known)
+    except (TypeError, ValueError, LookupError, AttributeError):
+        pass
+    return _by_name(code, operands)
+
+
+def _by_name(code: str, operands: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{name} {_plain(value)}" for name, value in operands.items())
+    return f"{code}: {said}" if said else code
+
+
+def _told(texts: Mapping[str, Text], value: Any) -> Any:
+    """Return an operand with clauses replaced by their texts."""
+    if is_clause(value):
+        return text_by_code(texts, value["code"], value["operands"])
+    return [_told(texts, each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

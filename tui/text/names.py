@@ -1,0 +1,47 @@
+"""Lists of hosts and other names as text, the first few by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+NAMED = 3  # more names than this are counted
+SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
+
+
+def names_of(hosts: Sequence[str]) -> str:
+    """Return the first names and the number of remaining ones, as text."""
+    more = len(hosts) - NAMED
+    if more <= 1:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[:NAMED])} and {more} more"
+
+
+def told_of(found: Mapping[str, str], link: str = ": ") -> str:
+    """Return texts about hosts with equal ones merged: ``h1, h2 and 6 more: 97 % busy; h9: 91 %
+    busy``.
+    """
+    groups: dict[str, list[str]] = {}
+    for host, text in found.items():
+        groups.setdefault(text, []).append(host)
+    said = [f"{names_of(hosts)}{link}{text}" for text, hosts in groups.items()]
+    if len(groups) == len(found):
+        return names_of(said)
+    hidden = sum(len(hosts) for hosts in list(groups.values())[NAMED:])
+    return "; ".join(said[:NAMED]) + (f" and {hidden} more" if hidden else "")
+
+
+def told_in_range(found: Mapping[str, str]) -> str:
+    """Return texts about hosts, with different percentages merged to a range: ``h1, h2, h3 and 6
+    more: 91 to 97 % busy``.
+    """
+    shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
+    spans: dict[tuple[str, str], list[int]] = {}
+    for part in shares.values():
+        spans.setdefault((part[1], part[3]), []).append(int(part[2]))
+    told = dict(found)
+    for host, part in shares.items():
+        span = spans[part[1], part[3]]
+        if len(span) > NAMED and min(span) < max(span):
+            told[host] = f"{part[1]}{min(span)} to {max(span)}{part[3]}"
+    return told_of(told)
