@@ -347,6 +347,33 @@ def imported(name: str, size: int, in_flight: int | None) -> RunRecord:
     return record
 
 
+def with_options(options: dict[str, str], *, complete: bool = True) -> RunRecord:
+    record = imported("randread", 4096, 8)
+    record.steps[0].options, record.steps[0].options_complete = options, complete
+    return record
+
+
+def test_options_of_imported_runs_have_to_match_or_be_named_across() -> None:
+    a = with_options({"bs": "4k", "ioengine": "libaio"})
+    b = with_options({"bs": "4k", "ioengine": "io_uring", "fsync": "1"})
+    found = compare([a], [b])
+    assert {(each.what, each.a, each.b) for each in found.obstacles} == {
+        ("ioengine", "libaio", "io_uring"),
+        ("fsync", "not set", "1"),
+    }
+    assert compare([a], [b], across=["ioengine", "fsync"]).obstacles == []
+
+
+def test_options_that_an_output_lacks_are_not_compared_but_named() -> None:
+    known = with_options({"bs": "4k", "direct": "1", "ioengine": "libaio"})
+    text = with_options({"bs": "4k", "ioengine": "libaio"}, complete=False)
+    found = compare([known], [text])
+    assert found.obstacles == []
+    assert ("", "unknown") in {(each.a, each.b) for each in found.gate}
+    other = with_options({"bs": "4k", "ioengine": "psync"}, complete=False)
+    assert {each.what for each in compare([known], [other]).obstacles} == {"ioengine"}
+
+
 def test_of_imported_runs_size_and_depth_have_to_be_the_same() -> None:
     a = imported("randread", 4096, 100)
     found = compare([a], [imported("mapr", 262144, 1)])

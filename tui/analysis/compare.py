@@ -556,4 +556,9 @@ def check_across(names: Iterable[str], records: Iterable[RunRecord]) -> None:
 
 
 def _params(records: Iterable[RunRecord]) -> set[str]:
-    return {name for record in records for step in record.steps for name in step.params}
+    return {
+        name
+        for record in records
+        for step in record.steps
+        for name in (*step.params, *step.options)
+    }

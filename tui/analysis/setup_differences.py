@@ -148,7 +148,8 @@ def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDiffe
     for place in [each for each in ours if each in theirs]:
         yield from _of_attempts(ours[place], theirs[place], across)
         if any(record.state == "imported" for record in (*a, *b)):
-            yield from _of_loads(ours[place], theirs[place])
+            yield from _of_loads(ours[place], theirs[place], across)
+            yield from _of_options(ours[place], theirs[place], across)
 
 
 def _of_searches(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
@@ -222,16 +223,47 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
         )
 
 
-def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
+def _of_loads(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
     """Yield differences between imported runs, which have no parameters.
 
-    Their names are arbitrary and not compared.
+    Their names are arbitrary and not compared. An option in `across` may change the others.
     """
+    meant = any(name in across for each in (*ours, *theirs) for name in each.step.options)
     loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
     for name in dict.fromkeys(name for side in loads for each in side for name in each):
         known = [{each[name] for each in side if each.get(name)} for side in loads]
         if all(known) and len(known[0] | known[1]) > 1:
-            yield _difference(name, *known, blocks=name != MEASUREMENT)
+            yield _difference(name, *known, blocks=name != MEASUREMENT, meant=meant)
+
+
+def _of_options(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
+    """Yield options of imported loads that differ, as far as both sides are known, and sides of
+    which some are unknown.
+    """
+    every = [each.step for each in (*ours, *theirs)]
+    if len({step.tool for step in every}) > 1:
+        return
+    partly = [
+        any(each.record.state == "imported" and not each.step.options_complete for each in side)
+        for side in (ours, theirs)
+    ]
+    if any(partly):
+        a, b = ("unknown" if one else "" for one in partly)
+        yield SetupDifference("options not all in the output", a, b)
+    if not all(step.options for step in every):
+        return
+    for name in sorted({name for step in every for name in step.options}):
+        if any(name not in step.options and not step.options_complete for step in every):
+            continue
+        said = [
+            {each.step.options.get(name, "not set") for each in side} for side in (ours, theirs)
+        ]
+        if len(said[0] | said[1]) > 1:
+            yield _difference(name, *said, blocks=True, meant=name in across)
 
 
 def _difference(

@@ -21,7 +21,7 @@ from tui.journal.state import RunState
 from tui.journal.views import Clock
 from tui.judge.catalogue import examine, verdict_of
 from tui.judge.check import RunEvidence
-from tui.judge.copies import Fingerprint, copied, fingerprint, of_operations, pairs
+from tui.library.import_copies import copies_of
 from tui.library.import_sets import Naming, kept_runs
 from tui.library.import_sources import MOST_BYTES, ImportSource, Room, read_source
 from tui.library.manifest import is_inside
@@ -39,7 +39,6 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
-    CopyRecord,
     ImportRecord,
     MessageRecord,
     NoteRecord,
@@ -55,7 +54,7 @@ from tui.record.headline import metadata_record, run_headline, step_value
 from tui.record.sections import matrix_record
 from tui.record.step import measured_s
 from tui.record.timeline import HostSpan, JournalData, timing_record
-from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
+from tui.workloads.base import ImportedOutput, KeptFile
 from tui.workloads.reading import ImportBudget, budget, within
 
 LARGE_BLOCK = 64 * 1024  # for larger ones bandwidth is the headline
@@ -326,6 +325,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
         for host, each in found.items()
         for code, message in each.problems
     ]
+    options = next(iter(found.values())).options
     failed = errors or any(result.errors for result in results.values())
     return StepRecord(
         index=step.index,
@@ -334,6 +334,8 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
         cell=step.cell,
         profile=step.profile or None,
         latency_kind=step.latency_kind,
+        options=options.values if options is not None else {},
+        options_complete=options is not None and options.complete,
         state="failed" if failed else "done",
         in_flight=step.in_flight,
         runtime_s=step.runtime_s,
@@ -454,7 +456,7 @@ def _records_of(
     named = [source.files[0] for source in sources if not source.is_tree]
     _check_hosts(hosts, sources)
     runs = kept_runs(sources, tool, Naming(hosts))
-    for run, copies in zip(runs, _copies(runs), strict=True):
+    for run, copies in zip(runs, copies_of(runs), strict=True):
         texts = _texts(run.files)
         artefacts = [
             ArtefactRecord(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
@@ -482,48 +484,6 @@ def _records_of(
             )
         )
     return made
-
-
-def _fingerprint(host: str, output: ImportedOutput) -> Fingerprint | None:
-    if output.metadata is not None:
-        return of_operations(host, output.metadata)
-    return fingerprint(host, output.result.dirs)
-
-
-def _copies(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
-    """Return the results of each run that are copies of one in another."""
-    told: list[list[CopyRecord]] = [[] for _ in runs]
-    found = [
-        (at, step, each)
-        for at, run in enumerate(runs)
-        for step, measured in enumerate(run.measurements)
-        for host, output in measured.items()
-        if (each := _fingerprint(host, output)) is not None
-    ]
-    for places in pairs([each for _, _, each in found]) if len(runs) > 1 else ():
-        one, other = (found[place] for place in places)
-        copy = copied(one[2], other[2]) if one[0] != other[0] else None
-        if copy is None:
-            continue
-        turned = 1 / copy.factor if copy.factor else None
-        for (at, step, own), (of, *_), factor in (
-            (one, other, copy.factor),
-            (other, one, turned),
-        ):
-            names = ", ".join(PurePosixPath(file.name).name for file in runs[of].files[:NAMED])
-            told[at].append(
-                CopyRecord(
-                    host=own.name,
-                    step=step,
-                    of=names,
-                    equal=copy.equal,
-                    counts=copy.counts,
-                    expected=round(copy.expected, 1),
-                    factor=factor,
-                    figures=copy.figures,
-                )
-            )
-    return told
 
 
 def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:

@@ -395,6 +395,19 @@ class StepRecord(RecordPart):
         description="the load generator package; null if benchtui itself, or unknown",
     )
     params: dict[str, Scalar] = Field(default_factory=dict, description="step parameters")
+    options: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "options of an imported load that affect its figures, by the load generator's names"
+        ),
+    )
+    options_complete: bool = Field(
+        False,
+        description=(
+            "whether options of an imported load that are not in `options` have their defaults;"
+            " false: unknown"
+        ),
+    )
     repetition: int = Field(1, description="repetition number, from 1")
     profile: str | None = Field(None, description="profile tag, for a suite member")
     role: str | None = Field(None, description="suite role of the hosts that ran it")

@@ -296,6 +296,16 @@ class FormatMark(Struct, frozen=True):
     rates: dict[str, int]
 
 
+class LoadOptions(Struct, frozen=True):
+    """Options of an imported load that affect its figures, by the load generator's names for them.
+
+    `complete`: options that are not among `values` have their defaults; otherwise they are unknown.
+    """
+
+    values: dict[str, str]
+    complete: bool = True
+
+
 class ImportedOutput(Struct, frozen=True):
     """One imported output: the result of one host in one measurement.
 
@@ -317,6 +327,7 @@ class ImportedOutput(Struct, frozen=True):
     problems: Sequence[tuple[str, str]] = ()
     tool: str = ""  # whose output it is; empty: of the load generator that read it
     mark: FormatMark | None = None  # of a measurement that may be saved in several formats
+    options: LoadOptions | None = None  # None: neither in the output nor in a command line
 
 
 class KeptFile(Struct, frozen=True):

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from tui.workloads.base import LoadOptions
+
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 NUMBER = re.compile(r"(?P<digits>\d{1,15})(?P<unit>[kmgt]?)(?:i?b)?", re.IGNORECASE)
 
@@ -43,3 +45,16 @@ def number(given: Mapping[str, str], name: str) -> int | None:
     """Return an option's number, the last one given; None if there is none."""
     match = NUMBER.fullmatch(given.get(name, "").rpartition(",")[2])
     return int(match["digits"]) * UNITS[match["unit"].lower()] if match else None
+
+
+def load_options(given: Mapping[str, str], left_out: Collection[str]) -> LoadOptions | None:
+    """Return options of a command line by letter, ``-b``, except those of names, places and output.
+
+    None without a command line. Sizes are numbers of bytes.
+    """
+    values = {
+        f"-{name}": str(number(given, name) or value) if value else "1"
+        for name, value in sorted(given.items())
+        if name not in left_out and name.isalnum()
+    }
+    return LoadOptions(values) if given else None

@@ -14,8 +14,17 @@ from math import floor
 from msgspec import Struct, field
 
 from tui.model.event import Contradiction
-from tui.model.quantities import parse_size
-from tui.workloads.elbencho.options import MIXED, OBJECT_PHASES, OPTIONS, PHASES, SHORT
+from tui.model.quantities import parse_size, plain_size
+from tui.workloads.base import LoadOptions
+from tui.workloads.elbencho.options import (
+    MIXED,
+    OBJECT_PHASES,
+    OPTIONS,
+    PHASE_OPTIONS,
+    PHASES,
+    SHORT,
+    STORE,
+)
 
 TEXTS = {
     "first": "{told:.0f} {0} when the first thread was done, {other:.0f} when the last was",
@@ -292,6 +301,33 @@ def _at(counts: Sequence[tuple[str, str]], reached: float) -> float:
         if summed >= reached:
             return float(upper)
     return float(counts[-1][0])
+
+
+# options of names, places, login and output, and the phases, of which each is a measurement
+NOT_OF_THE_LOAD = frozenset((
+    *STORE, *HOST_OPTIONS, *PHASE_OPTIONS,
+    "lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s", "livecsv", "livecsvex",
+    "liveint", "live1", "live1n", "nolive", "csvfile", "jsonfile", "resfile", "label",
+    "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "log", "svcelapsed", "no0usecerr",
+    "path", "nodelerr", "opslog", "s3log", "s3logprefix", "s3sseckey", "s3ssekmskey", "start",
+    "port", "svcupint", "svcwait", "svcpwfile", "quit", "interrupt", "dryrun", "sharesize",
+))  # fmt: skip
+DEFAULTS = {"threads": "1", "iodepth": "1", "block": "1M", "dirs": "1", "files": "1"}
+
+
+def load_options(command: str) -> LoadOptions | None:
+    """Return the options of a command line that affect its figures; None if they are unknown."""
+    given = options(command)
+    if not given or "configfile" in given:
+        return None
+    values = {name: _plain(name, value) for name, value in given.items()
+              if name not in NOT_OF_THE_LOAD}  # fmt: skip
+    return LoadOptions(dict(sorted({**DEFAULTS, **values}.items())))
+
+
+def _plain(name: str, value: str) -> str:
+    size = _size(value) if OPTIONS.get(name) == "size" else None
+    return plain_size(size) if size is not None else value or "1"
 
 
 def _size(text: str | None) -> int | None:

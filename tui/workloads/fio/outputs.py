@@ -18,6 +18,7 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
 from tui.workloads.fio.command_line import command_options
 from tui.workloads.fio.contradictions import clear, contradictions, printed
+from tui.workloads.fio.load_options import load_options
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes, waves
 from tui.workloads.fio.printed import ENDED, RAMPS, has
@@ -276,7 +277,14 @@ def _outputs(
             if left_ms and not result.start_ms:
                 stamp_error_s += PAUSE_S * (len(phases) - phase - 1)
             output = ImportedOutput(
-                place, _names(entries), result, name, loads, runtime_s, stamp_error_s=stamp_error_s
+                place,
+                _names(entries),
+                result,
+                name,
+                loads,
+                runtime_s,
+                stamp_error_s=stamp_error_s,
+                options=load_options(options),
             )
             yield phase, output
 
@@ -483,10 +491,18 @@ def _of_one(
         counted = all(section.counted for section in part.sections)
         mark_rounded(result, PRINTED if counted else ("ios", "iops", *PRINTED))
         own = [job for job in told if job.name in names] or told
-        loads, runtime_s = planned(own) if told else (_from_lines(part), None)
-        error_s = STAMP_ERROR_S + PAUSE_S * (len(phases) - phase - 1)
+        lines = [] if told else _from_lines(part)
+        loads, runtime_s = planned(own) if told else (_without_syncs(lines), None)
         output = ImportedOutput(
-            place, _names(jobs), result, host, loads, runtime_s, printed.command, error_s
+            place,
+            _names(jobs),
+            result,
+            host,
+            loads,
+            runtime_s,
+            printed.command,
+            STAMP_ERROR_S + PAUSE_S * (len(phases) - phase - 1),
+            options=load_options(own if told else lines, complete=bool(told)),
         )
         yield phase, output
 
@@ -498,8 +514,8 @@ def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
             part.rounded = [name for name in names if getattr(part, name) is not None]
 
 
-def _from_lines(printed: Printed) -> list[JobLoad]:
-    """Return the load from the first line that fio prints for each job; it does not show syncs."""
+def _from_lines(printed: Printed) -> list[JobOptions]:
+    """Return the options in the first line that fio prints for each job."""
     workers: dict[str, int] = {}
     for section in printed.sections:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers
@@ -508,7 +524,12 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
     if set(workers) != set(printed.lines) and max(workers.values()) > 1:
         return []  # one group of several jobs, under the name of the first
     own = {name: {**printed.lines[name], "numjobs": str(count)} for name, count in workers.items()}
-    loads, _ = planned([JobOptions(name, {}, options) for name, options in own.items()])
+    return [JobOptions(name, {}, options) for name, options in own.items()]
+
+
+def _without_syncs(jobs: Sequence[JobOptions]) -> list[JobLoad]:
+    """Return the loads of jobs whose syncs are unknown: the lines of jobs do not show them."""
+    loads, _ = planned(jobs)
     return [msgspec.structs.replace(load, durable=UNTOLD) for load in loads]
 
 

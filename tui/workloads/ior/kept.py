@@ -13,12 +13,15 @@ from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import parse_stamp
 from tui.workloads.base import ImportedOutput
+from tui.workloads.command_line import load_options
 from tui.workloads.ior.contradictions import IorReport, contradictions
 from tui.workloads.ior.details import FAKED, IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
 from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered, version_numbers
+
+NOT_OF_THE_LOAD = frozenset("hlOov")  # file, verbosity, form of the output
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
@@ -229,4 +232,7 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
         stamp_error_s=STAMP_ERROR_S,
         metadata=metadata,
         problems=kept.problems,
+        options=None
+        if "f" in kept.details.given  # the settings are in a file
+        else load_options(kept.details.given, NOT_OF_THE_LOAD),
     )

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import PurePath
 
 from tui.model.event import HostResult, MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
-from tui.workloads.command_line import options
+from tui.workloads.command_line import load_options, options
 from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
 from tui.workloads.mdtest.output import MdtestOutput, RankFigures, at_least, item_phases
 from tui.workloads.messages import (
@@ -180,6 +181,7 @@ OWN_COMMAND = "Command line used:"
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
 CLUSTERS = (4, 0)  # from here on "-FC" is two flags, as up to 1.9
+NOT_OF_THE_LOAD = frozenset("dvVZx")  # directory, verbosity, file of a time limit
 VALUED = frozenset("abdefGiIlnNpsVwWxz")  # options with a value
 STAMP_ERROR_S = 1.0
 
@@ -208,7 +210,8 @@ class KeptMdtest:
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
         version = self.output.version
         clusters = at_least(version, CLUSTERS) or not at_least(version, (3, 0))
-        self.given = options(words, VALUED, clusters=clusters)
+        begin = next((at for at, word in enumerate(words) if PurePath(word).name == "mdtest"), 0)
+        self.given = options(words[begin:], VALUED, clusters=clusters)
         self.output.item_phases = item_phases([shlex.quote(word) for word in words])
         self.command = command
 
@@ -308,6 +311,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         stamp_error_s=STAMP_ERROR_S,
         metadata=_metadata(place, kept, final=result.final),
         problems=_problems(kept),
+        options=load_options(kept.given, NOT_OF_THE_LOAD),
     )
 
 

@@ -1,0 +1,135 @@
+"""The options of an imported load that affect its figures, in one notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tui.model.quantities import parse_duration, parse_size, plain_duration, plain_size
+from tui.workloads.base import LoadOptions
+from tui.workloads.fio.option_table import (
+    ACCESS,
+    OWN,
+    PLACES,
+    SECRETS,
+    TARGETS,
+    by_name,
+    canonical,
+    is_log,
+)
+from tui.workloads.fio.options import JobOptions
+
+DEFAULTS = {
+    "rw": "read",
+    "ioengine": "psync",
+    "bs": "4k",
+    "iodepth": "1",
+    "numjobs": "1",
+    "direct": "0",
+    "rwmixread": "50",
+    "random_distribution": "random",
+    "randrepeat": "1",
+    "invalidate": "1",
+    "nrfiles": "1",
+    "loops": "1",
+    "scramble_buffers": "1",
+    "stats": "1",
+}
+"""fio's own defaults (options.c), which an output need not name. All others are 0 or none."""
+SHOWN = ("rw", "ioengine", "bs", "iodepth", "numjobs", "direct")  # with their defaults, too
+NOT_OF_THE_LOAD = frozenset((
+    *PLACES, *ACCESS, *OWN, *SECRETS, *(name for names in TARGETS.values() for name in names),
+    "name", "description", "comm", "randseed", "unique_filename", "allow_file_create",
+    "allow_mounted_write", "create_serialize", "create_only", "wait_for", "stonewall", "new_group",
+    "per_job_logs", "log_entries", "log_avg_msec", "log_hist_msec", "log_hist_coarseness",
+    "log_window_value", "log_offset", "log_prio", "log_issue_time", "log_compression",
+    "log_compression_cpus", "log_store_compressed", "log_alternate_epoch", "log_unix_epoch",
+    "log_alternate_epoch_clock_id", "log_max_value", "bwavgtime", "iopsavgtime",
+    "group_reporting", "stats",
+    "block_error_percentiles", "clat_percentiles", "lat_percentiles", "slat_percentiles",
+    "percentile_list", "significant_figures", "disk_util", "unified_rw_reporting", "error_dump",
+    "exitall", "exit_what", "exitall_on_error", "kb_base", "unit_base", "job_start_clock_id",
+    "output", "output-format", "eta", "eta-newline", "eta-interval", "status-interval", "minimal",
+    "append-terse", "terse-version", "bandwidth-log", "client", "server", "aux-path", "max-jobs",
+))  # fmt: skip
+"""Names, places, and what only affects how fio reports."""
+SAME = {
+    "rw": {"readwrite": "rw"},
+    "ioengine": {"aio": "libaio", "linuxaio": "libaio"},
+}
+"""Values with several names."""
+SIZES = ("bs", "ba", "zoneskip", "buffer_compress_chunk")  # of type int in fio's table
+UNPRINTED = "set"  # the type of options such as time_based, which JSON lacks if without a value
+_PARTS = re.compile(r"([-,:])")
+FALSE = ("", "0", "false", "no")
+
+
+def load_options(jobs: Sequence[JobOptions], *, complete: bool = True) -> LoadOptions | None:
+    """Return the options of jobs that affect their figures; None without jobs.
+
+    An option that jobs set differently has one value a job, in their order. `complete`: options
+    that are not set have fio's defaults.
+    """
+    if not jobs:
+        return None
+    each = [_values(job) for job in jobs]
+    names = dict.fromkeys(name for one in each for name in one)
+    shown = [name for name in SHOWN if complete or all(job.get(name) for job in jobs)]
+    values = {name: _joined(name, each) for name in (*shown, *names)}
+    return LoadOptions(dict(sorted(values.items())), complete)
+
+
+def _joined(name: str, each: Sequence[Mapping[str, str]]) -> str:
+    told = [one.get(name, DEFAULTS.get(name, "0")) for one in each]
+    return told[0] if len(set(told)) == 1 else ", ".join(told)
+
+
+def _values(job: JobOptions) -> dict[str, str]:
+    """Return a job's options by fio's own names, without those that equal its defaults."""
+    given = {canonical(name): str(value) for name, value in _merged(job.shared, job.own)}
+    if "buffered" in given:
+        given.setdefault("direct", "0" if given.pop("buffered").lower() not in FALSE else "1")
+    found = {
+        name: _plain(name, value.strip())
+        for name, value in given.items()
+        if name not in NOT_OF_THE_LOAD and not is_log(name) and _kind(name) != UNPRINTED
+    }
+    return {
+        name: value
+        for name, value in found.items()
+        if value != _plain(name, DEFAULTS.get(name, "0"))
+    }
+
+
+def _merged(shared: Mapping[str, str], own: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    return [*shared.items(), *own.items()]
+
+
+def _kind(name: str) -> str:
+    return str(by_name().get(name, {}).get("type", ""))
+
+
+def _plain(name: str, value: str) -> str:
+    """Return a value in one notation: ``4k`` for 4096, ``60s`` for 1m, ``1`` for a flag."""
+    kind = _kind(name)
+    if kind == "bool":
+        return "0" if value.lower() in FALSE[1:] else "1"
+    if name in SAME:
+        return SAME[name].get(value.lower(), value.lower())
+    if value == "" or kind not in ("int", "size", "range", "zone", "time"):
+        return value
+    return "".join(
+        each if _PARTS.fullmatch(each) else _number(name, kind, each)
+        for each in _PARTS.split(value)
+    )
+
+
+def _number(name: str, kind: str, text: str) -> str:
+    try:
+        if kind == "time":
+            in_seconds = by_name()[name].get("seconds") or not text.isdecimal()
+            return plain_duration(parse_duration(text if in_seconds else f"{text}us"))
+        number = parse_size(text)
+    except ValueError:
+        return text
+    return str(number) if kind == "int" and name not in SIZES else plain_size(number)
