@@ -26,7 +26,7 @@ from tui.model.profile_model import profile_file_schema
 from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of
 from tui.model.settings import KEYS
-from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, SshOption
+from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, REPORTED, SshOption
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- made by python -m tests.reference: do not edit -->"
@@ -236,7 +236,7 @@ def kind(each: Schema) -> str:
 FATES = {
     HONOURED: "honoured",
     REFUSED: "refused: an error that names file and line",
-    TOLD: "left out; named with file and line when a connection fails for want of it",
+    REPORTED: "left out; named with file and line when a connection fails for want of it",
     IGNORED: "ignored: harmless",
 }
 
@@ -263,7 +263,7 @@ def note_of(option: SshOption) -> str:
     allowed = " or ".join(f"`{value}`" for value in option.harmless)
     return (
         f"{option.why}; {allowed} is fine"
-        if option.fate in (REFUSED, TOLD) and allowed
+        if option.fate in (REFUSED, REPORTED) and allowed
         else option.why
     )
 

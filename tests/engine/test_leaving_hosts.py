@@ -76,7 +76,7 @@ async def test_what_a_busy_host_keeps_is_reported_in_the_record(
     try:
         record = build_record(run.ctx.run_dir)
         (said,) = [message.text for message in record.messages if "may remain" in message.text]
-        assert "no answer in 6s" in said and "hosts sweep" in said
+        assert "no answer in 6 s" in said and "hosts sweep" in said
         assert record.state == "complete"
     finally:
         assert await sweep(lab, run.ctx.run_id) == []

@@ -12,7 +12,7 @@ import pytest
 from tui.model.address import HostAddress
 from tui.remote import fan_out
 from tui.remote.connections import Connections
-from tui.remote.fan_out import looking_on
+from tui.remote.fan_out import checking_on
 from tui.remote.local import LocalTransport
 
 HERE = HostAddress(name="local", transport="local")
@@ -31,14 +31,14 @@ class Typed:
 
 async def test_the_time_to_log_in_is_not_that_of_the_look(monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Typed()
-    monkeypatch.setattr(fan_out, "LOOK_S", 0.0)
+    monkeypatch.setattr(fan_out, "CHECK_S", 0.0)
     asyncio.get_running_loop().call_later(0.05, connections.typed.set)
-    async with looking_on(HERE, cast(Connections, connections), "look") as agent:
+    async with checking_on(HERE, cast(Connections, connections), "look") as agent:
         assert agent.host == "local"
 
 
 async def test_a_look_that_hangs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "LOOK_S", 0.05)
+    monkeypatch.setattr(fan_out, "CHECK_S", 0.05)
     with pytest.raises(TimeoutError):
-        async with looking_on(HERE, Connections(), "look"):
+        async with checking_on(HERE, Connections(), "look"):
             await asyncio.Event().wait()

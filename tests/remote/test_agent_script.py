@@ -26,7 +26,7 @@ from tui.remote.connections import Connections
 from tui.remote.files import stat_files
 from tui.remote.local import LocalTransport
 from tui.remote.made import make_directories
-from tui.remote.scripts import script
+from tui.remote.scripts import Script
 from tui.remote.ssh import SshTransport
 from tui.remote.transport import HostError
 
@@ -87,7 +87,7 @@ def test_any_argument_reaches_the_agent_unchanged(shell: str, words: list[str]) 
 
     Here the arguments are compared themselves.
     """
-    call = script("t", ["say_args", *words]).decode()
+    call = Script.of("t", ["say_args", *words]).alone().decode()
     text = call.replace(
         "\n{ bt_begin", "\nbt_say_args() { for x; do printf '%s\\0' \"$x\"; done; }\n{ bt_begin"
     )
@@ -105,7 +105,7 @@ def test_nul_in_a_path_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", UNDER_EACH)
 def test_script_that_was_cut_anywhere_does_nothing(shell: str, tmp_path: Path) -> None:
     target = tmp_path / "made"
-    whole = script("t", ["mkdirs", "0", "made", "second"])
+    whole = Script.of("t", ["mkdirs", "0", "made", "second"]).alone()
     call = whole.rindex(b"{ bt_begin")
     # the last line byte by byte, up to its brace
     cuts = [*range(0, call, 1499), *range(call - 3, len(whole) - 2)]
@@ -290,5 +290,5 @@ async def test_script_that_takes_too_long_is_reported(
     transport = await connections.connect(lab.address("h1"))
     with pytest.raises(HostError) as caught:
         await transport.run(b"sleep 30", 0.5)
-    assert (caught.value.code, caught.value.message) == ("timeout", "no answer in 0.5s")
+    assert (caught.value.code, caught.value.message) == ("timeout", "no answer in 0.5 s")
     assert (await transport.run(b"echo still here", 10)).stdout == b"still here\n"

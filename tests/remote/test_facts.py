@@ -40,7 +40,7 @@ from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer, HostProbe
 from tui.remote.facts import cpu_list, host_facts, parse_facts
 from tui.remote.local import LocalTransport
-from tui.remote.scripts import script
+from tui.remote.scripts import Script
 from tui.remote.transport import HostError
 
 NOTHING = HostProbe({}, {})
@@ -129,7 +129,7 @@ def test_reading_the_facts_costs_few_processes_and_few_bytes(tmp_path: Path, she
     if subprocess.run(["unshare", "-pfr", "--mount-proc", "true"], capture_output=True).returncode:
         pytest.skip("no process namespaces here")
     text = tmp_path / "script"
-    text.write_bytes(script("tok", ["facts", "1", "fio", str(tmp_path), "/dev"]))
+    text.write_bytes(Script.of("tok", ["facts", "1", "fio", str(tmp_path), "/dev"]).alone())
     count = f"{' '.join(SHELLS[shell])} {text} >{tmp_path}/out; cat /proc/sys/kernel/ns_last_pid"
     done = subprocess.run(
         ["unshare", "-pfr", "--mount-proc", "sh", "-c", count],
@@ -147,13 +147,13 @@ async def test_facts_that_cannot_be_read_are_unknown_and_keep_nobody_from_runnin
     probe = await agent.probe()
 
     async def hangs(*_: object, **__: object) -> AgentAnswer:
-        raise HostError("timeout", "local", "no answer in 30s")
+        raise HostError("timeout", "local", "no answer in 30 s")
 
     monkeypatch.setattr(agent, "call", hangs)
     facts = await agent.facts(probe, ["/"])
     assert facts["kernel"] == probe.values["kernel"]
     assert {why_unknown(facts, name) for name in ("governor", "nics", "cgroup_cpus")} == {
-        "no answer in 30s"
+        "no answer in 30 s"
     }
 
 

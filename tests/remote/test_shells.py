@@ -77,7 +77,7 @@ async def test_calls_at_the_same_time_do_not_wait_for_each_other(
 async def test_call_that_takes_too_long_costs_its_shell_alone(transport: SshTransport) -> None:
     with pytest.raises(HostError) as caught:
         await answered(transport, "sleep 30", 0.5)
-    assert (caught.value.code, caught.value.message) == ("timeout", "no answer in 0.5s")
+    assert (caught.value.code, caught.value.message) == ("timeout", "no answer in 0.5 s")
     assert await answered(transport, "echo still here") == b"still here\n"
 
 

@@ -443,7 +443,7 @@ def test_an_include_looks_at_so_many_names_and_no_more(
 ) -> None:
     from tui.remote import ssh_include
 
-    monkeypatch.setattr(ssh_include, "MOST_LOOKED_AT", 10)
+    monkeypatch.setattr(ssh_include, "MOST_SCANNED", 10)
     path = tmp_path / "config"
     path.write_text(f"Include {tmp_path}/*/*/nosuch\n")
     for number in range(11):

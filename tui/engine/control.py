@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from tui.journal.rundir import lives
+from tui.journal.rundir import is_running
 from tui.model.bounded import NO_JSON
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import SOCKET_FILE
@@ -49,10 +49,10 @@ def request(run_dir: Path, message: Request) -> Request:
             return _ask(run_dir, message)
         except (OSError, ValueError) as error:
             # a socket is bound just before it listens
-            starting = isinstance(error, (FileNotFoundError, ConnectionRefusedError)) and lives(
-                run_dir
-            )
-            if not starting or time.monotonic() > deadline:
+            is_starting = isinstance(
+                error, (FileNotFoundError, ConnectionRefusedError)
+            ) and is_running(run_dir)
+            if not is_starting or time.monotonic() > deadline:
                 raise NotRunning(f"run {run_dir.name} is not running") from error
             time.sleep(POLL_S)
 

@@ -157,7 +157,7 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
         stderr=log,
         start_new_session=True,
         cwd=directory,
-        umask=rundir.given(),
+        umask=rundir.original_umask(),
         pass_fds=held(),  # keeps the allocation for the lifetime of the engine
     ).pid
 

@@ -128,7 +128,8 @@ class Agent:
         """Return all facts of the host, with checksums of commands and the devices underneath
         targets.
 
-        No decision depends on them: if they cannot be read in time, they are unknown.
+        No decision depends on them: if the agent fails or is too slow, they are unknown. Raises
+        HostError for other problems, such as a lost connection.
         """
         words = [str(len(commands)), *commands, *targets]
         try:
@@ -143,7 +144,7 @@ class Agent:
     async def trial(self, words: Sequence[str], environ: Mapping[str, str] = NO_VALUES) -> str:
         """Run a harmless command with additional environment variables.
 
-        Returns its output if it failed, else "".
+        Returns "" if it succeeds, else its output; without output, its exit code as text.
         """
         answer = await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S, environ=environ)
         values = answer.values
@@ -216,7 +217,10 @@ class Agent:
         await self.call("free_spool", self.run_id, self.mark, task)
 
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
-        """Return the processes of this run on this host; with `kill`, end them."""
+        """Return the processes of this run on this host; with `kill`, end them.
+
+        Raises HostError, code processes-stuck if some survive SIGKILL.
+        """
         return await self._sweep(self.run_id, self.mark, kill=kill)
 
     async def leftovers(self) -> tuple[list[MarkedProcess], list[TaskDir]]:
@@ -233,7 +237,10 @@ class Agent:
         return parse_tasks(await self.call("list"))
 
     async def end_leftovers(self, run: str, mark: str) -> None:
-        """End the processes of a run by its name for the host, and remove the run's directories."""
+        """End the processes of a run on this host, and remove the run's directories.
+
+        `mark`: the `host_mark` under which that run used this host.
+        """
         await self._sweep(run, mark, kill=True)
         await self.call("clean", run, mark)
 
@@ -270,7 +277,7 @@ class Agent:
                 return await measure_clock(channel, script.token, self.host)
         except TimeoutError:
             raise HostError(
-                "timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s"
+                "timeout", self.host, f"clock not read within {CLOCK_TIMEOUT_S:g} s"
             ) from None
 
     async def call(
@@ -293,7 +300,7 @@ class Agent:
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)
         if left := int(answer.values.get("left") or 0):
-            text = f"{left} processes of run {run} do not end, not even after SIGKILL"
+            text = f"processes of run {run} still running after SIGKILL: {left}"
             raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
@@ -311,7 +318,8 @@ class Agent:
             await stream.close()
             if not stream.begun:
                 raise slow_shell(self.host, STREAM_TIMEOUT_S, stream.noise) from None
-            raise HostError("timeout", self.host, f"no stream in {STREAM_TIMEOUT_S:g}s") from None
+            why = f"the output stream did not start within {STREAM_TIMEOUT_S:g} s"
+            raise HostError("timeout", self.host, why) from None
         except BaseException:
             await stream.close()
             raise
@@ -333,7 +341,7 @@ def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def with_parents(paths: Sequence[str]) -> list[str]:
-    """Return directories and all of their parents, without duplicates, parents first."""
+    """Return directories and all of their parents except /, without duplicates, parents first."""
     found: dict[str, None] = {}
     for path in paths:
         chain = [path]

@@ -85,7 +85,10 @@ class HostProbe(Struct, frozen=True):
         return str(self.values.get("user") or self.values.get("uid") or "?")
 
     def facts(self) -> dict[str, Fact]:
-        """Return all facts as a flat mapping, for journal and record."""
+        """Return all known facts as a flat mapping, for journal and record.
+
+        With several directories, the target facts are those of the last one.
+        """
         found = dict(self.values)
         for facts in self.dirs.values():
             found.update(
@@ -214,7 +217,7 @@ class TaskStatus(Struct, frozen=True):
 
 
 class CacheDrop(Struct, frozen=True):
-    """Result of dropping the page cache; `method` is root, sudo or none."""
+    """Result of dropping the page cache; `method` is root, sudo, files (only theirs) or none."""
 
     method: str
     ok: bool
@@ -288,7 +291,10 @@ class Expired(Struct, frozen=True):
 
 
 class AgentAnswer(Struct):
-    """Lines between BT-BEGIN and BT-END: KEY=VALUE pairs with printable values, and other lines."""
+    """Lines between BT-BEGIN and BT-END, as received.
+
+    `values`: of the KEY=VALUE lines, the first value of each key, printable.
+    """
 
     values: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -312,7 +318,8 @@ class AgentError(HostError):
 def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
     """Parse the agent's answer.
 
-    Raises HostError if the answer reports a failure, is incomplete, or never began.
+    Raises AgentError if it reports a failure or ends early; HostError if the connection was lost,
+    if it never began, or if other output follows it.
     """
     text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
@@ -339,8 +346,8 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
             "forced-command",
             host,
             (
-                f"{what}; a login shell or forced command must print nothing, because output is"
-                " counted"
+                f"{what}; a login shell or forced command must print nothing there, because"
+                " benchtui counts bytes of output"
             ),
         )
     return answer
@@ -363,7 +370,7 @@ def silent(done: Completed, host: str) -> HostError:
 
 
 def last_line(data: bytes) -> str:
-    """Return the last non-empty line, decoded."""
+    """Return the last non-empty line as `quoted` text; empty if there is none."""
     lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
     return quoted(lines[-1]) if lines else ""
 
@@ -374,7 +381,10 @@ def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
 
 
 def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[str, FileInfo | None]:
-    """Parse the answer of `bt_files`: one file per path, in order. Raises HostError."""
+    """Parse the answer of `bt_files`; return each path's file, None if it does not exist.
+
+    Raises HostError if the answer does not match the paths.
+    """
     lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
     present = answer.values.get("map", "")
     if len(present) != len(paths):

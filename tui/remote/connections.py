@@ -59,7 +59,7 @@ def unheard(_host: str | None, _text: str) -> None:
 
 
 class Timeouts(Struct, frozen=True):
-    """Time limits of a connection, and the silence after which it counts as lost."""
+    """Time limit for connecting, and the keepalives after which a connection counts as lost."""
 
     connect_s: float = 10.0
     keepalive_s: float = KEEPALIVE_S
@@ -287,7 +287,7 @@ class Connections:
         return entered.connection
 
     def _remember(self, target: Resolved, entered: Entered) -> None:
-        """Record agent keys and one-time codes that a later reconnection would need again."""
+        """Record the SSH agent of a login; warn if its answers are valid only once."""
         if entered.by_agent and target.agent:
             self.by_agent[target.name] = target.agent
         if entered.one_time:

@@ -275,8 +275,8 @@ def parse_peek(answer: AgentAnswer) -> dict[int, bytes]:
 
 
 def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> DeviceFacts:
-    """Add the signatures found in an unread part's sectors; without sectors, the part stays
-    unread.
+    """Add the signatures found in an unread part's sectors; without its first sector, the part
+    stays unread.
     """
     if not found.get(0):
         return facts

@@ -376,12 +376,12 @@ def sized(words: Words, name: str, of: str, unit: int) -> Words:
 
 
 def first_word(words: Words, *names: str) -> Words:
-    """Return a row with these columns reduced to their first word, such as ``802.3ad 4``."""
+    """Return a row with these columns reduced to their first word: ``802.3ad`` of ``802.3ad 4``."""
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 
 def numa(lines: FactLines) -> Iterable[Words]:
-    """Yield the NUMA nodes, merged from lines on CPUs and lines on memory."""
+    """Return the NUMA nodes by number, merged from lines on CPUs and lines on memory."""
     nodes: dict[str, Words] = {}
     for line in lines.all("node"):
         name, _, said = line.partition(" ")

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OUR_FAULT = "internal-error"
-LOOK_S = 60.0  # a busy host is slow
+CHECK_S = 60.0  # a busy host is slow
 
 
 async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
     """Await work on each host.
 
-    Returns answers and errors by host, in order.
+    Returns answers and errors by host, in order; any exception becomes an error of its host.
     """
     answers: dict[str, T] = {}
     errors: dict[str, HostError] = {}
@@ -61,7 +61,7 @@ async def agent_on(
 
 
 @asynccontextmanager
-async def looking_on(
+async def checking_on(
     address: HostAddress, connections: Connections, run_id: str
 ) -> AsyncIterator[Agent]:
     """Connect to a host for a check with a time limit, which excludes the time the user takes to
@@ -69,7 +69,7 @@ async def looking_on(
 
     Raises HostError, TimeoutError.
     """
-    async with agent_on(address, connections, run_id) as agent, asyncio.timeout(LOOK_S):
+    async with agent_on(address, connections, run_id) as agent, asyncio.timeout(CHECK_S):
         yield agent
 
 

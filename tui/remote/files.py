@@ -29,8 +29,10 @@ PIECE = 512 << 10
 
 
 class NumberedFiles(Struct, frozen=True):
-    """Count of existing numbered files, the name of one, and the name of one with a wrong size or
-    kind.
+    """Existing numbered files.
+
+    `there`: their count. `first`: one of them. `full`: one that is not a regular file, or has
+    content although its size should be 0. Names are empty if there is none.
     """
 
     there: int
@@ -39,7 +41,7 @@ class NumberedFiles(Struct, frozen=True):
 
 
 async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo | None]:
-    """Return size and allocation of each path; None if the path does not exist.
+    """Return size, allocation and kind of each path; None if the path does not exist.
 
     A path with FILE_NUMBER stands for its first file.
     """
@@ -50,9 +52,9 @@ async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo |
 
 
 async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> NumberedFiles:
-    """Return how many of `count` numbered files exist with that size.
+    """Return which of `count` numbered files exist.
 
-    `path` contains FILE_NUMBER.
+    `path` contains FILE_NUMBER. `size`: 0 if the files should be empty.
     """
     prefix, _, suffix = path.partition(FILE_NUMBER)
     words = (prefix, suffix, str(count), str(size))
@@ -66,7 +68,10 @@ async def read_extents(agent: Agent, paths: Sequence[str]) -> tuple[dict[str, Fi
 
 
 async def read_blocks(agent: Agent, blocks: Sequence[tuple[str, int]]) -> BlockSample:
-    """Return the compressibility of these 4 KiB blocks, given as (path, block number)."""
+    """Return how many of these 4 KiB blocks are zero or distinct, and how well they compress.
+
+    `blocks`: (path, block number).
+    """
     words = [word for path, number in blocks for word in (path, str(number))]
     return parse_content(await agent.call("sample", *words))
 
@@ -91,7 +96,7 @@ async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop
             return CacheDrop("files", False, f"{why}; {failed}")
         forgotten += int(values.get("forgotten") or 0)
     if not forgotten:
-        return CacheDrop("files", False, f"{why}; and no test file exists")
+        return CacheDrop("files", False, f"{why}; no test file exists either")
     return CacheDrop("files", True, f"{forgotten} test files only: {why}")
 
 

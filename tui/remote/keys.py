@@ -79,7 +79,7 @@ def encrypted(path: str) -> str:
 def load_key(path: str) -> ClientKey | LockedKey | str:
     """Load a private key, with the certificate next to it if there is one.
 
-    Returns a text with the reason if the key cannot be used.
+    Returns a LockedKey if it is encrypted, or a text with the reason if it cannot be used.
     """
     try:
         key = asyncssh.read_private_key(path)
@@ -94,7 +94,7 @@ def load_key(path: str) -> ClientKey | LockedKey | str:
 
 
 def unlock(path: str, passphrase: str) -> ClientKey | None:
-    """Decrypt a key file; None if the passphrase is wrong.
+    """Decrypt a key file; None if the passphrase is wrong or the file is unreadable.
 
     Takes 0.2 s, so call it in a thread.
     """
@@ -144,7 +144,10 @@ def _names_of(key: asyncssh.SSHKey | asyncssh.SSHKeyPair) -> Sequence[bytes]:
 def with_certificates(
     key: ClientKey, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]]:
-    """Pair a key with each of its certificates (from CertificateFile)."""
+    """Pair a key with each of its certificates (from CertificateFile).
+
+    Empty for a key that already has the certificate next to its file.
+    """
     if isinstance(key, tuple):
         return []
     return [

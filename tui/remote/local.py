@@ -112,7 +112,7 @@ class LocalTransport:
             async with asyncio.timeout(timeout_s):
                 out, err = await self._complete(process, script)
         except TimeoutError:
-            raise HostError("timeout", self.address.name, f"no answer in {timeout_s:g}s") from None
+            raise HostError("timeout", self.address.name, f"no answer in {timeout_s:g} s") from None
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -174,13 +174,13 @@ async def start_process(
             start_new_session=True,
             cwd="/",
             env=environ,
-            umask=rundir.given(),  # the load creates its files as if started by hand
+            umask=rundir.original_umask(),  # the load creates its files as if started by hand
         )
     except FileNotFoundError as error:
         raise HostError("command-missing", host, not_installed(argv[0])) from error
     except OSError as error:
-        told = f"cannot start {argv[0]}: {error.strerror}"
-        raise HostError("channel-failed", host, told) from error
+        message = f"cannot start {argv[0]}: {error.strerror}"
+        raise HostError("channel-failed", host, message) from error
 
 
 async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
@@ -197,6 +197,7 @@ async def drain(process: Process) -> None:
     asyncio notices its end only after its outputs are drained.
     """
     for pipe in (process.stdout, process.stderr):
-        while pipe is not None and await pipe.read(READ_BYTES):
-            pass
+        with contextlib.suppress(RuntimeError):  # another task reads it
+            while pipe is not None and await pipe.read(READ_BYTES):
+                pass
     await process.wait()

@@ -18,7 +18,7 @@ from tui.model.plain import printable
 from tui.remote.keys import encrypted
 from tui.remote.ssh_library import Listener, asyncssh
 from tui.remote.transport import DeniedError, HostError
-from tui.remote.vault import CANCELLED, NOBODY, TRIES, Question, Vault
+from tui.remote.vault import CANCELLED, NO_TERMINAL, TRIES, Question, Vault
 
 if TYPE_CHECKING:
     from tui.remote.keys import AgentKeyPair, LockedKeyPair
@@ -78,8 +78,9 @@ class LoginAttempt(Listener):
         return value
 
     def kbdint_auth_requested(self) -> str | None:
-        """Start keyboard-interactive authentication; a second request means that the answers were
-        refused.
+        """Start keyboard-interactive authentication; return None to give it up.
+
+        A second request means that the answers were refused.
         """
         if not self._answered:
             return ""
@@ -99,7 +100,8 @@ class LoginAttempt(Listener):
     ) -> list[str] | None:
         """Answer a server's prompts with known answers.
 
-        In an interview, benchtui asks the user for the others.
+        In an interview, benchtui asks the user for the others. None if an answer is missing or the
+        user cancels.
         """
         if not prompts:
             return []
@@ -185,7 +187,10 @@ class LogIn:
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:
-        """Keep a password typed at a server's own prompt, until a server refuses it."""
+        """Keep a password typed at a server's own prompt, until a server refuses it.
+
+        Dropped if another host is trying a password for all.
+        """
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
@@ -202,7 +207,9 @@ class LogIn:
                 else:
                     return self._entered(connection, attempt)
             raise HostError(
-                "auth-failed", self.target.name, f"{self.place} keeps asking more log-in questions"
+                "auth-failed",
+                self.target.name,
+                f"gave up on {self.place} after {ROUNDS} rounds of log-in questions",
             )
         finally:
             self._let_others_try()
@@ -235,11 +242,11 @@ class LogIn:
         if attempt.cancelled:
             raise self._failed(CANCELLED)
         if attempt.refused:
-            return await self._take_refusal(attempt)
+            return await self._after_refusal(attempt)
         if attempt.interview:
             raise self._failed(f"answers refused {TRIES} times") from denied
         if not self.vault.can_ask:
-            raise self._nobody(attempt, denied)
+            raise self._unattended(attempt, denied)
         refused = await self._open_keys(attempt)
         if refused is None:
             return False
@@ -252,7 +259,8 @@ class LogIn:
     async def _open_keys(self, attempt: LoginAttempt) -> str | None:
         """Ask for passphrases of accepted keys until one is decrypted.
 
-        Returns None on success, else the reason why no key is usable.
+        Returns None on success, else the reason why no key is usable; empty if there is none to
+        decrypt.
         """
         paths = [key.path for key in attempt.locked if key.accepted]
         if not (paths or attempt.wants_password or attempt.wants_answers):
@@ -283,7 +291,7 @@ class LogIn:
         if self.password.value is None and await self.vault.ask_password(self.password) is None:
             raise self._failed(CANCELLED)
 
-    async def _take_refusal(self, attempt: LoginAttempt) -> bool:
+    async def _after_refusal(self, attempt: LoginAttempt) -> bool:
         if not self.pilot:  # accepted by others: this host has one of its own
             note = f"{self.place} refused the password that other hosts accept"
             if not self.vault.can_ask:
@@ -298,17 +306,17 @@ class LogIn:
     def _failed(self, why: str, code: str = "auth-failed") -> HostError:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
-    def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
-        """Return the error for a server that asks for answers which no user can give."""
+    def _unattended(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
+        """Return the error for a login that needs answers when there is no user to ask."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
-            return self._failed(f"it asks {asked} at every log-in; {NOBODY}", "one-time-code")
+            return self._failed(f"it asks {asked} at every log-in; {NO_TERMINAL}", "one-time-code")
         if locked is not None:
             return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
         if attempt.wants_password:
             why = (
-                f"{denied.reason}; it accepts a password, but {NOBODY}: {IN_A_TERMINAL},"
+                f"{denied.reason}; it accepts a password, but {NO_TERMINAL}: {IN_A_TERMINAL},"
                 f" {SET_UP_A_KEY}"
             )
             return self._failed(why, "password-needed")

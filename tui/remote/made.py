@@ -69,26 +69,28 @@ def _path(hexadecimal: str) -> str:
 async def identify(
     agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None
 ) -> Identities:
-    """Return the identities of existing paths. Raises HostError."""
+    """Return the identities of existing paths and of their directories. Raises HostError.
+
+    `counts`: number of files of a path with FILE_NUMBER; without it, the path is left out.
+    """
     found = Identities()
     for directory, names in by_directory(path for path in paths if FILE_NUMBER not in path):
         for _, part in batches(names):
             answer = await agent.call("identify", directory, *map(word, part))
-            _take(found, directory, [posixpath.join(directory, name) for name in part], answer)
+            paths_here = [posixpath.join(directory, name) for name in part]
+            _add_identities(found, directory, paths_here, answer)
     for path in paths:
         if FILE_NUMBER in path and (count := (counts or {}).get(path)):
             directory, prefix, suffix = numbered_parts(path)
             words = (directory, prefix, suffix, str(count))
-            _take(
-                found,
-                directory,
-                [path],
-                await agent.call("identify_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S),
-            )
+            answer = await agent.call("identify_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S)
+            _add_identities(found, directory, [path], answer)
     return found
 
 
-def _take(found: Identities, directory: str, paths: Sequence[str], answer: AgentAnswer) -> None:
+def _add_identities(
+    found: Identities, directory: str, paths: Sequence[str], answer: AgentAnswer
+) -> None:
     real = _path(answer.values.get("real", ""))
     if not real:
         return
@@ -108,15 +110,15 @@ async def unmake(
     Files first, then empty directories, deepest first. Nothing is removed unless identity and place
     match the record. Raises HostError.
     """
-    said = {item.path: UNKNOWN for item in items}
-    told = [
+    outcomes = {item.path: UNKNOWN for item in items}
+    recorded = [
         item
         for item in items
         if item.path in known.files and posixpath.dirname(item.path) in known.directories
     ]
-    for (_, kind, directory), group in groupby(sorted(told, key=_order), key=_order):
-        said |= await _unmake_in(agent, how, kind, directory, list(group), known)
-    return said
+    for (_, kind, directory), group in groupby(sorted(recorded, key=_order), key=_order):
+        outcomes |= await _unmake_in(agent, how, kind, directory, list(group), known)
+    return outcomes
 
 
 def _order(item: Item) -> tuple[int, str, str]:

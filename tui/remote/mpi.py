@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tui.model.hostfacts import boot_of
 from tui.remote.agent import Agent
-from tui.remote.answers import AgentAnswer
+from tui.remote.answers import AgentAnswer, as_int
 
 Family = Literal["mpich", "openmpi", "intel"]
 TIMEOUT_S = 60.0
@@ -141,7 +141,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
         boot_id=boot_of(values),
         user=values.get("user", ""),
         root=values.get("uid") == "0",
-        cpus=number(values.get("cpus")),
+        cpus=as_int(values.get("cpus", "")),
         ssh_address=values.get("ssh_address", ""),
         interfaces=tuple(each for each in values.get("addresses", "").split() if is_address(each)),
         launchers=tuple(launchers(values)),
@@ -151,12 +151,12 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
         library=values.get("library", ""),
         missing=values.get("missing", ""),
         not_executable=bool(values.get("not_executable")),
-        running=number(values.get("running")) or 0,
-        free_inodes=number(values.get("free_inodes")),
-        free_bytes=None if (kib := number(values.get("free_kib"))) is None else kib * 1024,
+        running=as_int(values.get("running", "")) or 0,
+        free_inodes=as_int(values.get("free_inodes", "")),
+        free_bytes=None if (kib := as_int(values.get("free_kib", ""))) is None else kib * 1024,
         old=tuple(values.get("old", "").split()),
-        open_files=number(values.get("open_files")),
-        processes=number(values.get("processes")),
+        open_files=as_int(values.get("open_files", "")),  # None also for "unlimited"
+        processes=as_int(values.get("processes", "")),
         os=values.get("os", ""),
     )
 
@@ -183,20 +183,16 @@ def launcher(text: str) -> Launcher | None:
 
 
 def library_family(library: str) -> Family | None:
-    """Return the MPI family of a library in ldd's output: libmpich is MPICH, libmpi.so.40 Open MPI.
+    """Return the MPI family of a library in ldd's output; None if unknown.
 
-    For other names, the path decides. None if unknown.
+    A path with openmpi, and libmpi.so.20 and .40, are Open MPI; a path with intel or /impi is Intel
+    MPI; any other libmpi or libmpich is MPICH.
     """
     if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
         return "openmpi"
     if "intel" in library.lower() or "/impi" in library:
         return "intel"
     return "mpich" if re.search(r"\blibmpi(ch)?\.so", library) else None
-
-
-def number(text: str | None) -> int | None:
-    """Return an integer; None for anything else, such as "unlimited"."""
-    return int(text) if text and text.isdigit() else None
 
 
 def is_address(text: str) -> bool:

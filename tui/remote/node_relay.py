@@ -51,7 +51,7 @@ def node_name() -> str:
     return os.environ.get("SLURMD_NODENAME", "")
 
 
-def place_of(token: str) -> str:
+def socket_name(token: str) -> str:
     """Return the starter's socket name: an abstract one, which disappears with the process."""
     return f"\0{token}-{node_name()}"  # several nodes may be one machine
 
@@ -74,10 +74,14 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def relay(token: str) -> None:
-    """Copy between srun and the starter on this node until either ends or srun is silent."""
+    """Copy between srun and the starter on this node until either ends or srun is silent; then end
+    this process.
+
+    Without a starter of this user, reports that and returns.
+    """
     starter = socket.socket(socket.AF_UNIX)
     try:
-        starter.connect(place_of(token))
+        starter.connect(socket_name(token))
     except OSError:
         say("no-starter")
         return
@@ -233,11 +237,11 @@ class Starter:
         link.read = bytearray(rest)
         try:
             for line in lines:
-                self.take(link, line)
+                self.handle_line(link, line)
         except GarbledError:
             self.hang_up()
 
-    def take(self, link: Link, line: bytes) -> None:
+    def handle_line(self, link: Link, line: bytes) -> None:
         """Act on one line; ignore those for other nodes."""
         if not link.name:
             link.name = b"~" + line
@@ -249,9 +253,9 @@ class Starter:
             return
         frame = link.joiners.setdefault(name, Joiner()).frame(rest)
         if frame is not None:
-            self.act(link, *frame)
+            self.handle_frame(link, *frame)
 
-    def act(self, link: Link, channel: int, kind: bytes, data: bytes) -> None:
+    def handle_frame(self, link: Link, channel: int, kind: bytes, data: bytes) -> None:
         """Act on one frame. Raises GarbledError."""
         if kind == b"b":
             link.block_bytes += len(data)
@@ -263,7 +267,7 @@ class Starter:
         elif kind == b"o":
             self.open(link, channel)
         elif channel in link.shells:
-            self.act_on(link, channel, kind, data)
+            self.handle_shell_frame(link, channel, kind, data)
 
     def open(self, link: Link, channel: int) -> None:
         """Start a shell."""
@@ -309,7 +313,7 @@ class Starter:
         for kind in list(shell.pipes):
             self.shut(shell, kind)
 
-    def act_on(self, link: Link, channel: int, kind: bytes, data: bytes) -> None:
+    def handle_shell_frame(self, link: Link, channel: int, kind: bytes, data: bytes) -> None:
         """Act on one frame for a shell."""
         shell = link.shells[channel]
         if kind == b"d":
@@ -371,7 +375,7 @@ class Starter:
             self.shut(shell, kind)
 
     def reap(self) -> None:
-        """Collect the exit status of shells that have ended."""
+        """Report the exit status of shells that have ended and whose output was sent."""
         self.processes = [each for each in self.processes if each.poll() is None]
         link = self.link
         for channel, shell in list(link.shells.items()) if link is not None else ():
@@ -409,7 +413,7 @@ class Starter:
 def start(token: str) -> None:
     """Run the starter: announce that it is ready, detach from srun, then serve relays."""
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(place_of(token))
+    listening.bind(socket_name(token))
     listening.listen(4)
     wake, waker = os.pipe()
     for end in (wake, waker):

@@ -153,7 +153,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             cast(asyncio.WriteTransport, pipe).write(data)
 
     def close(self) -> None:
-        """Close the command's stdin; if it does not end, send HUP, and KILL a second later."""
+        """Close the command's stdin; its watcher then sends HUP, and KILL a second later."""
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             pipe.close()
@@ -162,7 +162,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             self._life = None
 
     def abort(self) -> None:
-        """Kill the command."""
+        """End the command as `close` does; asyncssh calls this for a broken connection."""
         self.close()
 
 

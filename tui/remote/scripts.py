@@ -137,11 +137,6 @@ class Script(Struct, frozen=True):
         return encoded(f"{functions(*missing)}\n{{ {group} }}\n")
 
 
-def script(token: str, words: Sequence[str]) -> bytes:
-    """Return one call for a new shell."""
-    return Script.of(token, words).alone()
-
-
 def encoded(text: str) -> bytes:
     """Return a script as bytes; paths may contain any byte."""
     return text.encode(errors="surrogateescape")

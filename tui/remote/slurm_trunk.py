@@ -19,12 +19,12 @@ from hashlib import blake2b
 from tui.model.plain import printable
 from tui.remote.frames import (
     GRANT_BYTES,
-    PIECE_BYTES,
     WINDOW_BYTES,
     Framer,
     GarbledError,
     Joiner,
 )
+from tui.remote.local import drain
 from tui.remote.transport import HostError
 
 PING_S = 2.5
@@ -111,7 +111,7 @@ class TrunkChannel:
                 await self.wait()
         self.drop()
 
-    def take(self, kind: bytes, data: bytes) -> None:
+    def handle(self, kind: bytes, data: bytes) -> None:
         """Act on a frame from the node. Raises GarbledError."""
         if kind in self._outputs:
             self._unread[kind] += len(data)
@@ -201,10 +201,10 @@ class NodeEnd:
         else:
             self.send(channel, b"r", b"%d" % known)
 
-    def take(self, channel: int, kind: bytes, data: bytes) -> None:
+    def handle(self, channel: int, kind: bytes, data: bytes) -> None:
         """Act on a frame from the node. Raises GarbledError."""
         if channel in self.channels:
-            self.channels[channel].take(kind, data)
+            self.channels[channel].handle(kind, data)
 
     def lose(self, why: str) -> None:
         """End all channels to the node."""
@@ -271,7 +271,10 @@ class Trunk:
             await self._drained.wait()
 
     def known_block(self, block: bytes) -> int | None:
-        """Return the number of a block that nodes have; None if it is sent for the first time."""
+        """Return the number under which nodes have a block; None if they do not keep it.
+
+        A block that is sent for the second time gets a number, and is sent to all nodes.
+        """
         number, is_new = self._blocks.number_of(block)
         if is_new:
             self.send(self._all.lines(number or 0, b"b", block))
@@ -296,7 +299,7 @@ class Trunk:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await reaped(self._process)
+        await drain(self._process)
 
     def _end(self, why: str) -> None:
         """End srun, and all channels with it."""
@@ -316,16 +319,16 @@ class Trunk:
             *lines, rest = (rest + data).split(b"\n")
             rest = rest[-MOST_LINE_BYTES:]
             for line in lines:
-                self._take(line)
+                self._handle_line(line)
         await asyncio.wait([self._tasks[1]], timeout=CLOSE_TIMEOUT_S)  # its reason
         self._end(f"srun ended: {self.last_words}")
 
     @property
     def last_words(self) -> str:
-        """The last line that srun printed to stderr."""
+        """The last line that srun printed to stderr, or "no message"."""
         lines = self._said.decode("utf-8", "replace").split("\n")
-        told = [line.strip() for line in lines if line.strip()]
-        return printable(told[-1][:QUOTED]) if told else "no message"
+        texts = [line.strip() for line in lines if line.strip()]
+        return printable(texts[-1][:QUOTED]) if texts else "no message"
 
     async def _read_stderr(self) -> None:
         assert self._process.stderr is not None
@@ -336,7 +339,7 @@ class Trunk:
                 end = self._by_id.get(word.encode())
                 self.suspects |= {end.name} if end else {word} & set(self.nodes)
 
-    def _take(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         """Act on a line; ignore other output, such as that of a prolog."""
         if line.startswith(b"!"):
             self._note(line)
@@ -352,7 +355,7 @@ class Trunk:
             if end is not None:
                 end.silent_pings = 0
                 if frame is not None:
-                    end.take(*frame)
+                    end.handle(*frame)
             elif frame is not None and frame[1] == b"h":
                 self._greet(frame[2].decode("ascii", "replace"), ident)
         except GarbledError as error:
@@ -369,7 +372,7 @@ class Trunk:
         if match is not None and match[2] in self.nodes:
             self.notices[match[2]] = match[1]
             if match[2] in self.ends:
-                self.ends[match[2]].lose("the process that keeps shells on the node has ended")
+                self.ends[match[2]].lose("the process that starts shells on the node has ended")
             self._news.set()
 
     async def _write(self) -> None:
@@ -385,7 +388,7 @@ class Trunk:
                 async with asyncio.timeout(STUCK_S):
                     await stdin.drain()
         except TimeoutError:
-            self._end("srun takes no more input: a node may hang")
+            self._end("srun accepts no more input: a node may hang")
         except OSError:
             return  # it has ended: its output gives the reason
 
@@ -450,8 +453,8 @@ def number_in(data: bytes) -> int:
 async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict[str, str], bool]:
     """Return what each node's starter reported, and whether the starters outlive srun.
 
-    srun is killed as soon as all have answered: starters no longer need it, and it would end them
-    all if one node failed.
+    Kills srun as soon as all have answered, or none has for IDLE_S: starters no longer need it, and
+    it would end them all if one node failed.
     """
     words: dict[str, str] = {}
     stay = True
@@ -467,7 +470,7 @@ async def ready_starters(process: Process, nodes: Collection[str]) -> tuple[dict
             if match is not None and match[2] in nodes:
                 words[match[2]] = match[1]
     kill(process)
-    await reaped(process)
+    await drain(process)
     return words, stay
 
 
@@ -475,12 +478,3 @@ def kill(process: Process) -> None:
     """Kill srun and its helper."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-async def reaped(process: Process) -> None:
-    """Wait for a killed process; asyncio notices its end only after its outputs are drained."""
-    for pipe in (process.stdout, process.stderr):
-        with contextlib.suppress(RuntimeError):  # another task reads it
-            while pipe is not None and await pipe.read(PIECE_BYTES):
-                pass
-    await process.wait()

@@ -15,6 +15,7 @@ from tui.remote.ssh_library import asyncssh
 from tui.remote.transport import (
     MOST_BYTES,
     MOST_NOISE,
+    READ_BYTES,
     SHELL_S,
     Channel,
     Completed,
@@ -26,7 +27,6 @@ from tui.remote.transport import (
     too_much,
 )
 
-READ_BYTES = 65536
 Read = Callable[[int], Awaitable[bytes]]
 
 
@@ -71,7 +71,7 @@ class Shells:
             async with asyncio.timeout(timeout_s):
                 return await self._call(script)
         except TimeoutError:
-            raise HostError("timeout", self._host, f"no answer in {timeout_s:g}s") from None
+            raise HostError("timeout", self._host, f"no answer in {timeout_s:g} s") from None
 
     @asynccontextmanager
     async def talk(self, script: Script) -> AsyncIterator[Channel]:
@@ -146,7 +146,10 @@ class RemoteShell:
         self._sent: set[str] = set()
 
     async def call(self, script: Script) -> Completed:
-        """Make one call and return its outputs. Raises HostError if the connection breaks."""
+        """Make one call and return its outputs; empty if the shell had already ended.
+
+        Raises HostError if the connection breaks during the call.
+        """
         try:
             await self.begin(script)
         except HostError:
@@ -162,7 +165,8 @@ class RemoteShell:
     async def end(self, token: str) -> Completed:
         """Read the outputs of a call up to their end marks, and return them with the exit code.
 
-        Raises HostError if the connection breaks.
+        If the shell ends first, sets `ended` and returns the shell's exit status. Raises HostError
+        if the connection breaks.
         """
         mark = re.compile(rf"BT-OVER {token} (\d+)\n".encode())
         (out, code), (err, _) = await asyncio.gather(
@@ -303,7 +307,7 @@ class SshTransport:
         except TimeoutError:
             if not begun and timeout_s >= SHELL_S:
                 raise slow_shell(host, SHELL_S, seen) from None
-            raise HostError("timeout", host, f"no answer in {timeout_s:g}s") from None
+            raise HostError("timeout", host, f"no answer in {timeout_s:g} s") from None
 
     async def open(self, script: bytes) -> SshChannel:
         """Start a script whose stdin stays open. Raises HostError."""
@@ -314,9 +318,8 @@ class SshTransport:
                     await channel.write(script)
                 return channel
         except TimeoutError:
-            raise HostError(
-                "timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s"
-            ) from None
+            why = f"cannot open a channel within {OPEN_TIMEOUT_S:g} s"
+            raise HostError("timeout", self.address.name, why) from None
 
     @contextlib.contextmanager
     def _unless_lost(self) -> Iterator[None]:

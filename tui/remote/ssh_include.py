@@ -21,7 +21,7 @@ from tui.model.problem import Problem, UsageError
 MOST_FILES = 1000  # files that include each other multiply
 MOST_CONFIG_BYTES = 4 << 20  # of all files together; 4096 hosts with five lines each are 0.6 MiB
 MOST_LINES = 100_000  # of all files together
-MOST_LOOKED_AT = 50_000  # directory entries that one Include may scan
+MOST_SCANNED = 50_000  # directory entries that one Include may scan
 MAGIC = re.compile(r"[*?\[]")
 LINE = re.compile(r"(Host|Include)(?:\s*=\s*|\s+)(\S.*)", re.IGNORECASE)
 PATTERN = set("*?!")
@@ -34,7 +34,7 @@ class ConfigText:
         self.bytes = self.lines = 0
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file. Raises OSError, or if too large in total."""
+        """Return the content of a file. Raises OSError, also if all files exceed a limit."""
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:
@@ -54,9 +54,10 @@ def matching(pattern: Path) -> list[Path]:
     """Return the files that match an Include's absolute pattern, as in glob(7): ``**`` equals
     ``*``.
 
-    Raises OSError if too many names would have to be scanned.
+    Only files, sorted; /dev/null counts as one. Raises OSError if too many names would have to be
+    scanned.
     """
-    places, looked_at = [pattern.anchor], 0
+    places, scanned = [pattern.anchor], 0
     for part in pattern.parts[1:]:
         plain = re.sub(r"\*\*+", "*", part)
         if not MAGIC.search(plain):
@@ -65,13 +66,10 @@ def matching(pattern: Path) -> list[Path]:
         found: list[str] = []
         for place in places:
             for name in _names_in(place):
-                looked_at += 1
-                if looked_at > MOST_LOOKED_AT:
-                    raise OSError(
-                        errno.E2BIG,
-                        f"Include looks at more than {MOST_LOOKED_AT} names",
-                        str(pattern),
-                    )
+                scanned += 1
+                if scanned > MOST_SCANNED:
+                    why = f"Include would scan more than {MOST_SCANNED} names"
+                    raise OSError(errno.E2BIG, why, str(pattern))
                 if fnmatch.fnmatchcase(name, plain) and (name[0] != "." or plain[0] == "."):
                     found.append(os.path.join(place, name))  # noqa: PTH118
         places = sorted(found)

@@ -76,7 +76,9 @@ class Listener(asyncssh.SSHClient):
         self._said = b""
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
-        """Keep the connection that asyncssh has started, and wait for its server's greeting."""
+        """Keep the connection that asyncssh has started, and what its server sends up to the
+        greeting.
+        """
         self._connection = conn
         take: Any = conn.data_received
 
@@ -138,12 +140,12 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
             raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
         if listed or option in FAST:
             yield argument, listed or FAST[option]
-    accepted = left_of(settings, "pubkeyacceptedalgorithms")
+    accepted = allowed_algorithms(settings, "pubkeyacceptedalgorithms")
     if accepted:
         yield "signature_algs", ",".join(dict.fromkeys(map(signature_of, accepted)))
 
 
-def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
+def allowed_algorithms(settings: SshSettings, option: str) -> tuple[str, ...]:
     """Return which of asyncssh's algorithms an option allows; empty if the option is not set.
 
     Raises ConfigError.
@@ -155,12 +157,12 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
     names = [name.decode() for name in ALGORITHMS[option]()]
     if sign in ("+", "^"):  # added to ssh's own, all of which asyncssh supports
         return tuple(names)
-    left = tuple(
+    allowed = tuple(
         name for name in names if any(matches(name, word) for word in words) == (sign == "")
     )
-    if not left:
+    if not allowed:
         raise ConfigError(f"{option}{settings.at(option)}: asyncssh supports none of {asked}")
-    return left
+    return allowed
 
 
 def signature_of(algorithm: str) -> str:

@@ -12,7 +12,7 @@ from tui.model.problem import did_you_mean
 HONOURED = "honoured"
 REFUSED = "refused"  # an error with file and line, unless the value is harmless
 # without it benchtui is stricter than ssh: named if a connection fails for that reason
-TOLD = "told"
+REPORTED = "reported"
 IGNORED = "ignored"
 
 AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that report an option
@@ -125,77 +125,73 @@ _ROWS: list[SshOption] = [
         harmless=("1024",),
     ),
     SshOption(
-        "StrictHostKeyChecking", TOLD, _FEWER_KEYS, "state", _CHECKING, ("yes", "ask"), AT_HOST_KEY
+        "StrictHostKeyChecking",
+        REPORTED,
+        _FEWER_KEYS,
+        "state",
+        _CHECKING,
+        ("yes", "ask"),
+        AT_HOST_KEY,
     ),
-    SshOption("NoHostAuthenticationForLocalhost", TOLD, _FEWER_KEYS, "flag", when=AT_HOST_KEY),
+    SshOption("NoHostAuthenticationForLocalhost", REPORTED, _FEWER_KEYS, "flag", when=AT_HOST_KEY),
     SshOption(
         "VerifyHostKeyDNS",
-        TOLD,
+        REPORTED,
         _FEWER_KEYS,
         "state",
         (*_YES_NO, "ask"),
         ("no", "ask"),
         AT_HOST_KEY,
     ),
-    SshOption("GSSAPIAuthentication", TOLD, _AUTHENTICATION, "flag"),
-    SshOption("HostbasedAuthentication", TOLD, _AUTHENTICATION, "flag"),
+    SshOption("GSSAPIAuthentication", REPORTED, _AUTHENTICATION, "flag"),
+    SshOption("HostbasedAuthentication", REPORTED, _AUTHENTICATION, "flag"),
     SshOption(
         "PKCS11Provider",
-        TOLD,
+        REPORTED,
         "load the token into an SSH agent: ssh-add -s",
         "word",
         harmless=("none",),
     ),
     SshOption(
         "SecurityKeyProvider",
-        TOLD,
+        REPORTED,
         "load the key into an SSH agent: ssh-add",
         "word",
         harmless=("none", "internal"),
     ),
     *_ignored(
         _SESSION,
-        *(
-            "EnableEscapeCommandline",
-            "EscapeChar",
-            "ForkAfterAuthentication",
-            "ObscureKeystrokeTiming",
-            "RemoteCommand",
-        ),
-        *(
-            "RequestTTY",
-            "SendEnv",
-            "SessionType",
-            "SetEnv",
-            "StdinNull",
-            "VisualHostKey",
-            "ChannelTimeout",
-        ),
+        "EnableEscapeCommandline",
+        "EscapeChar",
+        "ForkAfterAuthentication",
+        "ObscureKeystrokeTiming",
+        "RemoteCommand",
+        "RequestTTY",
+        "SendEnv",
+        "SessionType",
+        "SetEnv",
+        "StdinNull",
+        "VisualHostKey",
+        "ChannelTimeout",
     ),
     *_ignored(
         _FORWARDS,
-        *(
-            "ClearAllForwardings",
-            "DynamicForward",
-            "ExitOnForwardFailure",
-            "ForwardAgent",
-            "ForwardX11",
-        ),
-        *(
-            "ForwardX11Timeout",
-            "ForwardX11Trusted",
-            "GatewayPorts",
-            "LocalForward",
-            "PermitRemoteOpen",
-        ),
-        *(
-            "RemoteForward",
-            "StreamLocalBindMask",
-            "StreamLocalBindUnlink",
-            "Tunnel",
-            "TunnelDevice",
-            "XAuthLocation",
-        ),
+        "ClearAllForwardings",
+        "DynamicForward",
+        "ExitOnForwardFailure",
+        "ForwardAgent",
+        "ForwardX11",
+        "ForwardX11Timeout",
+        "ForwardX11Trusted",
+        "GatewayPorts",
+        "LocalForward",
+        "PermitRemoteOpen",
+        "RemoteForward",
+        "StreamLocalBindMask",
+        "StreamLocalBindUnlink",
+        "Tunnel",
+        "TunnelDevice",
+        "XAuthLocation",
     ),
     *_ignored(
         "benchtui keeps one connection per host itself",
@@ -212,9 +208,6 @@ _ROWS: list[SshOption] = [
         "without CanonicalizeHostname it changes nothing",
         "CanonicalDomains",
         "CanonicalizeFallbackLocal",
-    ),
-    *_ignored(
-        "without CanonicalizeHostname it changes nothing",
         "CanonicalizeMaxDots",
         "CanonicalizePermittedCNAMEs",
     ),
@@ -249,51 +242,33 @@ _ROWS: list[SshOption] = [
         "applies only to log-in methods that benchtui does not use",
         "EnableSSHKeysign",
         "HostbasedAcceptedAlgorithms",
-    ),
-    *_ignored(
-        "applies only to log-in methods that benchtui does not use",
         "KbdInteractiveDevices",
         "GSSAPIClientIdentity",
-    ),
-    *_ignored(
-        "applies only to log-in methods that benchtui does not use",
         "GSSAPIDelegateCredentials",
         "GSSAPIKexAlgorithms",
-    ),
-    *_ignored(
-        "applies only to log-in methods that benchtui does not use",
         "GSSAPIKeyExchange",
         "GSSAPIRenewalForcesRekey",
-    ),
-    *_ignored(
-        "applies only to log-in methods that benchtui does not use",
         "GSSAPIServerIdentity",
         "GSSAPITrustDNS",
     ),
     *_ignored(
         "OpenSSH ignores it too",
-        *(
-            "AFSTokenPassing",
-            "Cipher",
-            "CompressionLevel",
-            "FallBackToRsh",
-            "GlobalKnownHostsFile2",
-        ),
-        *(
-            "KerberosAuthentication",
-            "KerberosTGTPassing",
-            "Protocol",
-            "ProtocolKeepAlives",
-            "RhostsAuthentication",
-        ),
-        *(
-            "RhostsRSAAuthentication",
-            "RSAAuthentication",
-            "SetupTimeOut",
-            "UseRoaming",
-            "UsePrivilegedPort",
-            "UseRsh",
-        ),
+        "AFSTokenPassing",
+        "Cipher",
+        "CompressionLevel",
+        "FallBackToRsh",
+        "GlobalKnownHostsFile2",
+        "KerberosAuthentication",
+        "KerberosTGTPassing",
+        "Protocol",
+        "ProtocolKeepAlives",
+        "RhostsAuthentication",
+        "RhostsRSAAuthentication",
+        "RSAAuthentication",
+        "SetupTimeOut",
+        "UseRoaming",
+        "UsePrivilegedPort",
+        "UseRsh",
         "UserKnownHostsFile2",
     ),
 ]
@@ -338,7 +313,7 @@ def read_value(option: SshOption, arguments: Sequence[str], rest: str) -> Value:
 def _words(arguments: Sequence[str]) -> tuple[str, ...]:
     if any(word.lower() == "none" for word in arguments):
         if len(arguments) > 1:
-            raise ValueError("none must be alone")
+            raise ValueError("`none` cannot be combined with other values")
         return ()
     return tuple(arguments)
 
@@ -393,9 +368,9 @@ def port_of(text: str) -> int:
         try:
             value = socket.getservbyname(text, "tcp")
         except (OSError, ValueError):
-            raise ValueError(f"bad port {text!r}: a number from 1 to 65535, or a service") from None
+            value = 0
     if not 0 < value < 65536:
-        raise ValueError(f"bad port {text!r}: a number from 1 to 65535, or a service")
+        raise ValueError(f"bad port {text!r}; expected 1 to 65535 or the name of a service")
     return value
 
 

@@ -24,7 +24,7 @@ from tui.remote.ssh_options import (
     IGNORED,
     OPTIONS,
     REFUSED,
-    TOLD,
+    REPORTED,
     SshOption,
     Value,
     expand,
@@ -187,7 +187,8 @@ PROXY_TOKENS = "hknpr"
 class ConfigSource:
     """A configuration file that applies to every host.
 
-    `of_user`: relative names in it refer to ~/.ssh.
+    `of_user`: relative names in it refer to ~/.ssh. `checked`: refuse the file if other users can
+    write to it.
     """
 
     def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
@@ -273,7 +274,7 @@ class SshSettings:
         )
 
     def at(self, name: str) -> str:
-        """Return where an option is set, in brackets, for a message."""
+        """Return where an option is set, in brackets, for a message; empty if no file sets it."""
         line = self._lines.get(name)
         return f" ({line.place})" if line else ""
 
@@ -283,7 +284,7 @@ class SshSettings:
         return [
             f"{option.name} ({line.place}): {option.why}"
             for option, line in found
-            if option.fate == TOLD and option.when == when and asks(option, line.value)
+            if option.fate == REPORTED and option.when == when and asks(option, line.value)
         ]
 
     # -- tokens
@@ -348,7 +349,7 @@ class SshSettings:
         return str(Path(self.directory or "", from_home(path)).absolute())
 
     def command(self, name: str) -> str | None:
-        """Return ProxyCommand or ProxyJump with tokens replaced; None if not set.
+        """Return ProxyCommand or ProxyJump with tokens replaced; None if not set, or `none`.
 
         Raises ConfigError.
         """
@@ -402,7 +403,7 @@ class SshSettings:
         for block in self._files.blocks(path):
             holds = active and self._holds(block)
             for line in block.lines if holds else block.stays:
-                self._take(line, source, active=holds)
+                self._apply(line, source, active=holds)
         self._open.pop()
 
     def _holds(self, block: Block) -> bool:
@@ -419,7 +420,7 @@ class SshSettings:
             else host_holds(self._host, line.arguments)
         )
 
-    def _take(self, line: SshConfigLine, source: ConfigSource, *, active: bool) -> None:
+    def _apply(self, line: SshConfigLine, source: ConfigSource, *, active: bool) -> None:
         if line.unknown:
             if not list_holds(line.keyword, self.text("ignoreunknown"), lower=True):
                 raise unknown(line)

@@ -35,7 +35,7 @@ from tui.remote.keys import (
     with_agent_certificates,
     with_certificates,
 )
-from tui.remote.ssh_library import algorithms_of, asyncssh, left_of
+from tui.remote.ssh_library import algorithms_of, allowed_algorithms, asyncssh
 from tui.remote.ssh_options import AT_HOST_KEY, AT_LOG_IN, port_of
 from tui.remote.ssh_settings import DEFAULT_PORT, SYSTEM_FOLDER, ConfigSource, SshSettings
 from tui.remote.sshfile import ConfigError, ConfigFiles
@@ -200,8 +200,8 @@ def resolved(
         connect_timeout_s=settings.number("connecttimeout", 0) or None,
         ignored_at_log_in=(*settings.ignored_options(AT_LOG_IN), *narrowed(settings)),
         ignored_at_host_key=tuple(settings.ignored_options(AT_HOST_KEY)),
-        key_algorithms=left_of(settings, "pubkeyacceptedalgorithms"),
-        authority_algorithms=left_of(settings, "casignaturealgorithms"),
+        key_algorithms=allowed_algorithms(settings, "pubkeyacceptedalgorithms"),
+        authority_algorithms=allowed_algorithms(settings, "casignaturealgorithms"),
         directory=settings.directory,
     )
 
@@ -214,7 +214,7 @@ def narrowed(settings: SshSettings) -> list[str]:
     place = settings.at(name)
     return (
         [f"keys that PubkeyAcceptedAlgorithms{place} does not list"]
-        if left_of(settings, name)
+        if allowed_algorithms(settings, name)
         else []
     )
 
@@ -289,7 +289,8 @@ def methods_of(settings: SshSettings) -> str:
     left = [method for method in preferred if not off.get(method, True)]
     if not left:
         raise ConfigError(
-            f"no log-in method left{settings.at('preferredauthentications')} of {METHODS}"
+            "no log-in method is enabled"
+            f"{settings.at('preferredauthentications')}; benchtui supports {METHODS}"
         )
     return ",".join(left)
 

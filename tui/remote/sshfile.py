@@ -27,12 +27,13 @@ Found = TypeVar("Found")
 
 
 class ConfigError(ValueError):
-    """Raised for an invalid configuration; the message begins with file and line."""
+    """Raised for an invalid configuration; the message names the file, and the line if known."""
 
 
 class SshConfigLine(Struct, frozen=True):
-    """One directive: `keyword` in lower case, `rest` the text after it, `value` the parsed
-    value.
+    """One directive: `keyword` in lower case, `rest` the text after it, `value` the parsed value.
+
+    If OpenSSH has no such option, it is `unknown`, and `rest` is the keyword as written.
     """
 
     path: Path
@@ -83,7 +84,7 @@ class ConfigFiles:
     def matching(self, pattern: str) -> list[Path]:
         """Return the files that match a glob(7) pattern, in order.
 
-        Raises ConfigError if there are too many.
+        Raises ConfigError or OSError if there are too many.
         """
         return self._once(self._matches, pattern, lambda: files_of(pattern))
 
@@ -111,7 +112,10 @@ def text_of(path: Path, read_before: ConfigText) -> str:
 
 
 def files_of(pattern: str) -> list[Path]:
-    """Return the regular files that match a pattern. Raises ConfigError if there are too many."""
+    """Return the files that match a pattern.
+
+    Raises ConfigError if there are too many, OSError if too many names would have to be scanned.
+    """
     paths = matching(Path(pattern))
     if len(paths) > MOST_FILES:
         raise ConfigError(f"{pattern}: too many files are included (more than {MOST_FILES})")

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tui.remote.answers import parse_answer
-from tui.remote.transport import Channel, Completed, HostError, place_of
+from tui.remote.transport import Channel, Completed, HostError, find_mark
 
 READ_BYTES = 65536
 QUEUED_PIECES = 2  # a slow reader stalls the host, with at most 128 KiB per host
@@ -25,8 +25,8 @@ Piece = tuple[Kind, bytes]
 class AgentStream:
     """Stdout and stderr of a task as spooled on the host, unchanged, from the given offsets.
 
-    `out_offset` and `err_offset` count the bytes returned, for resuming. `complete` is True once
-    the agent has reported the end.
+    `out_offset` and `err_offset` are the positions after the bytes returned so far, for resuming.
+    `complete` is True once the agent has reported the end.
     """
 
     def __init__(
@@ -119,9 +119,8 @@ class AgentStream:
             async with asyncio.timeout(WRITE_TIMEOUT_S):
                 await self._channel.write(words)
         except TimeoutError:
-            raise HostError(
-                "timeout", self._host, f"no progress in sending for {WRITE_TIMEOUT_S:g}s"
-            ) from None
+            why = f"the host accepted no input for {WRITE_TIMEOUT_S:g} s"
+            raise HostError("timeout", self._host, why) from None
 
     async def _ended(self) -> int | None:
         try:
@@ -132,12 +131,12 @@ class AgentStream:
 
     async def _past_mark(self, read: Callable[[int], Awaitable[bytes]], seen: bytearray) -> bytes:
         """Return the text after the mark; login shells may print text before it."""
-        at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
-        end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
+        at = await find_mark(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
+        end = await find_mark(b"\n", seen, read, self._host, at) if at >= 0 else -1
         if end < 0:
             # raises its reason
             parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)
-            raise HostError("agent-failed", self._host, "the stream ended before it started")
+            raise HostError("agent-failed", self._host, "the agent ended before it sent any output")
         return bytes(seen[end + 1 :])
 
     async def _pump(self, kind: Kind, first: bytes) -> None:
@@ -171,7 +170,8 @@ class ClockOffset(Struct, frozen=True):
 
 
 async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
-    """Return the offset of the host's clock, from the agent's `clock`.
+    """Return the offset of the host's clock, from the agent's `clock`: that of the exchange with
+    the shortest round trip.
 
     None if the host's `date` prints no fractions of a second.
     """
@@ -193,8 +193,8 @@ async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset 
 
 async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
     seen = bytearray()
-    if await place_of(mark, seen, channel.read, host) < 0:
-        raise HostError("agent-failed", host, "the clock stopped answering")
+    if await find_mark(mark, seen, channel.read, host) < 0:
+        raise HostError("agent-failed", host, "the agent stopped reporting the time")
     return bytes(seen)
 
 

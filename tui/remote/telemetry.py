@@ -115,7 +115,7 @@ class TelemetryLines:
 
 
 def parse_line(line: str) -> TelemetryLine | None:
-    """Parse a line; None if it has no content."""
+    """Parse a line; None if it is empty or invalid."""
     kind, _, rest = line.partition(" ")
     words = rest.split(" ") if rest else []
     match kind, words:

@@ -25,10 +25,11 @@ READ_BYTES = 65536
 class HostError(BenchtuiError):
     """Raised for a problem of one host.
 
-    `code` is one of these stable names: unreachable, refused, timeout, auth-failed,
+    `code` is a stable name. This package uses unreachable, refused, timeout, auth-failed,
     password-needed, one-time-code, key-unreadable, key-encrypted, host-key-unknown,
-    host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
-    forced-command, slow-shell, flooded, allocation-ended.
+    host-key-changed, host-key-revoked, config, command-missing, channel-failed, lost, agent-failed,
+    processes-stuck, forced-command, slow-shell, flooded, carry-failed, allocation-ended,
+    internal-error; others add their own.
     """
 
     exit_code = 3
@@ -47,7 +48,7 @@ class HostError(BenchtuiError):
 class DeniedError(HostError):
     """Raised when a server rejects a login.
 
-    `reason`: why, if the offered keys are the cause.
+    `reason`: such as ``no key accepted``, with the key files that could not be offered.
     """
 
     def __init__(self, code: str, host: str, place: str, reason: str) -> None:
@@ -97,7 +98,7 @@ class Completed(Struct, frozen=True):
 def too_much(
     size: int, host: str, most: int = MOST_BYTES, what: str = "the answer to one call has"
 ) -> None:
-    """Raise HostError if output is longer than any valid output."""
+    """Raise HostError if output is longer than `most` bytes, which no valid output reaches."""
     if size > most:
         raise HostError(
             "flooded",
@@ -116,7 +117,7 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
     return HostError("slow-shell", host, text + (f" It printed: {said}" if said else ""))
 
 
-async def place_of(
+async def find_mark(
     mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
 ) -> int:
     """Read until a mark is found at or after `start`; return its position, or -1 at end of file.

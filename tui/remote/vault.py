@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr
 from tui.model.plain import printable
 
 TRIES = 3
-NOBODY = "there is no terminal to ask on"
+NO_TERMINAL = "there is no terminal to ask on"
 CANCELLED = "no input"
 
 
@@ -114,7 +114,7 @@ class Vault:
         return answers if answers is not None and len(answers) == len(question.prompts) else None
 
     async def ask_password(self, password: Password) -> str | None:
-        """Ask for an unknown password; None without input."""
+        """Ask for an unknown password. Without input, return None and mark it as hopeless."""
         async with self.turn:
             answers = await self.ask(
                 Question(password.what, (("Password", False),), password.note, password.scope)

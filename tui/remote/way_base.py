@@ -66,16 +66,19 @@ class HostTransport:
 
 
 def load_transport(address: HostAddress) -> HostTransport:
-    """Return the transport of a host. Raises HostError if it is not installed."""
+    """Return the transport of a host. Raises HostError if it is not installed or fails to load."""
     name = address.transport
-    told = (f"unknown transport '{name}'", "transports")
+    unknown = (f"unknown transport '{name}'", "transports")
     try:
-        found: HostTransport = load_from(GROUP, name, "transport", told, made=True)
+        found: HostTransport = load_from(GROUP, name, "transport", unknown, made=True)
     except UsageError as error:
         raise HostError("config", address.name, error.problems[0].message) from error
     return found
 
 
 def is_over_ssh(address: HostAddress) -> bool:
-    """Return whether a host is reached by SSH, so that it has a host key and a login."""
+    """Return whether a host is reached by SSH, so that it has a host key and a login.
+
+    Raises HostError if its transport is not installed.
+    """
     return load_transport(address).over_ssh

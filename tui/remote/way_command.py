@@ -40,8 +40,8 @@ def command_of(address: HostAddress) -> list[str]:
     try:
         words = shlex.split(address.through or "")
     except ValueError as error:
-        told = f"exec: {str(error).lower()}: {address.through}"
-        raise HostError("config", address.name, told) from error
+        message = f"exec: {str(error).lower()}: {address.through}"
+        raise HostError("config", address.name, message) from error
     if not words:
         raise HostError("config", address.name, "exec: no command given")
     return [word.replace("{host}", address.address or address.name) for word in words]
@@ -118,6 +118,6 @@ class PipedTransport(LocalTransport):
         lines = [
             line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
         ]
-        said = printable(lines[-1].strip()[:QUOTED]) if lines else "no output"
-        told = f"{self.shell[0]} exited with {done.exit_status} and did not start a shell: {said}"
-        raise HostError("channel-failed", self.address.name, told)
+        last = printable(lines[-1].strip()[:QUOTED]) if lines else "no output"
+        why = f"{self.shell[0]} exited with {done.exit_status} and did not start a shell: {last}"
+        raise HostError("channel-failed", self.address.name, why)

@@ -1,7 +1,7 @@
 """Transport `slurm`: shells on the nodes of a running job, through trunks: one srun for all nodes
 that are wanted at the same time.
 
-A node on which that fails is reached by a step for each shell.
+A node that no trunk reaches gets one srun per shell.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def node_program() -> str:
 
 
 def trunk_argv(job: str, nodes: Sequence[str], mode: str, token: str) -> list[str]:
-    """Return the srun that starts the node's side on nodes, as `start` or `relay`."""
+    """Return the srun command that starts the node program on these nodes.
+
+    `mode`: `start` for the starter, or `relay`.
+    """
     size = f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", f"--nodelist={','.join(nodes)}"
     command = ("/bin/sh", "-c", BOOT, "benchtui", node_program(), mode, token)
     return ["srun", f"--jobid={job}", *size, *TOGETHER, *HOW, *command]
@@ -188,7 +191,7 @@ class JobTrunks:
                 self._by_steps[node] = trunk.last_words
 
     async def _prepare(self, nodes: list[str], tries: int) -> None:
-        """Start starters on nodes."""
+        """Start a starter on each node; record the nodes without one, and why."""
         if not nodes:
             return
         argv = trunk_argv(self.job, nodes, "start", self._token)
@@ -233,7 +236,7 @@ class TrunkTransport:
                 )
                 return self._answered(Completed(out, err, await channel.wait()))
         except TimeoutError:
-            raise HostError("timeout", host, f"no answer in {timeout_s:g}s") from None
+            raise HostError("timeout", host, f"no answer in {timeout_s:g} s") from None
         finally:
             channel.drop()
 
@@ -260,16 +263,18 @@ class TrunkTransport:
         await self._shells.close()
 
     def _answered(self, done: Completed) -> Completed:
-        """Return the output of a call. Raises HostError if the shell ended before it began."""
+        """Return the output of a call. Raises HostError if the shell exited before the script
+        began.
+        """
         if BEGIN in done.stdout:
             return done
-        said = printable(done.stderr.decode("utf-8", "replace").strip()[-QUOTED:]) or "no output"
-        told = f"the shell exited with {done.exit_status} before the script began: {said}"
-        raise HostError("lost" if self.lost() else "channel-failed", self.address.name, told)
+        end = printable(done.stderr.decode("utf-8", "replace").strip()[-QUOTED:]) or "no output"
+        why = f"the shell exited with {done.exit_status} before the script began: {end}"
+        raise HostError("lost" if self.lost() else "channel-failed", self.address.name, why)
 
 
 class SlurmOutput(NamedTuple):
-    """Output of a Slurm command; both fields are empty if it does not answer."""
+    """Output of a Slurm command; both fields are empty if it is missing or does not answer."""
 
     out: str = ""
     err: str = ""
@@ -278,8 +283,8 @@ class SlurmOutput(NamedTuple):
 class AsSlurmStep(HostTransport):
     """Transport with srun --overlap; `address.through` is the job.
 
-    One srun carries the shells of many nodes (`JobTrunks`). A node without Python has an srun for
-    each shell.
+    One srun carries the shells of many nodes (`JobTrunks`). A node that no trunk reaches, such as
+    one without Python, gets one srun per shell.
     """
 
     def __init__(self) -> None:
@@ -289,7 +294,10 @@ class AsSlurmStep(HostTransport):
         self._times: dict[str, asyncio.Task[SlurmOutput]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return a connection to a node of the job. Raises GoneError if the job has ended."""
+        """Return a connection to a node of the job; warn if no trunk reaches it.
+
+        Raises GoneError if the job has ended.
+        """
         if ended := await self.why_ended(address):
             raise GoneError(ALLOCATION_ENDED, address.name, ended)
         environ = {
@@ -341,8 +349,10 @@ async def asked_once(
 
 
 async def how_ended(job: str) -> str:
-    """Return how a job ended, such as ``allocation 4711 ended: time limit``; empty while it
-    runs.
+    """Return how a job ended, such as ``allocation 4711 ended: time limit``; empty while it runs,
+    or if Slurm does not answer.
+
+    Waits up to 30 s for a job that is completing, because its reason is only then known.
     """
     for _ in range(ENDING_TRIES):
         said = await slurm_output("scontrol", "--oneliner", "show", "job", job)
@@ -371,7 +381,7 @@ def step_of(address: HostAddress) -> list[str]:
 
 
 async def slurm_output(program: str, *arguments: str) -> SlurmOutput:
-    """Return the output of a Slurm command; empty if it does not answer in time."""
+    """Return the output of a Slurm command; empty if it is missing or does not answer in time."""
     if shutil.which(program) is None:
         return SlurmOutput()
     process = await asyncio.create_subprocess_exec(

@@ -12,7 +12,7 @@ from tui.engine.preflight import mpi_hosts
 from tui.model.address import HostAddress
 from tui.model.plan import LeftOut, Plan, Step, at_once
 from tui.remote import mpi
-from tui.remote.fan_out import fan_out, looking_on
+from tui.remote.fan_out import checking_on, fan_out
 
 if TYPE_CHECKING:
     from tui.engine.preflight.host_check import HostCheck
@@ -45,7 +45,7 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
     programs = dict.fromkeys(name for step in steps for name in programs_of(step))
     required = [need for step in steps for need in workloads.of(step).requirements([step])]
     needs = {need.command: need.version_args for need in required}
-    async with looking_on(address, connections, "look") as agent:
+    async with checking_on(address, connections, "look") as agent:
         probe = await agent.probe((), needs)
         facts = {name: await mpi.probe(agent, "/", name) for name in programs}
     absent = [name for name, found in facts.items() if not (found.program or found.not_executable)]

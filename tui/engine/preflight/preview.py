@@ -30,7 +30,7 @@ from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
 from tui.remote.devices import DeviceFacts, read_devices
-from tui.remote.fan_out import fan_out, looking_on
+from tui.remote.fan_out import checking_on, fan_out
 from tui.remote.files import stat_files
 from tui.remote.made import identify
 
@@ -167,7 +167,7 @@ async def _targets_on_host(
     plan: Plan, address: HostAddress, connections: Connections, made_files: MadeFiles
 ) -> HostTargets:
     tasks = tasks_of(plan, address.name)
-    async with looking_on(address, connections, "preview") as agent:
+    async with checking_on(address, connections, "preview") as agent:
         wanted = sorted({spec.path for task in tasks for spec in task.files})
         files = await stat_files(agent, wanted) if wanted else {}
         paths = devices_of(tasks, files)
@@ -257,7 +257,7 @@ async def _preflight_host(
     from tui.remote.mpi import probe
 
     try:
-        async with looking_on(address, connections, "preflight") as agent:
+        async with checking_on(address, connections, "preflight") as agent:
 
             async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
                 return await call(agent)

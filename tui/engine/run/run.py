@@ -221,7 +221,7 @@ async def _leave(ctx: RunContext, session: HostSession) -> None:
                     raise error
                 await _give_back(ctx, session)
     except TimeoutError:
-        raise HostError("timeout", session.name, f"no answer in {LEAVE_S:g}s") from None
+        raise HostError("timeout", session.name, f"no answer in {LEAVE_S:g} s") from None
 
 
 async def _give_back(ctx: RunContext, session: HostSession) -> None:
