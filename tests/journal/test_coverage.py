@@ -78,7 +78,7 @@ def test_a_host_that_is_lost_is_missing_from_its_last_sample_on(tmp_path: Path) 
     step = record.steps[0]
     assert slices(record) == [(10.0, 142.0, 8), (142.0, 310.0, 7)]
     assert [(part.of, part.missing) for part in step.coverage] == [(8, []), (8, ["h8"])]
-    assert coverage_text(step.coverage) == "7 of 8 hosts from 132 s on (without h8)"
+    assert coverage_text(step.coverage) == "7 of 8 hosts after 132 s (without h8)"
     assert record.state == "partial"
     assert coverage_text(step.coverage) in record.reason
     aggregate = step.results.aggregate["read"]
@@ -95,7 +95,7 @@ def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> N
         for finding in weakening(record)
     ] == [("host-loss", "error", 7, 8)]
     text = summary_text(record)
-    assert "coverage: 7 of 8 hosts from 132 s on (without h8)" in text
+    assert "coverage: 7 of 8 hosts after 132 s (without h8)" in text
     assert "INVALID: 1 error, 1 note; " in text
     assert "\nfindings:\n  error host-loss: not all hosts measured to the end" in text
     assert max(map(len, text.splitlines())) <= 80
@@ -109,7 +109,7 @@ def test_losses_one_after_the_other_are_reported_one_by_one_and_those_at_once_to
     assert slices(record) == [(10.0, 60.0, 8), (60.0, 210.0, 6), (210.0, 310.0, 5)]
     assert (
         coverage_text(record.steps[0].coverage)
-        == "6 of 8 hosts from 50 s on (without h2, h3); 5 of 8 hosts from 200 s on (without h2,"
+        == "6 of 8 hosts after 50 s (without h2, h3); 5 of 8 hosts after 200 s (without h2,"
         " h3, h4)"
     )
 
@@ -147,7 +147,7 @@ def test_a_host_whose_lease_ended_its_load_is_a_loss(tmp_path: Path) -> None:
         ended("h5", 70.1, "lease", 0),
     ]
     record = record_of(tmp_path, [*events, compared("h5", 0.0), *cut, closed(311.0, "partial")])
-    assert coverage_text(record.steps[0].coverage) == "7 of 8 hosts from 60 s on (without h5)"
+    assert coverage_text(record.steps[0].coverage) == "7 of 8 hosts after 60 s (without h5)"
 
 
 def test_a_stop_that_was_asked_for_is_no_loss(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> No
         for line in state.messages.newest
         if "hosts from" in line.text
     ]
-    assert said == [(202.0, "warning", "7 of 8 hosts from 132 s on (without h8)")]
+    assert said == [(202.0, "warning", "7 of 8 hosts after 132 s (without h8)")]
 
 
 def test_the_live_state_counts_every_loss_and_names_who_went() -> None:
@@ -211,8 +211,8 @@ def test_the_live_state_counts_every_loss_and_names_who_went() -> None:
         for event in [*load(host, 0.0, t), ended(host, t + 0.5, exit_code=1)]:
             fold(state, event)
     assert [line.text for line in state.messages.newest] == [
-        "7 of 8 hosts from 5 s on (without h1)",
-        "6 of 8 hosts from 9 s on (without h2)",
+        "7 of 8 hosts after 5 s (without h1)",
+        "6 of 8 hosts after 9 s (without h2)",
     ]
 
 
@@ -238,7 +238,7 @@ def test_a_command_ended_badly_unless_it_exited_with_0_or_was_asked_to_end(
 
 def test_many_missing_hosts_are_counted_and_some_named() -> None:
     text = loss_text(3, 8, 12.4, ["a", "b", "c", "d", "e"])
-    assert text == "3 of 8 hosts from 12 s on (without a, b, c and 2 more)"
+    assert text == "3 of 8 hosts after 12 s (without a, b, c and 2 more)"
 
 
 def test_shares_of_many_hosts_are_reported_as_a_range() -> None:
@@ -258,7 +258,9 @@ def test_shares_of_many_hosts_are_reported_as_a_range() -> None:
 def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:
     busy = dict.fromkeys([f"h{number}" for number in range(1, 9)], "97 % busy")
     assert told_of(busy) == "h1, h2, h3 and 5 more: 97 % busy"
-    assert told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
+    assert (
+        told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
+    )
     assert told_of({"h1": "97 %", "h2": "96 %"}) == "h1: 97 %, h2: 96 %"
     four = {f"h{number}": f"{number} s" for number in range(4)}
     assert (

@@ -386,7 +386,7 @@ def test_another_engine_continues_with_the_same_measurement() -> None:
     assert state.total.ios == 60
     assert state.total.series("iops") == [10.0] * 5 + [None] * 10 + [10.0]
     assert state.progress(30.0).fraction == pytest.approx(0.5)
-    assert state.messages.newest[0].text == "taken over after 10.0 s without an engine"
+    assert state.messages.newest[0].text == "a new engine took over after 10.0 s without one"
 
 
 def test_without_a_takeover_a_phase_of_the_same_step_begins_again() -> None:

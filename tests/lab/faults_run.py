@@ -20,7 +20,7 @@ from tests.lab.faults import HostLoad, forget_on_hosts, kill, marked
 from tests.lab.faults_spool import SpoolWatch, read_journal
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S, wait_until
-from tui.journal.rundir import lives
+from tui.journal.rundir import is_running
 from tui.model.event import (
     AnyEvent,
     HostState,
@@ -164,7 +164,7 @@ class LiveRun:
         """The engine's pid while it lives."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.run_dir / "engine.pid").read_text().split()[0])
-            if os.getpid() != pid and lives(self.run_dir):
+            if os.getpid() != pid and is_running(self.run_dir):
                 return pid
         return None
 

@@ -98,7 +98,10 @@ class HostTime:
         return self._last
 
     def run_time(self, arrival_t: float, host_time_ms: int) -> float:
-        """Return the run time, in seconds, of a host's time stamp; never after its arrival."""
+        """Return the run time, in seconds, of a host's time stamp; never after its arrival.
+
+        Each arrival also corrects the offset.
+        """
         host_s = host_time_ms / 1000
         arrived = arrival_t - host_s
         went_back = self._stamp is not None and self._stamp[1] / 1000 - host_s > BACK_S
@@ -197,7 +200,10 @@ class HostClocks:
 
 
 def ended_badly(event: TaskEnded) -> bool:
-    """Return whether a command failed or was killed; an unknown exit code is a failure."""
+    """Return whether a command failed, was killed, or was not collected completely.
+
+    An unknown exit code is a failure, a requested stop or abort is not.
+    """
     if not event.collected:
         return True
     if event.reason in ASKED_TO_END:
@@ -206,9 +212,9 @@ def ended_badly(event: TaskEnded) -> bool:
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
-    """Return a loss as text: "7 of 8 hosts from 132 s on (without h8)".
+    """Return a loss as text: "7 of 8 hosts after 132 s (without h8)".
 
     `from_s` counts from the start of the first host.
     """
-    since = f"from {from_s:.0f} s on" if from_s >= 0.5 else "from the start"
+    since = f"after {from_s:.0f} s" if from_s >= 0.5 else "from the start"
     return f"{left} of {total} hosts {since} (without {names_of(missing)})"

@@ -56,10 +56,10 @@ def fold(run: RunState, event: JournalEvent) -> None:
         run.t = event.t
         run.clock.now = max(run.clock.now, event.t)
     run.version += 1
-    if (take := HANDLERS.get(kind)) is not None:
-        take(run, event)
-    if (take_in_step := STEP_HANDLERS.get(kind)) is not None and event.step is not None:  # type: ignore[union-attr]
-        take_in_step(run.at_step(event.step), event)  # type: ignore[union-attr]  # those of steps have one
+    if (handle := HANDLERS.get(kind)) is not None:
+        handle(run, event)
+    if (handle_in_step := STEP_HANDLERS.get(kind)) is not None and event.step is not None:  # type: ignore[union-attr]
+        handle_in_step(run.at_step(event.step), event)  # type: ignore[union-attr]  # those of steps have one
 
 
 def fold_all(run: RunState, events: Iterable[JournalEvent]) -> RunState:
@@ -89,7 +89,7 @@ def _resume_run(run: RunState, event: RunResumed) -> None:
         run.run_problems_over = len(run.run_problems)
     for clock in run.clocks.by_host.values():
         clock.expect_late()
-    text = f"taken over after {event.gap_s:.1f} s without an engine"
+    text = f"a new engine took over after {event.gap_s:.1f} s without one"
     run.messages.say(event.t, "warning", None, text)
 
 
@@ -99,7 +99,7 @@ def _request_stop(run: RunState, event: StopRequested) -> None:
     run.stop_reason = run.stop_reason or event.reason
     if not run.ended:
         run.state = "stopping"
-        run.reason = f"{event.mode} asked for" + (f" by {event.by}" if event.by else "")
+        run.reason = f"{event.mode} requested" + (f" by {event.by}" if event.by else "")
 
 
 @HANDLERS.on(RunEnded)
@@ -126,7 +126,7 @@ def _prove_bottleneck(run: RunState, event: BottleneckProved) -> None:
 
 
 @HANDLERS.on(Unreadable)
-def _pass_over_damage(run: RunState, event: Unreadable) -> None:
+def _count_damage(run: RunState, event: Unreadable) -> None:
     run.unreadable += 1
     if run.unreadable == 1:
         text = "part of the journal is damaged and unreadable"
@@ -248,7 +248,7 @@ def _change_host(run: RunState, event: HostState) -> None:
 
 
 @HANDLERS.on(HostFactsCollected)
-def _take_facts(run: RunState, event: HostFactsCollected) -> None:
+def _add_facts(run: RunState, event: HostFactsCollected) -> None:
     if event.role == "server":
         run.server_facts.setdefault(event.host, {}).update(event.facts)
         return
@@ -258,7 +258,7 @@ def _take_facts(run: RunState, event: HostFactsCollected) -> None:
 
 
 @HANDLERS.on(HostProblem)
-def _take_problem(run: RunState, event: HostProblem) -> None:
+def _add_problem(run: RunState, event: HostProblem) -> None:
     step = run.beside.step_of(event.host, run.step)
     (run.run_problems if step is None else run.at_step(step).problems).append(event)
     view = run.host(event.host)
@@ -308,7 +308,7 @@ def _planned_end(run: RunState, step: int) -> float:
 
 
 def _drop(run: RunState, host: str, measurement: Measurement) -> None:
-    """Report once that a host stopped measuring, because later totals cover fewer hosts."""
+    """Record and report, once, that a host stopped measuring: later totals cover fewer hosts."""
     if host in measurement.dropped:
         return
     windows = measurement.windows
@@ -321,7 +321,7 @@ def _drop(run: RunState, host: str, measurement: Measurement) -> None:
 
 
 @HANDLERS.on(Sample)
-def _take_sample(run: RunState, event: Sample) -> None:
+def _add_sample(run: RunState, event: Sample) -> None:
     t0, t1 = run.interval_of(event)
     view = run.host(event.host)
     view.last_sample_t = event.t
@@ -336,12 +336,12 @@ def _take_sample(run: RunState, event: Sample) -> None:
 
 
 @HANDLERS.on(SampleStamp)
-def _take_stamp(run: RunState, event: SampleStamp) -> None:
+def _add_stamp(run: RunState, event: SampleStamp) -> None:
     run.clocks.of(event.host).run_time(event.t, event.host_time_ms)
 
 
 @HANDLERS.on(TelemetrySample)
-def _take_telemetry(run: RunState, event: TelemetrySample) -> None:
+def _add_telemetry(run: RunState, event: TelemetrySample) -> None:
     kept = run.at_step(event.step).telemetry.get(event.host)
     if kept is None:
         return
@@ -352,7 +352,7 @@ def _take_telemetry(run: RunState, event: TelemetrySample) -> None:
 
 
 @HANDLERS.on(HostResult)
-def _take_result(run: RunState, event: HostResult) -> None:
+def _set_result(run: RunState, event: HostResult) -> None:
     if (reading := run.reading_of(event.host)) is not None:
         run.at_step(event.step).readings[event.host] = reading
     view = run.host(event.host)

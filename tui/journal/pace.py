@@ -55,7 +55,7 @@ class Late(Struct, frozen=True):
     """A sample that came late: its place among the host's samples, when it began, its length, and
     its I/Os.
 
-    `from_s` counts from the begin of the first sample, by the load's clock.
+    `from_s` counts from the beginning of the first sample, by the load's clock.
     """
 
     place: int
@@ -77,7 +77,7 @@ class Pace(Struct):
     _agent_ms: int = 0
 
     def take(self, event: Sample) -> None:
-        """Add a sample of the measured load."""
+        """Add a sample of the load; ramp samples and a restart discard those before."""
         if event.ramp or event.restart:
             self.load, self.agent, self.late = Ticks(), Ticks(), []
         if event.ramp:

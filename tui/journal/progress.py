@@ -132,7 +132,7 @@ class MetadataView(Struct):
     begun: list[tuple[float, str]] = field(default_factory=list)
 
     def enter(self, event: MetadataPhase) -> None:
-        """Record the start of a phase."""
+        """Record the start of a phase, and the estimated rate of the one that ended."""
         if (
             event.ended
             and event.seconds
@@ -211,12 +211,14 @@ class MetadataView(Struct):
         return self.result is not None or self.phase == ALL_OVER
 
     def moved(self, operation: str, usual: int = 0) -> int:
-        """Return the bytes per operation; `usual` until an operation has ended."""
-        told = self.result.operations.get(operation) if self.result is not None else None
+        """Return the bytes that each operation of a kind moves; `usual` if none has ended or they
+        move none.
+        """
+        result = self.result.operations.get(operation) if self.result is not None else None
         ended = next(
             (each.bytes_per_op for each in self.finished if each.operation == operation), 0
         )
-        return (told.bytes_per_op if told is not None else ended) or usual
+        return (result.bytes_per_op if result is not None else ended) or usual
 
     def line(self, now_t: float) -> str:
         """Return the current state as one line: "iteration 2 of 3: stat, 0:12; create 41.2k, ~1.1M

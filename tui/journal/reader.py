@@ -23,6 +23,7 @@ from tui.model.event import (
     RunTime,
     Sample,
     Stamp,
+    decode,
     encode,
 )
 from tui.model.plain_data import PlainDecoder
@@ -56,7 +57,6 @@ class _Kind(msgspec.Struct):
 
 
 _kind = msgspec.json.Decoder(_Kind)
-_events: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]
 _STAMPED: Any = Union[tuple(SampleStamp if kind is Sample else kind for kind in get_args(AnyEvent))]  # noqa: UP007
 _stamps: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(_STAMPED)
 
@@ -71,7 +71,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
     `stamps`: decode only the times of samples. Raises Damaged if the line is not an event.
     """
     try:
-        event = (_stamps if stamps else _events).decode(line)
+        event = _stamps.decode(line) if stamps else decode(line)
         if not _is_sound(event):
             raise Damaged("impossible figures")
     except NO_JSON as error:

@@ -70,7 +70,7 @@ def sole_engine(run_dir: Path) -> Iterator[None]:
     Raises BenchtuiError if there is another engine.
     """
     with no_engine(run_dir) as descriptor:
-        size = os.pwrite(descriptor, process_stamp(os.getpid()).encode(), 0)
+        size = os.pwrite(descriptor, _pid_line(os.getpid()), 0)
         os.ftruncate(descriptor, size)
         yield
 
@@ -78,10 +78,21 @@ def sole_engine(run_dir: Path) -> Iterator[None]:
 def announce(run_dir: Path, pid: int) -> None:
     """Write the pid of an engine just started, before the engine does so itself."""
     with contextlib.suppress(OSError):  # it is over already; its log says why
-        identity = process_stamp(pid).encode()
+        line = _pid_line(pid)
         descriptor = _opened(run_dir)
-        os.pwrite(descriptor, identity, 0)
+        os.pwrite(descriptor, line, 0)
         os.close(descriptor)
+
+
+def _pid_line(pid: int) -> bytes:
+    """Return the content of the pid file: pid, start time in ticks, boot id.
+
+    Raises ProcessLookupError.
+    """
+    identity = process_identity(str(pid))
+    if identity is None:
+        raise ProcessLookupError(pid)
+    return f"{pid} {' '.join(identity)}\n".encode()
 
 
 @contextlib.contextmanager
@@ -122,27 +133,6 @@ def _opened(run_dir: Path) -> int:
     return descriptor
 
 
-def lives(run_dir: Path) -> bool:
-    """Return whether the engine process announced last still exists, even if it is only starting or
-    exiting.
-    """
-    try:
-        identity = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii")
-        return identity == process_stamp(int(identity.split()[0]))
-    except (OSError, ValueError, IndexError):
-        return False
-
-
-def process_stamp(pid: int) -> str:
-    """Return ``pid start_ticks boot_id``, which is unique to a process (proc(5): stat, field
-    22).
-    """
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    start_ticks = stat.rpartition(")")[2].split()[19]
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{pid} {start_ticks} {boot_id}\n"
-
-
 FRESH_S = 60.0
 
 
@@ -158,8 +148,8 @@ def is_running(run_dir: Path) -> bool:
 
 
 def may_live_elsewhere(run_dir: Path) -> bool:
-    """Return whether an engine on another machine wrote the journal within FRESH_S; homes may be
-    shared.
+    """Return whether an engine of another machine, or of an earlier boot of this one, wrote the
+    journal within FRESH_S; homes may be shared.
     """
     try:
         boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()[2]
@@ -174,8 +164,10 @@ def _boot_id() -> str:
 
 
 def process_identity(pid: str) -> tuple[str, str] | None:
-    """Return start time in ticks and boot id of a process; None if it does not exist (proc(5):
-    stat, field 22).
+    """Return start time in ticks and boot id of a process (proc(5): stat, field 22), which with the
+    pid are unique to it.
+
+    None if it does not exist or is a zombie.
     """
     try:
         stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")

@@ -84,10 +84,10 @@ class HostView(Struct):
 
     def figures(self, job: str | None = None) -> HostFigures:
         """Return the host's figures, in total or for one job."""
-        told = self.result
+        result = self.result
         if job is None:
-            return HostFigures(self.dirs, self.total, told.dirs if told is not None else {})
-        results = told.jobs.get(job, {}) if told is not None else {}
+            return HostFigures(self.dirs, self.total, result.dirs if result is not None else {})
+        results = result.jobs.get(job, {}) if result is not None else {}
         if job not in self.jobs:
             return HostFigures({}, Group(Clock()), results)
         return HostFigures(

@@ -125,7 +125,9 @@ class StepState(Struct):
 
     @property
     def open_loads(self) -> list[TaskStarted]:
-        """Loads whose end is unknown, or whose result is missing although they measured."""
+        """Measuring loads without a result, and other loads without an end; empty once the step has
+        ended.
+        """
         if self.end is not None:
             return []
         return [task for key, task in self.loads.items() if not self._is_over(key)]
@@ -181,7 +183,7 @@ class StepState(Struct):
             self.ended[event.phase, event.host] = event
 
     @HANDLERS.on(Sample)
-    def _take_sample(self, event: Sample) -> None:
+    def _add_sample(self, event: Sample) -> None:
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
         if event.phase == "measure":
@@ -191,17 +193,17 @@ class StepState(Struct):
             pace.take(event)
 
     @HANDLERS.on(TelemetrySample)
-    def _take_telemetry(self, event: TelemetrySample) -> None:
+    def _add_telemetry(self, event: TelemetrySample) -> None:
         # the telemetry of the first sample's interval arrives before that sample
         self.paces.setdefault(event.host, Pace()).take_telemetry(event)
 
     @HANDLERS.on(SampleStamp)
-    def _take_stamp(self, event: SampleStamp) -> None:
+    def _add_stamp(self, event: SampleStamp) -> None:
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
         self.sampled_t[event.phase, event.host] = event.t
 
     @HANDLERS.on(HostResult)
-    def _take_result(self, event: HostResult) -> None:
+    def _set_result(self, event: HostResult) -> None:
         self.results[event.host] = event
 
     @HANDLERS.on(CacheDropped)
@@ -225,7 +227,7 @@ class StepState(Struct):
         self._operations().end_iteration(event)
 
     @HANDLERS.on(MetadataResult)
-    def _take_operations(self, event: MetadataResult) -> None:
+    def _set_operations(self, event: MetadataResult) -> None:
         self._operations().result = event
 
 

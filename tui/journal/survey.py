@@ -46,7 +46,7 @@ class _Arrivals:
         self.offsets: dict[str, float] = {}
         self.set_back: dict[str, ClockStep] = {}
 
-    def take(self, stamp: SampleStamp, compared: HostTime) -> None:
+    def add(self, stamp: SampleStamp, compared: HostTime) -> None:
         """Add the arrival of a sample, after `compared` has processed it."""
         clock = self.clocks.setdefault(stamp.host, HostTime())
         clock.run_time(stamp.t, stamp.host_time_ms)
@@ -59,7 +59,7 @@ class _Arrivals:
 
 
 def survey(journal: Path) -> Survey:
-    """Read a complete journal for facts that are needed in advance."""
+    """Read a complete journal for facts that are needed in advance. Raises OSError."""
     return survey_of(read_events(journal, stamps=True))
 
 
@@ -69,7 +69,7 @@ def survey_of(events: Iterable[JournalEvent]) -> Survey:
     for event in events:
         fold(state, event)
         if isinstance(event, SampleStamp):
-            arrivals.take(event, state.clocks.by_host[event.host])
+            arrivals.add(event, state.clocks.by_host[event.host])
     by_arrival = {
         host: offset
         for host, offset in arrivals.offsets.items()
@@ -110,14 +110,14 @@ class HostHeat:
         """
         while True:
             while self._waiting and self._waiting[0].t <= until_t:
-                self._take(self._waiting.popleft())
+                self._add(self._waiting.popleft())
             if self._waiting:
                 return
             self._waiting.extend(self._tail.poll())
             if not self._waiting and not self._tail.more:
                 return
 
-    def _take(self, event: JournalEvent) -> None:
+    def _add(self, event: JournalEvent) -> None:
         if not isinstance(event, Sample) or event.ramp or not self.measurement.holds(event):
             return
         clock = self._state.clocks.by_host.get(self.host)

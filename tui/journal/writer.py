@@ -113,7 +113,8 @@ class Journal:
     def append(self, event: E) -> E:
         """Stamp an event, write its line in one piece, and return the event.
 
-        Disk errors do not raise; they set `failed`.
+        Starts a sync once a second. Disk errors do not raise; they set `failed`, after which
+        measurements are not written.
         """
         event.t = self.now
         if isinstance(event, HostProblem):
@@ -137,8 +138,8 @@ class Journal:
             self.fail(error)
 
     def fail(self, error: OSError) -> None:
-        """Report once that journal or raw files cannot be written, using the reserved disk
-        space.
+        """Report once that journal or raw files cannot be written, using the reserved disk space;
+        then call `on_failure`.
         """
         if self.failed:
             return
@@ -146,9 +147,10 @@ class Journal:
         self._free_reserve()
         self._write()
         text = (
-            f"cannot write measurements to this machine's disk, stopping the load: {self.failed}; "
+            f"cannot write measurements to this machine's disk, stopping the load: {self.failed};"
+            " collect the rest later with benchtui runs recover"
         )
-        self.append(Message(t=0.0, severity="error", text=text + "then: benchtui runs recover"))
+        self.append(Message(t=0.0, severity="error", text=text))
         self.on_failure(self.failed)
 
     def _free_reserve(self) -> None:
@@ -156,7 +158,9 @@ class Journal:
             (self.run_dir / RESERVE_FILE).unlink()
 
     def sync(self) -> None:
-        """Tell the thread to sync data that is only in the page cache so far."""
+        """Let the thread sync data that is only in the page cache so far, unless it is still
+        syncing.
+        """
         if self._syncing is not None and not self._syncing.done():
             return  # a slow disk is not asked twice
         self._synced = self.now
