@@ -96,7 +96,7 @@ BROKEN = [
     ),
     (
         "{read: {iops: 120k, clat: {p99: 1.5 ms}}}", "{label: empty}",
-        "b.yaml:12:9: no figures; expected at least one of read, write, mixed, operations",
+        "b.yaml:12:9: no figures; expected at least one of read, write, mixed, operations, cpu",
     ),
     (
         "    hosts: 2\n", "    hosts: none\n",

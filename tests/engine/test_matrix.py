@@ -279,7 +279,7 @@ def test_a_suite_is_repeated_as_a_whole(tmp_path: Path) -> None:
         ("suite: [my/all]", "4:9: a suite cannot contain itself"),
         (
             "suite: [demo/quick, {profile: my/sweep, needs: [demo/quik]}]",
-            "'demo/quik' does not run before it (did you mean 'demo/quick'?); earlier: demo/quick",
+            "'demo/quik' does not run before this profile (did you mean 'demo/quick'?); earlier: demo/quick",
         ),
         ("suite: [{profile: demo/quick, needs: [my/sweep]}, my/sweep]", "earlier: none"),
         (

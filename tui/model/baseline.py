@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from tui.model.plain import TAG_PATTERN
-from tui.model.printed import FORMS, Quantity, Unit, or_in, parse_printed, printed_unit
+from tui.model.printed import FORMS, UNITS, Quantity, Unit, or_in, parse_printed, printed_unit
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import ProfileSource, Text
 from tui.model.validation import in_order, problems_of
@@ -336,14 +336,12 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
                 yield document.problem((*path, "setup"), message)
             if not any(True for _ in figures_of(result)):
                 yield document.problem(
-                    path, "no figures; expected at least one of read, write, mixed, operations"
+                    path, "no figures; expected at least one of read, write, mixed, operations, cpu"
                 )
 
 
 def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
     """Yield problems of uncertain units that are not bandwidth units."""
-    from tui.model.printed import UNITS
-
     for name, other in found.unit_uncertain.items():
         if name not in UNITS["bytes_per_s"] or other not in UNITS["bytes_per_s"]:
             message = f"unit_uncertain.{name}: expected bandwidth units, such as MB/s: MiB/s"

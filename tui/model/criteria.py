@@ -61,8 +61,8 @@ def parse_criterion(text: str) -> Criterion:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is not a criterion; expected [DIRECTION.]METRIC < or > NUMBER UNIT,"
-            f" {EXAMPLES}"
+            f"'{text}' is not a criterion; expected [DIRECTION.]METRIC, one of < <= > >=, NUMBER"
+            f" UNIT, {EXAMPLES}"
         )
     direction, word = found["direction"] or "", found["metric"]
     metric = _metric(text, direction, word)

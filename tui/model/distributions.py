@@ -41,7 +41,9 @@ OS_RELEASE = Path("/etc/os-release")
 
 
 def install_command(os: str, package: str) -> str:
-    """Return the command that installs a package; empty if the distribution is unknown."""
+    """Return the command that installs a package; empty if the distribution is unknown, or does not
+    have the package.
+    """
     if any(package == name and word in os for name, word in ABSENT):
         return ""
     found = (how for how, names in NAMES.items() if any(name in os for name in names))

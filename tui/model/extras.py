@@ -27,14 +27,20 @@ def missing_library(what: str, name: str, extra: str) -> UsageError:
 
 
 def check_statistics(what: str) -> None:
-    """Raise UsageError, in one line, if numpy or scipy is not installed; imports neither."""
+    """Raise UsageError, in one line, if numpy or scipy is not installed; imports neither.
+
+    Unpacks them from the single-file program if needed.
+    """
     for name in STATISTICS:
         if not _is_there(name) and not (_unpack_full() and _is_there(name)):
             raise missing_library(what, name, FULL)
 
 
 def load_library(name: str, what: str, extra: str = FULL) -> Any:
-    """Import and return a library. Raises UsageError, in one line, if it is not installed."""
+    """Import and return a library, unpacked from the single-file program if needed.
+
+    Raises UsageError, in one line, if it is not installed.
+    """
     if not _is_there(name.partition(".")[0]):
         _unpack_full()
     try:
@@ -62,8 +68,8 @@ def _unpack_full() -> bool:
     command = [sys.executable, "-I", file, FULL, sys.prefix]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"{file} cannot be unpacked"]
-        raise UsageError(said[-1].removeprefix("benchtui: "))
+        lines = done.stderr.strip().splitlines() or [f"{file} cannot be unpacked"]
+        raise UsageError(lines[-1].removeprefix("benchtui: "))
     sys.path.append(str(Path(get_path("purelib")).with_name(FULL)))
     importlib.invalidate_caches()
     return True

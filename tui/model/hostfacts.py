@@ -497,7 +497,7 @@ def boot_of(facts: Mapping[str, Fact]) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Return whether a fact is an integer type, including sizes."""
+    """Return whether a fact is an integer: a count, or a size in bytes."""
     return fact_of(name).kind in ("count", "bytes")
 
 

@@ -40,8 +40,8 @@ def some(names: Iterable[str], most: int = 6) -> str:
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as fit into `least` lines of `width` characters, and the number of
-    remaining ones.
+    """Return as many names as fit into the lines of `width` characters that the first `least` ones
+    take, and the number of remaining ones.
     """
     listed = list(names)
     short = some(listed, least)

@@ -85,16 +85,13 @@ class Plugin:
         return call
 
     def _checked(self, name: str, value: Any, rule: Rule | None) -> Any:
-        told = rule(value) if rule is not None else ""
-        if not told and self._accept is not None:
-            told = self._accept(name, value)
-        if told:
-            raise PluginError(f"{self._who}: {name}{_joined(told)}")
+        error = rule(value) if rule is not None else ""
+        if not error and self._accept is not None:
+            error = self._accept(name, value)
+        if error:
+            separator = "" if error[0] in ".[" else ": "
+            raise PluginError(f"{self._who}: {name}{separator}{error}")
         return value
-
-
-def _joined(told: str) -> str:
-    return told if told[0] in ".[" else f": {told}"
 
 
 def guarded(who: str, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

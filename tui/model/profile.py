@@ -146,7 +146,7 @@ class Deviation(Strict):
 class Profile(Strict):
     """A benchmark profile.
 
-    `profile_type.whole` adds a field for each load generator, by its name.
+    `profile_model.whole` adds a field for each load generator, by its name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

@@ -134,13 +134,13 @@ def _axis_problems(
             parse_param(param, value)
         except ValueError as error:
             yield document.problem(at, f"parameter '{name}': {error}")
-    for index, told in duplicate_values(param, values):
-        yield document.problem((*path, index), f"parameter '{name}': {told}; {REPEAT_IT}")
+    for index, message in duplicate_values(param, values):
+        yield document.problem((*path, index), f"parameter '{name}': {message}; {REPEAT_IT}")
 
 
 def duplicate_values(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
-    """Yield sweep values that repeat an earlier one in different spelling, which would plan a point
-    twice.
+    """Yield (index, message) of sweep values that equal an earlier one, even in another spelling:
+    they would plan a point twice.
     """
     seen: dict[ParamValue, Scalar] = {}
     for index, value in enumerate(values):
@@ -220,7 +220,7 @@ def _need_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
         for index, name in enumerate(member.needs):
             if name not in earlier:
                 hint, known = did_you_mean(name, earlier), ", ".join(earlier) or "none"
-                message = f"'{name}' does not run before it{hint}; earlier: {known}"
+                message = f"'{name}' does not run before this profile{hint}; earlier: {known}"
                 yield document.problem((*place, "needs", index), message)
 
 
@@ -239,7 +239,9 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of unused roles, and of concurrent profiles on the same hosts."""
+    """Yield problems of unused roles, of several 'rest' roles, and of concurrent profiles on the
+    same hosts.
+    """
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
@@ -478,7 +480,7 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
 def _use_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield problems of unused parameters.
+    """Yield problems of unused parameters, and of parameters in this file without effect.
 
     An inherited parameter without effect is only a hint, because it cannot be removed.
     """

@@ -175,10 +175,8 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
     tool = data.setdefault("tool", next((name for name in tools() if name in data), SUITE))
     if tool != SUITE:
         body = data.get(tool)
-        said = (
-            {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
-        )
-        data[tool] = {**rules(tool).stand_in, **said}
+        own = {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
+        data[tool] = {**rules(tool).stand_in, **own}
     try:
         rest = whole().model_validate(data)
     except ValidationError:

@@ -133,13 +133,12 @@ def hints(profile: Profile, text: str, file: str) -> list[Problem]:
         for name, v in resolve_params(profile, {}).items()
     }
     found = dict(rules(profile.tool).hints(profile, texts))
-    told = unreached_hints(profile, text, file)
+    unreached_ones = unreached_hints(profile, text, file)
     if not found:
-        return told
+        return unreached_ones
     document = load(text, file)
-    return in_order(
-        [*told, *(document.problem(path, message, key=True) for path, message in found.items())]
-    )
+    others = (document.problem(path, message, key=True) for path, message in found.items())
+    return in_order([*unreached_ones, *others])
 
 
 def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:

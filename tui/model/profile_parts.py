@@ -138,7 +138,7 @@ def axes(sweep: SweepSpec) -> list[str]:
 
 
 def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
-    """Return the swept host counts up to the number chosen."""
+    """Return the swept host counts up to the number chosen; without any, that number alone."""
     counts = [chosen if count == "all" else count for count in sweep.hosts] or [chosen]
     return [count for count in dict.fromkeys(counts) if count <= chosen] or [chosen]
 

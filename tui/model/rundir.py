@@ -65,7 +65,7 @@ def keep_private() -> None:
         _given.append(before)
 
 
-def given() -> int:
+def original_umask() -> int:
     """Return the umask that this process was started with, for child processes; -1 if it was not
     changed.
     """

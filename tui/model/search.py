@@ -19,7 +19,8 @@ RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5
 class Limit(Struct, frozen=True, omit_defaults=True):
     """A limit on the load: maximum of a latency percentile, of the mean latency, or of errors.
 
-    An empty `direction` applies to every measured one. `most` is in ns, or a count.
+    If `direction` is empty, the limit applies to every measured direction. `most` is in ns, or a
+    count.
     """
 
     text: str
@@ -30,8 +31,7 @@ class Limit(Struct, frozen=True, omit_defaults=True):
 
 
 class Knob(Struct, frozen=True, omit_defaults=True):
-    """A variable of a search, slowest-changing first: offered rate, number of hosts, or a
-    parameter.
+    """A variable of a search: offered rate, number of hosts, or a parameter.
 
     `values` are ascending; the rate has none.
     """
@@ -51,7 +51,7 @@ class Search(Struct, frozen=True, omit_defaults=True):
     kind: SearchKind
     objective: Objective = "iops"
     limits: tuple[Limit, ...] = ()
-    over: tuple[Knob, ...] = (Knob(RATE),)
+    over: tuple[Knob, ...] = (Knob(RATE),)  # the slowest-changing first
     points: int = 15  # maximum number of measurements
     within_s: float | None = None  # maximum seconds of load and pauses, from the first point on
     point_s: float = 10.0  # minimum seconds of a point
@@ -123,7 +123,7 @@ class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
 class Steadiness(Struct, frozen=True, omit_defaults=True):
     """Steadiness of a held load.
 
-    `changed`: from `at_s` on, most seconds exceeded a limit. `stalls`: single seconds did, about
+    `changed`: after `at_s`, most seconds exceeded a limit. `stalls`: single seconds did, about
     every `every_s`. `drift`: the mean latency rose throughout. `bad`: number of seconds that
     exceeded a limit.
     """

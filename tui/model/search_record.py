@@ -25,7 +25,7 @@ class LimitRecord(RecordPart):
 
     text: str = Field(description="as requested")
     metric: Literal["latency", "errors"] = Field("latency", description="limited quantity")
-    direction: str = Field("", description="direction; empty: every measured one")
+    direction: str = Field("", description="direction; empty: every measured direction")
     percentile: float | None = Field(None, description="latency percentile; null for the mean")
     most: float | None = Field(None, description="ns, or an error count")
 

@@ -48,36 +48,36 @@ class Settings(NamedTuple):
 class Key(NamedTuple):
     """One key of the settings file.
 
-    `take` converts a value, and raises ValueError with the allowed values.
+    `parse` converts a value, and raises ValueError with the allowed values.
     """
 
     name: str
     help: str
     allowed: str
     example: str  # example in a new file, commented out
-    take: Callable[[Any], Any]
+    parse: Callable[[Any], Any]
     variable: str = ""  # environment variable that overrides it
 
 
 def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
     """Return a converter that accepts only these values, and raises ValueError for others."""
 
-    def take(value: Any) -> Any:
+    def parse(value: Any) -> Any:
         if isinstance(value, bool) or value not in words:
             raise ValueError
         return value
 
-    return take
+    return parse
 
 
-def take_flag(value: Any) -> bool:
+def parse_flag(value: Any) -> bool:
     """Return true or false unchanged. Raises ValueError for any other value."""
     if not isinstance(value, bool):
         raise ValueError
     return value
 
 
-def take_hosts(value: Any) -> tuple[str, ...]:
+def parse_hosts(value: Any) -> tuple[str, ...]:
     """Convert one SPEC or a list of them. Raises ValueError for a SPEC that cannot name a host."""
     specs = [value] if isinstance(value, str) else value
     if not isinstance(specs, list) or not all(
@@ -92,7 +92,7 @@ def take_hosts(value: Any) -> tuple[str, ...]:
     return tuple(specs)
 
 
-def take_tags(value: Any) -> dict[str, str]:
+def parse_tags(value: Any) -> dict[str, str]:
     """Convert tags to text. Raises ValueError unless names map to scalars."""
     if not isinstance(value, dict) or any(
         isinstance(each, dict | list) or each is None for each in value.values()
@@ -104,7 +104,7 @@ def take_tags(value: Any) -> dict[str, str]:
     }
 
 
-def take_lease(value: Any) -> str:
+def parse_lease(value: Any) -> str:
     """Return a duration as text. Raises ValueError unless it is above 0."""
     from tui.model.quantities import parse_duration
 
@@ -114,12 +114,12 @@ def take_lease(value: Any) -> str:
     return text
 
 
-def take_paths(value: Any) -> tuple[Path, ...]:
+def parse_paths(value: Any) -> tuple[Path, ...]:
     """Convert one path or a list of them."""
-    return tuple(map(take_path, value if isinstance(value, list) else [value]))
+    return tuple(map(parse_path, value if isinstance(value, list) else [value]))
 
 
-def take_path(value: Any) -> Path:
+def parse_path(value: Any) -> Path:
     """Convert an absolute path, or one that begins with ~. Raises ValueError for any other."""
     path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
@@ -150,7 +150,7 @@ KEYS = (
         "false: the terminal handles the mouse, to select text",
         "true, false",
         "true",
-        take_flag,
+        parse_flag,
     ),
     Key("refresh", "Live screen updates per second", "1, 2, 4", "1", one_of(RATES_HZ)),
     Key(
@@ -158,57 +158,57 @@ KEYS = (
         "hosts for `run` without --hosts; preselected on the screens",
         "names, @groups, ranges like h[1-4], sources, local, as a list",
         '["@clients"]',
-        take_hosts,
+        parse_hosts,
     ),
     Key(
         "tags",
         "tags for every run; --tag overrides them",
         "a mapping of names to values",
         "{cluster: lab}",
-        take_tags,
+        parse_tags,
     ),
-    Key("runs", "runs directory", PATHS, "~/benchtui-runs", take_path),
+    Key("runs", "runs directory", PATHS, "~/benchtui-runs", parse_path),
     Key(
         "inventory",
         "inventory of hosts and groups, unless --inventory is given",
         PATHS,
         "~/lab/inventory.yaml",
-        take_path,
+        parse_path,
     ),
     Key(
         "ssh_config",
         "SSH configuration, unless --ssh-config is given",
         PATHS,
         "~/.ssh/config",
-        take_path,
+        parse_path,
     ),
     Key(
         "lease",
         "stop the load after this long without contact, unless --lease is given",
         "a time such as 60s, 5m",
         DEFAULT_LEASE,
-        take_lease,
+        parse_lease,
     ),
     Key(
         "shared",
         "directories with other users' runs, read after those of --shared and the environment",
         "a list of absolute paths, or paths that begin with ~",
         '["/srv/team/runs"]',
-        take_paths,
+        parse_paths,
     ),
     Key(
         "programs",
         "folder with load generators to copy to hosts, unless --with is given",
         PATHS,
         "~/static",
-        take_path,
+        parse_path,
     ),
     Key(
         "report",
         "write report.html into the run's directory after each run",
         "true, false",
         "true",
-        take_flag,
+        parse_flag,
     ),
 )
 NAMES = tuple(key.name for key in KEYS)
@@ -251,7 +251,7 @@ def parse_settings(text: str, file: str) -> Settings:
             problems.append(document.problem((name,), unknown(name), key=True))
         elif value is not None:
             try:
-                found[name] = key_named(name).take(value)
+                found[name] = key_named(name).parse(value)
             except ValueError as error:
                 problems.append(_refused(document, key_named(name), value, str(error)))
     if problems:

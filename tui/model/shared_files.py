@@ -68,7 +68,7 @@ def verb_of(plan: Plan, path: str) -> str:
 
 
 def sharing_note(plan: Plan) -> str:
-    """Return a note on paths that several hosts use, from the plan alone."""
+    """Return a note on paths that several hosts use, from the plan alone; empty if none."""
     if not (common := paths_used_at_once(plan)):
         return ""
     path, hosts = next(iter(common.items()))
@@ -94,4 +94,4 @@ def other_names_text(names: Sequence[tuple[str, str]]) -> str:
 
 def more(count: int) -> str:
     """Return text on the number of further files besides the one named; empty if there are none."""
-    return f" (and {count - 1} more files)" if count > 1 else ""
+    return f" (and {count - 1} more file{'s' * (count > 2)})" if count > 1 else ""

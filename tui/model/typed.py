@@ -140,18 +140,20 @@ class Types:
             if isinstance(hint, type) and issubclass(hint, Struct)
         }
 
-        def look(value: Any) -> str:
+        def check(value: Any) -> str:
             nonlocal rules
             if (own := structs.get(type(value))) is not None:
                 return own(value)
             if rules is None:
                 rules = [self.rule(hint) for hint in hints if hint not in structs]
-            told = [rule(value) for rule in rules]
-            if "" in told:
+            errors = [rule(value) for rule in rules]
+            if "" in errors:
                 return ""
-            return told[0] if len(told) == 1 and not structs else _found(value, _names_of(hints))
+            return (
+                errors[0] if len(errors) == 1 and not structs else _found(value, _names_of(hints))
+            )
 
-        return look
+        return check
 
     def _sequence(self, origin: Any, hint: Any, returned: bool) -> Rule:
         of = self.rule(hint)
@@ -159,31 +161,32 @@ class Types:
         allowed = (frozenset, set) if origin is frozenset else allowed
         numbers = list[hint] if get_origin(hint) is Annotated else None
 
-        def look(value: Any) -> str:
+        def check(value: Any) -> str:
             if not isinstance(value, allowed):
                 return _found(value, allowed[0].__name__)
             if numbers is not None and _all_right(value, numbers):
                 return ""
-            return next(
-                (_under(f"[{at}]", told) for at, each in enumerate(value) if (told := of(each))), ""
-            )
+            for at, each in enumerate(value):
+                if error := of(each):
+                    return _under(f"[{at}]", error)
+            return ""
 
-        return look
+        return check
 
     def _mapping(self, key: Any, hint: Any) -> Rule:
         of_key, of = self.rule(key), self.rule(hint)
 
-        def look(value: Any) -> str:
+        def check(value: Any) -> str:
             if not isinstance(value, collections.abc.Mapping):
                 return _found(value, "dict")
             for name, each in value.items():
-                if told := of_key(name):
-                    return _under(" has an invalid key", told)
-                if told := of(each):
-                    return _under(f"[{_short(name)}]", told)
+                if error := of_key(name):
+                    return _under(" has an invalid key", error)
+                if error := of(each):
+                    return _under(f"[{_short(name)}]", error)
             return ""
 
-        return look
+        return check
 
     def _tuple(self, hints: Sequence[Any]) -> Rule:
         if len(hints) == 2 and hints[1] is Ellipsis:
@@ -191,33 +194,33 @@ class Types:
             return lambda value: of(value) if isinstance(value, tuple) else _found(value, "tuple")
         rules = [self.rule(hint) for hint in hints]
 
-        def look(value: Any) -> str:
+        def check(value: Any) -> str:
             if not isinstance(value, tuple) or len(value) != len(rules):
                 return _found(value, f"a tuple of {len(rules)}")
-            told = (
+            errors = (
                 _under(f"[{at}]", rule(each))
                 for at, (rule, each) in enumerate(zip(rules, value, strict=True))
             )
-            return next(filter(None, told), "")
+            return next(filter(None, errors), "")
 
-        return look
+        return check
 
     def _struct(self, kind: type[Struct]) -> Rule:
         fields: list[tuple[str, Rule]] = []
 
-        def look(value: Any) -> str:
+        def check(value: Any) -> str:
             if type(value) is not kind:
                 return _found(value, kind.__name__)
             if not fields:  # registered first: a struct may contain itself
                 hints = self._hints(kind)
                 fields.extend((name, self.rule(hints[name])) for name in kind.__struct_fields__)
             for name, rule in fields:
-                if told := rule(getattr(value, name)):
-                    return _under(f".{name}", told)
+                if error := rule(getattr(value, name)):
+                    return _under(f".{name}", error)
             return further(value) if further is not None else ""
 
         further = self._further.get(kind)
-        return look
+        return check
 
 
 def _anything(_: Any) -> str:
@@ -232,7 +235,7 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
     if least is not None or below is not None:
         name = f"{name} >= {least} and < {below}"
 
-    def look(value: Any) -> str:
+    def check(value: Any) -> str:
         # neither bool nor number-like objects: JSON would not keep them
         if type(value) not in allowed:
             return _found(value, name)
@@ -244,7 +247,7 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
             return _found(value, name if least is not None else "a finite number")
         return ""
 
-    return look
+    return check
 
 
 def _text(limits: Sequence[Meta]) -> Rule:
@@ -252,7 +255,7 @@ def _text(limits: Sequence[Meta]) -> Rule:
         (re.compile(each.pattern), each.description) for each in limits if each.pattern is not None
     ]
 
-    def look(value: Any) -> str:
+    def check(value: Any) -> str:
         if not isinstance(value, str):
             return _found(value, "str")
         wrong = (
@@ -262,7 +265,7 @@ def _text(limits: Sequence[Meta]) -> Rule:
         )
         return next((_found(value, what) for what in wrong), "")
 
-    return look
+    return check
 
 
 def _all_right(values: Any, hint: Any) -> bool:
@@ -275,11 +278,11 @@ def _all_right(values: Any, hint: Any) -> bool:
         return False
 
 
-def _under(place: str, told: str) -> str:
+def _under(place: str, error: str) -> str:
     """Prefix an error of a part with its place in the whole."""
-    if not told:
+    if not error:
         return ""
-    return f"{place}{told}" if told[0] in ".[" else f"{place}: {told}"
+    return f"{place}{error}" if error[0] in ".[" else f"{place}: {error}"
 
 
 def _found(value: Any, allowed: str) -> str:

@@ -29,12 +29,11 @@ def problems_by_place(
     for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
     deeper = {path[:end] for path in details for end in range(len(path))}
-    told = {
-        path: found
+    return [
+        one_problem(found, path, document, model)
         for path, found in details.items()
         if path not in deeper or not only_kinds(found)
-    }
-    return [one_problem(found, path, document, model) for path, found in told.items()]
+    ]
 
 
 def only_kinds(details: list[ErrorDetails]) -> bool:
@@ -110,7 +109,6 @@ KINDS = {
 def kinds_of(details: list[ErrorDetails]) -> str:
     """Return the types that the members of a union accept, as text."""
     kinds = list(dict.fromkeys(expectation(detail).removeprefix("allowed: ") for detail in details))
-    kinds = [kind.removeprefix("allowed: ") for kind in kinds]
     return ", ".join(kind for kind in kinds if kind != "a whole number" or "a number" not in kinds)
 
 

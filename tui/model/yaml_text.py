@@ -78,8 +78,8 @@ class YamlDocument:
     def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
         """Return a problem at `path`, always on one line."""
         line, column = self.position(path, key)
-        told = message if message.isprintable() else printable(" ".join(message.split()))
-        return Problem(told, self.file, line, column, code=code)
+        line_text = message if message.isprintable() else printable(" ".join(message.split()))
+        return Problem(line_text, self.file, line, column, code=code)
 
 
 def load(text: str, file: str) -> YamlDocument:
@@ -235,7 +235,7 @@ class _Builder:
             )
 
     def check_text(self, node: ScalarNode) -> None:
-        r"""Raise an error for terminal and bidirectional controls, also those from escapes such as
+        r"""Note a problem for terminal and bidirectional controls, also those from escapes such as
         "\e".
         """
         if not node.value.isprintable() and (bad := _CONTROLS.search(node.value)):
