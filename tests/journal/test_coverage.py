@@ -258,9 +258,7 @@ def test_shares_of_many_hosts_are_reported_as_a_range() -> None:
 def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:
     busy = dict.fromkeys([f"h{number}" for number in range(1, 9)], "97 % busy")
     assert told_of(busy) == "h1, h2, h3 and 5 more: 97 % busy"
-    assert (
-        told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
-    )
+    assert told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
     assert told_of({"h1": "97 %", "h2": "96 %"}) == "h1: 97 %, h2: 96 %"
     four = {f"h{number}": f"{number} s" for number in range(4)}
     assert (
