@@ -250,7 +250,7 @@ async def test_deleting_says_what_hosts_still_hold(newest: RunMaker) -> None:
         app.engine_lives = False
         await pilot.press("D")
         await app.settle(pilot)
-        assert isinstance(app.screen, Confirm) and "still holds 1 files" in app.screen.body
+        assert isinstance(app.screen, Confirm) and "still holds 1 file " in app.screen.body
 
 
 async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) -> None:

@@ -313,10 +313,10 @@ def test_a_running_search_has_the_same_record_from_its_points_so_far(tmp_path: P
 
     state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
-    assert live.take(state)
+    assert live.read_points(state)
     assert live.view(state, state.t).behind, "an answer of fewer points is shown as that of all"
     live.conclude()
-    assert not live.take(state)
+    assert not live.read_points(state)
     so_far = live.view(state, state.t).record
     assert not live.view(state, state.t).behind
     assert [point.verdict for point in so_far.points] == ["breaks", "meets", "breaks"]
@@ -338,7 +338,7 @@ def test_load_before_a_point_is_part_of_what_is_spent_and_of_what_is_left(tmp_pa
 
     state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
-    live.take(state)
+    live.read_points(state)
     view = live.view(state, state.phase_started_t + 12.0)
     assert view.record.spent_s == 40.0
     assert view.elapsed_s == pytest.approx(-18.0), "load that is not measured counts as measured"

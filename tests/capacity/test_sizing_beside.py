@@ -67,10 +67,10 @@ def test_live_keeps_the_growth_with_hosts_while_a_further_point_is_worked_out(
     third = [at for at, event in enumerate(events) if isinstance(event, PointDecided)][2]
     state = fold_all(RunState(), events[:third])
     live = LiveSearch(maker.plan)
-    live.take(state)
+    live.read_points(state)
     live.conclude()
     fold_all(state, events[third : third + 1])
-    assert live.take(state)
+    assert live.read_points(state)
     view = live.view(state, state.t)
     assert view.behind
     assert view.record.scaling is not None, "the chart goes until the newest point is worked out"
@@ -181,7 +181,7 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
     maker.offer(2, offer).load(4, offer.rate_iops)
     state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
-    live.take(state)
+    live.read_points(state)
     view = live.view(state, state.t)
     assert view.now is not None
     assert view.now.iops == pytest.approx(54_900, rel=0.02)
@@ -209,7 +209,7 @@ def test_of_two_limits_on_one_latency_the_strictest_is_reported_and_drawn(tmp_pa
         maker.offer(1, offers()[1]).load(4, offers()[1].rate_iops)
         state = fold_all(RunState(), read_events(maker.journal))
         live = LiveSearch(maker.plan)
-        live.take(state)
+        live.read_points(state)
         now = live.view(state, state.t).now
         assert now is not None and [(each.name, each.most_ns) for each in now.latencies] == [
             ("p99", 1e6)

@@ -28,7 +28,7 @@ from tui.model.event import HostFactsCollected, Sample, encode
 from tui.model.plan import JobLoad, Plan
 from tui.model.record import Finding
 from tui.model.rundir import PLAN_FILE
-from tui.record.running_step import RunningStep, at_once
+from tui.record.running_step import RunningStep, exhaust
 from tui.text.line import plain_lines
 from tui.view.findings import live_lines
 
@@ -133,7 +133,7 @@ def test_a_running_step_has_the_figures_of_its_record(tmp_path: Path) -> None:
     step = RunningStep(at.plan, at.plan.steps[0])
     for _ in range(8):  # piece by piece, as a screen looks
         at.maker.measure(5)
-        found = at_once(step.record(at.take().state))
+        found = exhaust(step.record(at.take().state))
     kept = build_record(at.maker.run_dir).steps[0]
     assert found.measured_s == kept.measured_s
     for host, dirs in kept.results.per_host.items():
@@ -179,7 +179,7 @@ def test_what_was_measured_before_the_ramp_ended_is_in_no_series(tmp_path: Path)
         )
 
     at.seconds(5, ramp).seconds(20)
-    found = at_once(RunningStep(at.plan, at.plan.steps[0]).record(at.state))
+    found = exhaust(RunningStep(at.plan, at.plan.steps[0]).record(at.state))
     kept = build_record(at.maker.run_dir).steps[0]
     assert found.series is not None and kept.series is not None
     assert found.series.start_s == kept.series.start_s
@@ -323,8 +323,8 @@ def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
     found = RunningStep(at.plan, at.plan.steps[0])
     piecewise = at.findings.steps[0].running
     fresh, grown = (
-        at_once(found.record(at.state)).series,
-        at_once(piecewise.record(at.state)).series,
+        exhaust(found.record(at.state)).series,
+        exhaust(piecewise.record(at.state)).series,
     )
     assert fresh is not None and grown is not None
     assert [each.iops for each in grown.columns] == [each.iops for each in fresh.columns]
@@ -358,14 +358,14 @@ def test_a_load_that_begins_again_is_looked_at_before_its_first_io(tmp_path: Pat
     at.maker.add(again)
     at.take()
     step = at.findings.steps[0].running
-    assert list(at_once(step.record(at.state)).results.per_host) == ["weka-01"]
+    assert list(exhaust(step.record(at.state)).results.per_host) == ["weka-01"]
 
 
 def test_after_five_minutes_the_begin_is_not_judged_any_more(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=1)
     at.maker.measure(310)
     step = RunningStep(at.plan, at.plan.steps[0])
-    found = at_once(step.record(at.take().state)).series
+    found = exhaust(step.record(at.take().state)).series
     assert found is not None and len(found.columns[0].iops) == 300
     assert not step.series.from_begin
 

@@ -30,7 +30,7 @@ from tui.judge.proof import (
 )
 from tui.judge.severity import Moot
 from tui.judge.wording import proof_text
-from tui.library.additions import question_of, tell_proved
+from tui.library.additions import add_proof, question_of
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.unfinished import is_unfinished
@@ -195,7 +195,7 @@ def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
     proves = Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)
     cut.plan_matrix([cut.first_step, cut.first_step], proves=proves).begin()
     cut.steps_done(figures).finish("complete" if len(figures) == 2 else "partial")
-    tell_proved(cut.run_dir, write_record(cut.run_dir))
+    add_proof(cut.run_dir, write_record(cut.run_dir))
     bottleneck = load_record(about.run_dir).steps[0].bottleneck
     assert (
         bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id == told

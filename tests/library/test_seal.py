@@ -22,7 +22,7 @@ from tui.library.additions import keep_note
 from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.runs import INDEX_FILE, Index, list_directory, stamp_of
-from tui.library.seal import NOT_AS_SEALED, broken, seal
+from tui.library.seal import NOT_AS_SEALED, check_seal, seal
 from tui.library.summary import summarize
 from tui.library.verify import verify_run
 
@@ -43,7 +43,7 @@ def run_dir(tmp_path: Path, key: Path) -> Path:
 
 
 def test_an_unchanged_run_is_as_it_was_sealed(run_dir: Path, key: Path) -> None:
-    who, differs = broken(run_dir, key)
+    who, differs = check_seal(run_dir, key)
     assert differs == [] and who.startswith("SHA256:") and who.endswith(" of this machine")
 
 
@@ -55,13 +55,13 @@ def test_the_key_is_for_its_owner_alone_and_made_once(run_dir: Path, key: Path) 
 
 def test_a_seal_of_another_machine_is_reported_as_such(run_dir: Path, tmp_path: Path) -> None:
     seal(run_dir, tmp_path / "other" / "seal_key")
-    who, differs = broken(run_dir, tmp_path / "home" / "seal_key")
+    who, differs = check_seal(run_dir, tmp_path / "home" / "seal_key")
     assert differs == [] and who.endswith("not one of this machine")
 
 
 def test_a_note_leaves_the_seal_whole(run_dir: Path, key: Path) -> None:
     keep_note(run_dir, "measured after the firmware update")
-    assert broken(run_dir, key)[1] == []
+    assert check_seal(run_dir, key)[1] == []
     assert verify_run(run_dir, key).exit_code == 0
 
 
@@ -102,7 +102,7 @@ def test_what_was_changed_is_named_though_the_record_was_made_to_fit(
     run_dir: Path, key: Path, change: Callable[[Path], object], name: str
 ) -> None:
     change(run_dir)
-    assert broken(run_dir, key)[1] == [f"{name}: changed since it was sealed"]
+    assert check_seal(run_dir, key)[1] == [f"{name}: changed since it was sealed"]
     assert verify_run(run_dir, key).exit_code == 1
 
 
@@ -119,7 +119,7 @@ def test_a_seal_that_was_changed_is_none(run_dir: Path, field: str, tmp_path: Pa
         "key": json.loads(path.read_text())["key"],
     }
     path.write_text(json.dumps(found | {field: changes[field]}))
-    assert broken(run_dir) == ("", ["seal.json: signature does not match"])
+    assert check_seal(run_dir) == ("", ["seal.json: signature does not match"])
 
 
 def test_the_verb_says_who_sealed_it(
@@ -127,7 +127,7 @@ def test_the_verb_says_who_sealed_it(
 ) -> None:
     monkeypatch.setenv("BENCHTUI_HOME", str(key.parent))
     assert main(["runs", "verify", run_dir.name]) == 0
-    assert f"by {broken(run_dir, key)[0]}" in capsys.readouterr().out
+    assert f"by {check_seal(run_dir, key)[0]}" in capsys.readouterr().out
 
 
 def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(

@@ -14,7 +14,7 @@ from tui.app.screens.result_page import Page
 from tui.app.screens.result_text import steps
 from tui.judge.wording import message_of
 from tui.library.build import build_record
-from tui.metrics.repeat import ci_tells, relative_ci
+from tui.metrics.repeat import relative_ci, shows_ci
 from tui.model.record import Finding, RunRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, best_of, same, tables_of
@@ -109,9 +109,9 @@ def test_a_figure_that_is_invalid_has_its_mark_in_tables() -> None:
 
 
 def test_a_half_width_is_printed_from_three_repetitions_on_and_below_the_mean() -> None:
-    assert not ci_tells([1.0, 2.0], relative_ci([1.0, 2.0]))
-    assert ci_tells([1.00, 1.01, 1.02], relative_ci([1.00, 1.01, 1.02]))
-    assert not ci_tells([1.0, 2.0, 9.0], relative_ci([1.0, 2.0, 9.0]))
+    assert not shows_ci([1.0, 2.0], relative_ci([1.0, 2.0]))
+    assert shows_ci([1.00, 1.01, 1.02], relative_ci([1.00, 1.01, 1.02]))
+    assert not shows_ci([1.0, 2.0, 9.0], relative_ci([1.0, 2.0, 9.0]))
     two, three = (
         table(repeated((100, 200), (300, 310))),
         table(repeated((100, 101, 102), (300, 301, 302))),

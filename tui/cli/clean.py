@@ -35,8 +35,8 @@ def main(args: argparse.Namespace) -> int:
     """
     from tui.cli.shared.launching import terminal_asker
     from tui.journal.rundir import load_plan
-    from tui.library.additions import check_over
     from tui.library.load import load_record
+    from tui.library.unfinished import check_over
     from tui.remote.fan_out import connections_of
 
     store = run_store()

@@ -49,10 +49,10 @@ def _write_record(run_dir: Path) -> None:
     write_texts(run_dir, record)
     if record.proves is None:
         return
-    from tui.library.additions import tell_proved
+    from tui.library.additions import add_proof
 
     try:
-        tell_proved(run_dir, record)
+        add_proof(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it
         print(
             f"benchtui: cannot add the result to {record.proves.run_id}: {error}",

@@ -16,7 +16,7 @@ from tui.model.host_record import HostRecord
 from tui.model.record import Finding
 from tui.model.step_record import BottleneckRecord, StepRecord
 from tui.record.progress import can_be_judged
-from tui.record.running_step import RunningStep, Sliced, at_once
+from tui.record.running_step import RunningStep, Sliced, exhaust
 from tui.record.sections import host_record
 from tui.record.timeline import JournalData
 
@@ -178,7 +178,7 @@ class LiveFindings:
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Run the checks if they are due; return findings that are new or have become worse."""
-        return at_once(self.looking(state, now_t))
+        return exhaust(self.looking(state, now_t))
 
     def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
         """Run the checks in slices, because many hosts take long; the generator must be exhausted.
@@ -216,7 +216,7 @@ class LiveFindings:
         for index in measured:
             look = self.steps[index]
             step, record = look.running.step, evidence.steps[index]
-            lately = look.running.lately(state, record)
+            lately = look.running.recent(state, record)
             yield
             look.take_bottleneck(bottleneck_of(StepEvidence(evidence, step, lately)))
             yield

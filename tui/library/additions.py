@@ -15,7 +15,6 @@ from tui.journal.writer import append_events
 from tui.judge.proof import judged, question_about
 from tui.library.build import write_record
 from tui.library.load import load_record
-from tui.library.summary import summarize
 from tui.model.bounded import NO_JSON, read_file
 from tui.model.event import BottleneckProved, Event, FilesRemoved, NoteAdded
 from tui.model.plan import Plan
@@ -47,7 +46,6 @@ def keep_note(run_dir: Path, text: str) -> None:
     """Add a note to a finished run. Raises BenchtuiError."""
     if not (run_dir / JOURNAL_FILE).exists() and _head(run_dir).state == "imported":
         from tui.library.imported import add_note
-        from tui.library.load import load_record
 
         add_note(run_dir, load_record(run_dir), text)
     else:
@@ -101,15 +99,6 @@ def _head(run_dir: Path) -> _DerivedHead:
         return _DerivedHead()
 
 
-def check_over(run_dir: Path) -> None:
-    """Raise UsageError if a run is still running."""
-    summary = summarize(run_dir)
-    if summary is not None and summary.state == "running":
-        raise UsageError(
-            f"{run_dir.name} is still running; stop it first: benchtui stop {run_dir.name}"
-        )
-
-
 def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]) -> None:
     """Add removed files to journal and record; `removed`: paths and bytes by host.
 
@@ -139,7 +128,7 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
     return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
 
 
-def tell_proved(run_dir: Path, record: RunRecord) -> None:
+def add_proof(run_dir: Path, record: RunRecord) -> None:
     """Add the result of a counter-experiment to the run that it tested.
 
     Does nothing for other runs, or if the tested run is no longer in the same directory. An

@@ -21,7 +21,7 @@ MOST_HEADER_BYTES = 1 << 20  # before one file; a name of 4096 bytes takes 5 KiB
 TAR_BLOCK = 1 << 18
 # tarfile of Python 3.11 takes time quadratic in their number
 DIGITS = re.compile(rb"\d{100}")
-# tarfile raises these of some
+# tarfile raises these for some damaged headers
 NO_HEADER = (ArithmeticError, LookupError, ValueError, RecursionError)
 PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 

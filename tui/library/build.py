@@ -98,8 +98,8 @@ def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
     """
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
-    goes_on = running and seen.state.end is None
-    return RecordSource(run_dir, plan_as_run(plan, seen.state.search), seen, goes_on)
+    running = running and seen.state.end is None
+    return RecordSource(run_dir, plan_as_run(plan, seen.state.search), seen, running)
 
 
 def measured_in(source: RecordSource) -> MeasuredRun:

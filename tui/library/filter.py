@@ -85,7 +85,7 @@ def _word(word: str) -> Test:
 def haystack(run: RunSummary) -> str:
     """Return the text in which words are searched."""
     tags = (f"{name}={value}" if value else name for name, value in run.tags.items())
-    told = (
+    texts = (
         run.run_id,
         run.profile,
         run.title,
@@ -95,7 +95,7 @@ def haystack(run: RunSummary) -> str:
         run.owner,
         run.weakened_by,
     )
-    return "\n".join((*told, *run.notes, *run.hosts, *tags)).lower()
+    return "\n".join((*texts, *run.notes, *run.hosts, *tags)).lower()
 
 
 def _texts(of: Callable[[RunSummary], list[str]]) -> Callable[[str, datetime], Test]:

@@ -258,9 +258,10 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
     """
     counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
     if len(set(counts.values())) > 1:
-        said = ", ".join(f"{name} {count}" for name, count in counts.items())
+        found_in = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(
-            f"files of several hosts must have the same number of measurements each; found: {said}"
+            "files of several hosts must have the same number of measurements each; found:"
+            f" {found_in}"
         )
     found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
     for name, outputs in files.items():
@@ -283,7 +284,7 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
                     each for run in runs for part in run.measurements for each in part.values()
                 ):
                     _check_numbers(output, reader, place)
-                yield _remarking(
+                yield _with_caveats(
                     _with_tool(runs[0], reader), [problem for _, problem in source.left_out]
                 )
                 yield from (_with_tool(run, reader) for run in runs[1:])
@@ -300,11 +301,11 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
         stray += [] if found else wrong
     if not runs:
         raise UsageError(stray or [nothing_in(place, known)])
-    yield _remarking(runs[0], stray)
+    yield _with_caveats(runs[0], stray)
     yield from runs[1:]
 
 
-def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
+def _with_caveats(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
     """Return the run with a note for each problem that kept data from being imported."""
     return msgspec.structs.replace(
         run, caveats=[*run.caveats, *(f"left out: {problem}" for problem in problems)]
@@ -361,7 +362,7 @@ def _of_folder(
     found = without_copies(found)
     if not logs and len(apart := _nights(found, naming)) > 1:
         runs = [KeptRun("", grouped(each, naming), [file for file, _ in each]) for each in apart]
-        return [_remarking(runs[0], problems), *runs[1:]], problems
+        return [_with_caveats(runs[0], problems), *runs[1:]], problems
     for partial in _partial_logs(found, logs, known):
         why = (
             "logs of only some jobs, or of several jobs in one file, are not the time series of"
@@ -374,7 +375,7 @@ def _of_folder(
     if not found:
         return [], problems
     kept = [file for file in files if file.place in logged or any(file is each for each in read)]
-    return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
+    return [_with_caveats(KeptRun("", grouped(found, naming), kept), problems)], problems
 
 
 def _partial_logs(
@@ -470,7 +471,9 @@ def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutpu
 
 
 def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
-    """Return samples with times of day, if the output contains its start time."""
+    """Return samples with times in epoch ms, if theirs are relative and the output's start time is
+    known.
+    """
     span = _Part("", {"": output}, alone=True).span
     begun_ms = (
         0

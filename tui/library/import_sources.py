@@ -33,7 +33,7 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile
 from tui.workloads.reading import TooMuchError, budget
 
-MAY_BE_NAN = ("mean_ns", "stddev_ns")  # not said
+MAY_BE_NAN = ("mean_ns", "stddev_ns")  # NaN: not reported
 MAY_BE_LESS = ("shift", "t", "step", "place")  # -1: unknown; benchtui sets indices itself
 MOST_OF = {
     "start_ms": MOST_STAMP_MS,
@@ -95,7 +95,7 @@ ZIP_ENTRY = b"PK\x01\x02"  # signature of an entry in the directory of a zip arc
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN_ZIP = (NotImplementedError, RuntimeError, LookupError, ArithmeticError, struct.error)
 """Exceptions that zipfile raises for unknown compression, passwords, or an unreadable directory."""
-LOOKED_AT = 4096  # bytes read to tell whether a file is text
+TEXT_CHECK_BYTES = 4096  # of a file's start: with a NUL byte there, it is not text
 
 LeftOut = list[tuple[str, Problem]]
 Blocks = Callable[[], Iterator[bytes]]
@@ -128,9 +128,9 @@ class Room:
         """
         data, limits = bytearray(), budget()
         for block in blocks:
-            looked_at = len(data) >= LOOKED_AT
+            checked = len(data) >= TEXT_CHECK_BYTES
             data += block
-            if plain and not looked_at and b"\0" in data[:LOOKED_AT]:
+            if plain and not checked and b"\0" in data[:TEXT_CHECK_BYTES]:
                 self._left += len(data) - len(block)
                 return None
             self._left -= len(block)

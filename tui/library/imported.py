@@ -155,18 +155,18 @@ def _messages(
         for each in dirs.values()
         for name in each.rounded
     }
-    told = [("info", NO_ZONE)] if stamped else []
+    notes = [("info", NO_ZONE)] if stamped else []
     if rounded:
-        told.append(
+        notes.append(
             (
                 "info",
                 f"only known as printed, with few digits: {', '.join(sorted(rounded))}",
             )
         )
-    told += [("warning", caveat) for caveat in caveats]
+    notes += [("warning", caveat) for caveat in caveats]
     return [
         MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text})
-        for how, text in told
+        for how, text in notes
     ]
 
 
@@ -234,10 +234,10 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
         profile=name if several else "",  # by which lists name it
     )
     if first.metadata is not None:
-        told = first.metadata
-        moved = max((each.bytes_per_op for each in told.operations.values()), default=0)
+        metadata = first.metadata
+        moved = max((each.bytes_per_op for each in metadata.operations.values()), default=0)
         step.mpi = MpiLaunch(
-            "/", told.ranks_per_node, told.items, told.iterations, bytes_per_op=moved
+            "/", metadata.ranks_per_node, metadata.items, metadata.iterations, bytes_per_op=moved
         )
     step.headline, step.latency_kind = _headline(found), _kind(found)
     return step
@@ -354,10 +354,10 @@ def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | 
     """Return the result of an MPI program, in the form of benchtui's own runs; None for other
     programs.
     """
-    told = next((each.metadata for each in found.values() if each.metadata is not None), None)
-    if told is None:
+    metadata = next((each.metadata for each in found.values() if each.metadata is not None), None)
+    if metadata is None:
         return None
-    fold(state, msgspec.structs.replace(told, step=step.index))
+    fold(state, msgspec.structs.replace(metadata, step=step.index))
     return metadata_record(state.at_step(step.index).metadata, step)
 
 

@@ -28,7 +28,7 @@ _judged_decoder = PlainDecoder(_RecordFindingsOnly)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:
-    """Return the findings in run.json without parsing the rest; None if there is no record."""
+    """Return the findings in run.json without parsing the rest; None if it cannot be read."""
     try:
         return parse_findings(read_file(run_dir / RECORD_FILE))
     except (OSError, ValueError):
@@ -61,10 +61,10 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as on disk, which keeps keys of newer versions, with texts of findings and
-    reasons; else the record as JSON.
+    """Return run.json with the texts of findings and codes added; keys of newer versions are kept.
 
-    For a file with unprintable characters, it is also the record as JSON. Raises BenchtuiError.
+    If the file is missing or has unprintable characters: `record`, or the run's record as loaded,
+    as JSON with the same texts. Raises BenchtuiError.
     """
     with suppress(FileNotFoundError):
         text = read_file(run_dir / RECORD_FILE)

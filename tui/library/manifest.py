@@ -236,10 +236,6 @@ def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProce
     """Run ssh-keygen; without `stdin`, it uses the terminal, where it can ask for a passphrase."""
     environ = {**os.environ, "LC_ALL": "C"}
     try:
-        if stdin is None:
-            return subprocess.run(
-                ["ssh-keygen", *words], capture_output=True, check=False, env=environ
-            )
         return subprocess.run(
             ["ssh-keygen", *words], input=stdin, capture_output=True, check=False, env=environ
         )
@@ -250,5 +246,5 @@ def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProce
 def _reason(done: subprocess.CompletedProcess[bytes], folder: str) -> str:
     """Return the last line that ssh-keygen printed, without names of temporary files."""
     lines = (done.stderr + done.stdout).decode(errors="replace").splitlines()
-    told = [line.strip().replace(f"{folder}/", "") for line in lines if line.strip()]
-    return told[-1] if told else f"ssh-keygen: exit code {done.returncode}"
+    printed = [line.strip().replace(f"{folder}/", "") for line in lines if line.strip()]
+    return printed[-1] if printed else f"ssh-keygen: exit code {done.returncode}"

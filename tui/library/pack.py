@@ -67,7 +67,7 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
             while held is not None:
                 place = held.name.partition("/")[2]
                 wanted = _wanted(held, waiting)
-                _take(archive, held, wanted, into)
+                _extract(archive, held, wanted, into)
                 held = next(members, None)
             if waiting:
                 place = next(iter(waiting.values())).path
@@ -131,7 +131,7 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
     return wanted
 
 
-def _take(
+def _extract(
     archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None
 ) -> None:
     """Verify the checksum of a file while writing it to `into`."""

@@ -47,14 +47,14 @@ class JournaledHost:
 
 
 @dataclass(slots=True)
-class Journalled:
+class JournaledFigures:
     """Journal data of all measurements, by step and host."""
 
-    told: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
+    hosts: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
     operations: dict[int, MetadataResult] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, journal: Path) -> Journalled:
+    def read(cls, journal: Path) -> JournaledFigures:
         """Read a journal; damaged lines are skipped, so their data is missing. Raises OSError."""
         found, attempts = cls(), dict[int, int]()
         for event in read_events(journal):
@@ -64,21 +64,21 @@ class Journalled:
             elif isinstance(event, MetadataResult):
                 found.operations[event.step] = event
             elif isinstance(event, Sample | HostResult | TaskEnded):
-                found._take(event, attempts.get(event.step, 1))
+                found._add(event, attempts.get(event.step, 1))
         return found
 
     def _forget(self, step: int) -> None:
         self.operations.pop(step, None)
-        self.told = {key: told for key, told in self.told.items() if key[0] != step}
+        self.hosts = {key: kept for key, kept in self.hosts.items() if key[0] != step}
 
-    def _take(self, event: Sample | HostResult | TaskEnded, attempt: int) -> None:
-        told = self.told.setdefault((event.step, event.host), JournaledHost(attempt))
+    def _add(self, event: Sample | HostResult | TaskEnded, attempt: int) -> None:
+        kept = self.hosts.setdefault((event.step, event.host), JournaledHost(attempt))
         if isinstance(event, HostResult):
-            told.result = event
+            kept.result = event
         elif event.phase == "measure" and isinstance(event, Sample):
-            told.samples.append(event)
+            kept.samples.append(event)
         elif event.phase == "measure" and isinstance(event, TaskEnded) and not event.role:
-            told.end = event
+            kept.end = event
 
 
 def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
@@ -93,59 +93,59 @@ def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
 
     Raises OSError for an unreadable journal.
     """
-    journalled = Journalled.read(run_dir / JOURNAL_FILE)
+    journaled = JournaledFigures.read(run_dir / JOURNAL_FILE)
     count, found = 0, list[str]()
     for step in plan.steps:
         if workloads.reports_operations(step.tool):
-            said = journalled.operations.get(step.index)
-            count += said is not None
-            found += _of_operations(run_dir, step, journalled, said)
+            operations = journaled.operations.get(step.index)
+            count += operations is not None
+            found += _of_operations(run_dir, step, journaled, operations)
             continue
         for host in step.hosts:
-            if (told := journalled.told.get((step.index, host))) is not None and "/" not in host:
-                count += len(told.samples) + (told.result is not None)
-                found += _of_host(run_dir, plan, step, host, told)
+            if (kept := journaled.hosts.get((step.index, host))) is not None and "/" not in host:
+                count += len(kept.samples) + (kept.result is not None)
+                found += _of_host(run_dir, plan, step, host, kept)
     return count, found
 
 
 def _of_host(
-    run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHost
+    run_dir: Path, plan: Plan, step: Step, host: str, kept: JournaledHost
 ) -> Iterator[str]:
-    path = raw_file(run_dir, step.index, host, told.attempt, "out")
+    path = raw_file(run_dir, step.index, host, kept.attempt, "out")
     if not path.is_file():
-        if told.result is not None or told.samples:
+        if kept.result is not None or kept.samples:
             yield f"{path.relative_to(run_dir)}: is missing, but the journal has its figures"
         return
-    step = replace(step, attempt=told.attempt)
+    step = replace(step, attempt=kept.attempt)
     reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))
     items = [item for piece in readable(path) for item in reader.feed(piece)]
-    errors = raw_file(run_dir, step.index, host, told.attempt, "err")
+    errors = raw_file(run_dir, step.index, host, kept.attempt, "err")
     for piece in readable(errors) if errors.is_file() else ():
         reader.feed_stderr(piece)
     items += reader.flush()
     where = f"step {step.name}, {host}"
-    exit_code = told.end.exit_code if told.end is not None else None
+    exit_code = kept.end.exit_code if kept.end is not None else None
     yield from (
         f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB
     )
     yield from _of_samples(
-        [item for item in items if isinstance(item, Sample)], told.samples, where
+        [item for item in items if isinstance(item, Sample)], kept.samples, where
     )
-    if told.result is not None:
+    if kept.result is not None:
         again = reader.result(exit_code)
-        yield from _of_result(again, told.result, where)
+        yield from _of_result(again, kept.result, where)
 
 
-def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator[str]:
+def _of_samples(again: list[Sample], kept: list[Sample], where: str) -> Iterator[str]:
     by_time: dict[int, list[Sample]] = {}
     for sample in again:
         by_time.setdefault(sample.host_time_ms, []).append(_alike(sample))
-    other = [each for each in told if _alike(each) not in by_time.get(each.host_time_ms, ())]
+    other = [each for each in kept if _alike(each) not in by_time.get(each.host_time_ms, ())]
     for sample in other[:SHOWN_SAMPLES]:
         yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
     if len(other) > SHOWN_SAMPLES:
         yield f"{where}: and {len(other) - SHOWN_SAMPLES} more samples"
-    if (missing := len(again) - len(told)) > 0:
+    if (missing := len(again) - len(kept)) > 0:
         yield f"{where}: {missing} samples of the raw output are not in the journal"
 
 
@@ -154,7 +154,7 @@ def _alike(sample: Sample) -> Sample:
     return as_kept(replace(sample, t=0.0))
 
 
-def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
+def _of_result(again: HostResult | None, kept: HostResult, where: str) -> Iterator[str]:
     """Yield differences between two results, except how the command ended, which only the engine
     knows.
     """
@@ -162,21 +162,21 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
         yield f"{where}: the raw output has no result, but the journal has one"
         return
     # contradictions are those that the version which ran it looked for
-    again = replace(again, t=told.t, final=told.final, contradictions=told.contradictions)
-    if told.failed_ios is None:  # it is older than this count
+    again = replace(again, t=kept.t, final=kept.final, contradictions=kept.contradictions)
+    if kept.failed_ios is None:  # it is older than this count
         again = replace(again, failed_ios=None)
-    again = as_before(again, told)
+    again = as_before(again, kept)
     for name in again.__struct_fields__:
-        if getattr(again, name) != getattr(told, name):
+        if getattr(again, name) != getattr(kept, name):
             yield f"{where}: {name} of the result differs from the raw output"
 
 
 def _of_operations(
-    run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None
+    run_dir: Path, step: Step, journaled: JournaledFigures, kept: MetadataResult | None
 ) -> Iterator[str]:
-    if said is None:
+    if kept is None:
         return
-    attempts = [told.attempt for (index, _), told in journalled.told.items() if index == step.index]
+    attempts = [each.attempt for (index, _), each in journaled.hosts.items() if index == step.index]
     paths = [
         raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts
     ]
@@ -191,9 +191,9 @@ def _of_operations(
     reader.flush()
     again = reader.figures(0)
     # a run that is older than the reading of reports has no times of ranks
-    if again is not None and any(each.rank_seconds for each in said.operations.values()):
+    if again is not None and any(each.rank_seconds for each in kept.operations.values()):
         program.reported(again, _reports(path, step))
-    if again is None or again.operations != said.operations:
+    if again is None or again.operations != kept.operations:
         yield f"step {step.name}: the operations differ from {path.relative_to(run_dir)}"
 
 
@@ -207,9 +207,9 @@ def _reports(output: Path, step: Step) -> Mapping[str, str]:
     return reader.texts()
 
 
-def as_before(result: HostResult, told: HostResult) -> HostResult:
+def as_before(result: HostResult, kept: HostResult) -> HostResult:
     """Return a result without fields of directions that the journal's version did not have."""
-    parts = [part for dirs in (told.dirs, *told.jobs.values()) for part in dirs.values()]
+    parts = [part for dirs in (kept.dirs, *kept.jobs.values()) for part in dirs.values()]
     plain = {
         name: value
         for name, value in ADDED.items()
@@ -222,20 +222,20 @@ def as_before(result: HostResult, told: HostResult) -> HostResult:
     def before(again: dict[str, DirectionResult], then: dict[str, DirectionResult]) -> Any:
         return _reads_between(plain_dirs(again), then)
 
-    jobs = {job: before(dirs, told.jobs.get(job, {})) for job, dirs in result.jobs.items()}
-    return replace(result, dirs=before(result.dirs, told.dirs), jobs=jobs)
+    jobs = {job: before(dirs, kept.jobs.get(job, {})) for job, dirs in result.jobs.items()}
+    return replace(result, dirs=before(result.dirs, kept.dirs), jobs=jobs)
 
 
 def _reads_between(
-    again: dict[str, DirectionResult], told: dict[str, DirectionResult]
+    again: dict[str, DirectionResult], kept: dict[str, DirectionResult]
 ) -> dict[str, DirectionResult]:
     """Return results in which reads that verify between writes have the time of older versions.
 
     Versions before 2026-11-28 excluded the time of the writes.
     """
-    if not {"read", "write"} <= again.keys() & told.keys():
+    if not {"read", "write"} <= again.keys() & kept.keys():
         return again
-    now, then, writes_s = again["read"], told["read"], again["write"].runtime_s
+    now, then, writes_s = again["read"], kept["read"], again["write"].runtime_s
     without = abs(now.runtime_s - writes_s - then.runtime_s) <= BETWEEN_S
     # the rates are those of that time, as fio prints them
     ios, moved = then.iops * then.runtime_s, then.bw_bytes_per_s * then.runtime_s

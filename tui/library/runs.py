@@ -129,7 +129,8 @@ def list_directory(
 ) -> list[RunSummary]:
     """Return the summaries of these runs in a directory, or of the first `limit`.
 
-    `file`: the directory's index. `keep`: save a newly computed summary next to its record.
+    `file`: the directory's index, which is updated. `keep`: save a newly computed summary next to
+    its record.
     """
     index, base = Index.read(file), str(runs_dir)
     found: list[RunSummary] = []
@@ -298,7 +299,7 @@ class Listing(Struct, frozen=True):
 class RunStore:
     """All runs of a user, and those in `shared` directories.
 
-    Nothing is cached: every call reads the disk.
+    Nothing is cached in memory: every call reads the disk.
     """
 
     def __init__(self, runs_dir: Path, shared: Sequence[Path] = ()) -> None:

@@ -97,11 +97,12 @@ def seal(run_dir: Path, key_file: Path) -> None:
     )
 
 
-def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
+def check_seal(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     """Return the signer of a run's seal, and what has changed since; both empty if there is no
     seal.
 
-    `own_key`: the key of this machine. Raises OSError.
+    The signer is empty if the seal is unreadable or its signature does not match. `own_key`: the
+    key of this machine. Raises OSError.
     """
     path = run_dir / SEAL_FILE
     if not path.exists():
@@ -113,7 +114,7 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     who = _signer(found)
     if not who:
         return "", [f"{SEAL_FILE}: signature does not match"]
-    # else a person named it
+    # a directory with any other name was renamed by a person
     other = found.run_id != run_dir.name and begun_utc(run_dir.name) is not None
     differs = [f"{SEAL_FILE}: belongs to run {found.run_id}"] if other else []
     differs += [f"{path}: changed since it was sealed" for path in _changed(run_dir, found)]
@@ -133,7 +134,8 @@ def was_judged_since(run_dir: Path, record: bytes) -> bool:
     """Return whether verdict or findings of a record differ from the seal, or a run that an engine
     finished here has no seal any more.
 
-    Does not verify the signature, because every screen calls this; `runs verify` does.
+    True for an unreadable seal. Does not verify the signature, because every screen calls this;
+    `runs verify` does.
     """
     try:
         sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged

@@ -98,8 +98,8 @@ def _kept_marks(path: Path) -> RunMarks:
     except FileNotFoundError:
         return RunMarks()
     except NO_JSON as error:
-        told = f"is damaged ({error}): repair or remove it"
-        raise BenchtuiError(Problem(told, file=str(path))) from error
+        why = f"is damaged ({error}): repair or remove it"
+        raise BenchtuiError(Problem(why, file=str(path))) from error
 
 
 @contextmanager
@@ -222,10 +222,10 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
         """Verdict and reason: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty if not
         judged.
         """
-        said = (
+        text = (
             f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
         )
-        return f"{NOT_SEALED} {said}".rstrip() if self.judged_since else said
+        return f"{NOT_SEALED} {text}".rstrip() if self.judged_since else text
 
     @property
     def weakened_by(self) -> str:

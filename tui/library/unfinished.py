@@ -37,7 +37,10 @@ _heads = json.Decoder(_ClosedHead)
 
 
 def is_unfinished(run_dir: Path) -> bool:
-    """Return whether a run began and has neither an end event nor a living engine to write one."""
+    """Return whether a run began and has neither an end event nor a living engine to write one.
+
+    False for unpacked runs.
+    """
     if is_running(run_dir) or not is_run_dir(run_dir) or (run_dir / ORIGIN_FILE).exists():
         return False
     try:
@@ -116,13 +119,18 @@ class _Hosts(Struct):
 _hosts = PlainDecoder(_Hosts)
 
 
-def check_removable(run_dir: Path) -> None:
-    """Raise UsageError if a run is running, or may be running on another machine."""
+def check_over(run_dir: Path) -> None:
+    """Raise UsageError if a run is still running."""
     summary = summarize(run_dir)
     if summary is not None and summary.state == "running":
         raise UsageError(
             f"{run_dir.name} is still running; stop it first: benchtui stop {run_dir.name}"
         )
+
+
+def check_removable(run_dir: Path) -> None:
+    """Raise UsageError if a run is running, or may be running on another machine."""
+    check_over(run_dir)
     if is_unfinished(run_dir) and may_live_elsewhere(run_dir):
         why = "another machine wrote to it in the last minute, so it may be running there"
         raise UsageError(f"{run_dir.name}: {why}: stop it there first, or wait")
@@ -153,8 +161,9 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
     count = sum(len(left.paths) for left in held.values())
     size = units.size(sum(left.bytes for left in held.values()))
     return (
-        f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of"
-        f" {run_dir.name} ({size}); to remove them: {clean or f'benchtui clean {run_dir.name}'}"
+        f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {units.plural(count, 'file')}"
+        f" of {run_dir.name} ({size}); to remove them:"
+        f" {clean or f'benchtui clean {run_dir.name}'}"
     )
 
 

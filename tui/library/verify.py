@@ -31,7 +31,7 @@ from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.library.raw_output import raw_differences
 from tui.library.runs import INDEX_FILE, Index, stamp_of
-from tui.library.seal import broken, was_judged_since
+from tui.library.seal import check_seal, was_judged_since
 from tui.library.summary import contradicted_fields
 from tui.metrics.units import plural
 from tui.model.bounded import read_file
@@ -161,7 +161,7 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
     found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
     try:
-        found.sealed_by, changed = broken(run_dir, own_key)
+        found.sealed_by, changed = check_seal(run_dir, own_key)
     except OSError as error:
         raise BenchtuiError(
             f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}"
@@ -321,8 +321,8 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 
 def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
     """Compare every saved value with the derived one, and add the differences to `found`."""
-    told = derived.to_json()
-    again = _take_texts(kept, _decoded(told), _decoded(with_texts(told)))
+    text = derived.to_json()
+    again = _with_kept_texts(kept, _decoded(text), _decoded(with_texts(text)))
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
         kept = {name: value for name, value in kept.items() if name not in JUDGEMENTS}
@@ -338,22 +338,23 @@ def _compare_values(kept: dict[str, Any], derived: RunRecord, found: Verified) -
         )
 
 
-def _take_texts(kept: Any, again: Any, told: Any) -> Any:
-    """Return a derived value with the texts of a record of an older version where they differ from
-    this version's only in words.
+def _with_kept_texts(kept: Any, again: Any, worded: Any) -> Any:
+    """Return a derived value; where an older version kept a text and this one derives a code, with
+    the kept text, or with this version's if their numbers differ.
 
-    `told`: the derived value with this version's texts for codes.
+    `worded`: the derived value with this version's texts for codes.
     """
-    if isinstance(kept, str) and isinstance(told, str) and not isinstance(again, str):
-        return kept if _numbers(kept) == _numbers(told) else told
-    if isinstance(kept, dict) and isinstance(again, dict) and isinstance(told, dict):
+    if isinstance(kept, str) and isinstance(worded, str) and not isinstance(again, str):
+        return kept if _numbers(kept) == _numbers(worded) else worded
+    if isinstance(kept, dict) and isinstance(again, dict) and isinstance(worded, dict):
         former = {FORMER_KEYS.get(name, name): value for name, value in kept.items()}
         return {
-            name: _take_texts(former.get(name), value, told[name]) for name, value in again.items()
+            name: _with_kept_texts(former.get(name), value, worded[name])
+            for name, value in again.items()
         }
-    if isinstance(kept, list) and isinstance(again, list) and isinstance(told, list):
-        both = zip_longest(kept[: len(again)], again, told)
-        return [_take_texts(*each) for each in both]
+    if isinstance(kept, list) and isinstance(again, list) and isinstance(worded, list):
+        both = zip_longest(kept[: len(again)], again, worded)
+        return [_with_kept_texts(*each) for each in both]
     return again
 
 
@@ -362,14 +363,14 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
 
     It must not be better than this version's verdict.
     """
-    said = kept.get("verdict")
+    verdict = kept.get("verdict")
     found.notes.append(
         "judged with different checks from this version's: figures were compared, findings were not"
     )
-    if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
+    if verdict is not None and RANK.get(verdict, 0) < RANK[derived.verdict]:
         weakened = sorted({each.id for each in derived.findings if each.severity != "info"})
         found.differs.append(
-            f"verdict: {said} in run.json, {derived.verdict} by the checks of this version"
+            f"verdict: {verdict} in run.json, {derived.verdict} by the checks of this version"
             f" ({', '.join(weakened)})"
         )
 
@@ -377,7 +378,8 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
 def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
     """Return the signer of a packed run; empty if it is not signed.
 
-    Raises BenchtuiError for a signer other than `signer`.
+    Raises BenchtuiError if the signature does not match or, with `signer`, if the run is not signed
+    or signed by another.
     """
     try:
         if packed.signature is None:
@@ -394,7 +396,10 @@ def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
 
 
 def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path, str]:
-    """Unpack a run into the store; return its directory and signer. Raises BenchtuiError."""
+    """Unpack a run into `runs_dir`; return its directory and signer, which is empty if not signed.
+
+    Raises BenchtuiError, also if the run exists there.
+    """
     try:
         runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=runs_dir) as folder:
@@ -415,14 +420,14 @@ def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path
 
 
 def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
-    told = {
+    origin = {
         "file": file.name,
         "manifest_sha256": hashlib.sha256(packed.text).hexdigest(),
         "signed_by": signed,
         "packed_utc": packed.manifest.packed_utc,
         "unpacked_utc": format_utc(datetime.now(UTC)),
     }
-    return msgspec.json.encode(told) + b"\n"
+    return msgspec.json.encode(origin) + b"\n"
 
 
 def verify_pack(

@@ -71,11 +71,11 @@ class FactDifference(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The difference as text: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
-        said = (
+        groups = (
             f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}"
             for group in self.groups
         )
-        return f"{self.title}: {'; '.join(said)}"
+        return f"{self.title}: {'; '.join(groups)}"
 
 
 class FactsTogether(Struct, frozen=True):
@@ -161,7 +161,7 @@ def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
 
 
 def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[str, Leaf]]:
-    """Yield the distinct values of each column, and once the number of rows."""
+    """Yield each column's value: the words of lists, or its values as `_one` returns them."""
     for column in known.columns:
         values = [
             row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None
@@ -174,7 +174,7 @@ def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[
 
 
 def _one(name: str, values: Sequence[Any], tolerance: float) -> Value:
-    """Return the only value; several values are joined to one text."""
+    """Return the only distinct value, or several joined into one text."""
     groups = grouped({str(index): _scalar(value) for index, value in enumerate(values)}, tolerance)
     found = [_plain(value) for value, _ in groups]
     return (
@@ -259,7 +259,7 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
     return FactDifference(name, leaf_title(name), spec_of(name).differs == "matters", tuple(found))
 
 
-# -- for people
+# -- as text
 
 
 def leaf_title(name: str) -> str:

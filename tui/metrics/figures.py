@@ -113,7 +113,10 @@ def percentile_of(latency: Latency, percentile: float) -> int | None:
 
 
 def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -> int | None:
-    """Return the number of samples beyond a percentile headline; None for other headlines."""
+    """Return the number of samples beyond a percentile headline.
+
+    None for other headlines, and for a percentile that was not measured.
+    """
     if headline.metric != "latency" or headline.percentile is None:
         return None
     found = found_in(headline, dirs)
@@ -175,8 +178,10 @@ def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Add `mixed` (reads plus writes), unless it exists already, reads or writes are missing, or
-    they ran one after the other.
+    """Return the directions plus `mixed` (reads plus writes).
+
+    Without it if `mixed` or `both` exists, if reads or writes are missing, or if they ran one after
+    the other.
     """
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
@@ -204,7 +209,7 @@ class HostSpread(Struct, frozen=True):
     lag: float = LAG
 
     def lags(self, host: str) -> bool:
-        """Return whether a host is a straggler."""
+        """Return whether a host is a straggler; False with fewer than three hosts."""
         share = self.shares.get(host)
         return share is not None and len(self.shares) >= LEAST_HOSTS and share < self.lag - 1
 
@@ -232,7 +237,8 @@ class HostSpread(Struct, frozen=True):
 def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSpread:
     """Return the spread of hosts around their median.
 
-    The band is three robust standard deviations, at most up to the straggler limit.
+    The band is three robust standard deviations, at least 3 % and at most up to the straggler
+    limit. Without two known values, or with a median of 0, all deviations are unknown.
     """
     known = [value for value in values.values() if value is not None]
     middle = median(known) if len(known) > 1 else None

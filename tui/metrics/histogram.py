@@ -89,7 +89,7 @@ class PackedBuckets:
 
 
 class PackedSum:
-    """Sum of packed buckets whose counts have the same bytes; `room`: how many more fit."""
+    """Sum of packed buckets with counts of the same width; `room`: how many more fit."""
 
     __slots__ = ("begin", "even", "odd", "room", "width")
 
@@ -188,7 +188,7 @@ class Histogram:
         self._counts[index] = self._counts.get(index, 0) + count
 
     def add(self, buckets: Buckets | PackedBuckets | Histogram) -> None:
-        """Add counts: of the journal, packed if they are added to several histograms, or of another
+        """Add counts from the journal (packed if several histograms add them) or of another
         histogram.
         """
         if isinstance(buckets, PackedBuckets):
@@ -373,9 +373,9 @@ def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
 def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     """Merge the latencies of all parts.
 
-    Count, min, max, mean and standard deviation are exact (n - 1, as in fio). Percentiles are
-    recomputed from merged buckets, never averaged; they are missing if a part with samples has no
-    buckets.
+    Count, min, max, mean and standard deviation are exact (n - 1, as in fio); the deviation is None
+    if that of a part is unknown. Percentiles are recomputed from merged buckets, never averaged;
+    they are missing if a part with samples has no buckets. Without samples, all are 0.
     """
     filled = [part for part in parts if part.n > 0]
     if not filled and len(parts) == 1:
@@ -433,7 +433,7 @@ def _latency(
 
 
 def _shortest_s(parts: Sequence[DirectionResult]) -> float:
-    """Return the shortest runtime of the parts; 0 if all runtimes are equal."""
+    """Return the shortest runtime of the parts that did I/O; 0 if none is below the longest."""
     spans = [part.shortest_s or part.runtime_s for part in parts if part.ios]
     return min(spans) if spans and min(spans) < max(part.runtime_s for part in parts) else 0.0
 

@@ -200,7 +200,7 @@ NO_REQUESTS: Mapping[str, str] = MappingProxyType({})
 def meaning(headline: NamesHeadline, requests: Mapping[str, str] = NO_REQUESTS) -> str:
     """Return a headline in words: ``read IOPS``, ``write p99 latency``, ``creates``.
 
-    `requests`: those of an object store, by direction.
+    `requests`: names of an object store's requests, by direction.
     """
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
@@ -223,7 +223,7 @@ def headline_text(
 ) -> str:
     """Return a headline with its value: ``read 390k IOPS``, ``write p99.5 432 µs``.
 
-    `requests`: those of an object store, by direction.
+    `requests`: names of an object store's requests, by direction.
     """
     name = requests.get(headline.direction, headline.direction)
     metric = METRICS[headline.metric]

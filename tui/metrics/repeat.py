@@ -16,7 +16,7 @@ T_975 = (
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
 )  # fmt: skip
 
-LEAST_REPETITIONS = 3  # of two values, Student's interval is 13 standard errors wide
+LEAST_REPETITIONS = 3  # with two values, Student's interval is ±13 standard errors
 
 
 def t_975(degrees: int) -> float:
@@ -32,7 +32,7 @@ def t_975(degrees: int) -> float:
 def relative_ci(values: Sequence[float]) -> float | None:
     """Return half the width of the mean's 95 % confidence interval, relative to the mean.
 
-    None for too few values, or a mean of 0.
+    None for fewer than two values, or a mean of 0.
     """
     if len(values) < 2:
         return None
@@ -40,15 +40,15 @@ def relative_ci(values: Sequence[float]) -> float | None:
     return t_975(len(values) - 1) * stdev(values) / sqrt(len(values)) / abs(mean) if mean else None
 
 
-def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
+def shows_ci(values: Sequence[float], half_width: float | None) -> bool:
     """Return whether to print mean ± half width: three or more values, and the interval excludes
     zero.
     """
     return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0
 
 
-LEAST_RANKED_REPETITIONS = 4  # of 3 and 3 the smallest possible p is 0.10
-# share of the 5 %: the rest is left for the other figures of a headline test
+LEAST_RANKED_REPETITIONS = 4  # with 3 against 3, the smallest possible p is 0.10
+# error allowed for headlines and for all other figures, 5 % in total
 HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01
 
 
@@ -67,10 +67,7 @@ def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
 
 
 def repetitions_needed(figures: int, alpha: float = HEADLINE_ALPHA) -> int:
-    """Return the number of repetitions needed on both sides to test this many figures.
-
-    A point has one headline figure.
-    """
+    """Return the number of repetitions that each side needs to test this many figures."""
     return next(
         times
         for times in count(LEAST_RANKED_REPETITIONS)

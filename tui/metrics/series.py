@@ -9,7 +9,7 @@ from math import ceil, floor, isnan, nan
 
 from msgspec import Struct, field
 
-from tui.metrics.buckets import index_to_value, rank
+from tui.metrics.buckets import bucket_edges, index_to_value, rank
 from tui.metrics.figures import enough_behind
 from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.model.event import Buckets
@@ -46,8 +46,8 @@ class RateSeries:
     """Up to five amounts of irregular intervals, spread evenly over the seconds they cover.
 
     Times are seconds on one clock. A second without an interval is a gap: None, not 0. Values are
-    kept in chunks of 64, so measured seconds take eight bytes each and long gaps nothing. A chunk
-    has 64 values of each amount, one amount after the other.
+    kept in chunks of 64 seconds, so a measured second takes 40 bytes and long gaps take none. A
+    chunk has 64 values of each amount, one amount after the other.
     """
 
     __slots__ = ("_chunks",)
@@ -56,7 +56,7 @@ class RateSeries:
         self._chunks: dict[int, array[float]] = {}
 
     def add(self, t0: float, t1: float, amount: float) -> None:
-        """Add the first amount of (t0, t1].
+        """Add an interval (t0, t1] of which only the first of the five amounts is known.
 
         An interval of length 0 counts for the second that contains it.
         """
@@ -84,8 +84,9 @@ class RateSeries:
                 chunk[place + 4 * CHUNK] += e * covered / length
 
     def rates(self, start_s: float, end_s: float, kind: int = 0) -> list[float | None]:
-        """Return the amount per second for each second from `start_s` to `end_s`; None for a
-        gap.
+        """Return the amount per second for each second from `start_s` to `end_s`; None for a gap.
+
+        `kind`: which of the five amounts.
         """
         first, end = floor(start_s), max(floor(start_s), ceil(end_s))
         wanted = array("d")
@@ -102,7 +103,7 @@ class RateSeries:
         )
 
 
-# lowest share of a column's I/Os for each weight
+# lowest share of a column's I/Os of each class
 SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)
 SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % or more")
 MOST_COLUMNS = 400
@@ -130,8 +131,8 @@ def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
 
 
 def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
-    """Return percentiles of a column in ns, by fio's rule; None where too few samples are beyond
-    one.
+    """Return percentiles of a column in ns, by fio's rule; None for a percentile with too few
+    samples beyond it.
     """
     total = sum(count for _, count in items)
     found: dict[float, float | None] = dict.fromkeys(wanted)
@@ -146,20 +147,15 @@ def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, flo
 
 
 def bucket_edge(index: int) -> float:
-    """Return the lowest value of a bucket in ns (fio stat.c, plat_idx_to_val without the half
-    bucket).
-    """
-    if index < 128:
-        return float(max(index, 1))
-    bits = (index >> 6) - 1
-    return float((1 << (bits + 6)) + ((index & 63) << bits))
+    """Return the lowest latency of a bucket in ns; 1 for bucket 0, because axes are logarithmic."""
+    return float(max(bucket_edges(index)[0], 1))
 
 
 class HeatBins:
-    """Latencies of one direction over time; column `k` covers `width_s` seconds from ``start_s + k
-    * width_s``.
+    """Latencies of one direction over time.
 
-    Beyond `most` columns, pairs of columns are merged exactly, so memory stays constant.
+    Column `k` covers `width_s` seconds from ``start_s + k * width_s``. Beyond `most` columns, pairs
+    of columns are merged exactly, so memory stays constant.
     """
 
     __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")

@@ -24,7 +24,8 @@ from tui.model.plan import Headline, Plan, Precondition, Step
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
 ROUND_S = 5  # minimum seconds of a round within one load
-# of a change: shortest part, least seconds, part left out between, where the rate may be of both
+# of a change: least length of both parts, as a share and in seconds; seconds left out between the
+# parts, because both rates may occur there
 PART, PART_S, BETWEEN_S = 0.2, 4, 1
 CHANGE_S = 2 * PART_S + BETWEEN_S + 1
 # difference of two parts in deviations within them: a random walk's best split is further apart

@@ -44,7 +44,6 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
     "count": units.count,
     "ms": _ms,
     "number": lambda value: units.UNKNOWN if value is None else f"{value:g}",
-    # has neither mean nor maximum
     "id": lambda value: units.UNKNOWN if value is None else f"{value:g}",
 }
 
@@ -52,7 +51,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
 class TelemetryMetric(Struct, frozen=True):
     """One kind of column.
 
-    Counts are summed over a window, all other values are averaged over time.
+    Counts are summed over a window; ids have no mean; all other values are averaged over time.
     """
 
     family: str
@@ -61,7 +60,7 @@ class TelemetryMetric(Struct, frozen=True):
     title: str
     source: str
     better: Better = ""
-    full: float | None = None  # saturated at or above this value
+    full: float | None = None  # saturated above this value
     threshold: str = ""  # name under which a profile may change it
 
     def text(self, value: float | None) -> str:

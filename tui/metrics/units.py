@@ -26,9 +26,9 @@ _TIME = ("ns", "µs", "ms", "s")
 
 
 def three_digits(value: float) -> str:
-    """Return a number with three significant digits.
+    """Return a number with three significant digits; two decimals below 10.
 
-    Four from 1000 to 1023.5, as binary units need.
+    Four digits from 1000 to 1023.5, as binary units need.
     """
     if abs(value) < 9.995:
         return f"{value:.2f}"
@@ -96,11 +96,6 @@ def _is_whole(size_bytes: float | None) -> bool:
     return scaled == round(scaled)
 
 
-def count_parts(value: float | None) -> Parts:
-    """Return a count as (number, k/M/G)."""
-    return _parts(value, _DECIMAL, 1000)
-
-
 def iops(value: float | None) -> str:
     """Format I/Os per second: 390494 -> "390k"."""
     return "".join(iops_parts(value))
@@ -123,7 +118,7 @@ def size(size_bytes: float | None) -> str:
 
 def count(value: float | None) -> str:
     """Format a count: 19_999_616 -> "20.0M"."""
-    return "".join(count_parts(value))
+    return "".join(_parts(value, _DECIMAL, 1000))
 
 
 def exact(value: int | None) -> str:

@@ -224,8 +224,8 @@ def _recorded(
 
 
 def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
-    """Return the cell with the bytes that its step moved in a direction; in all directions if
-    `name` is empty.
+    """Return the cell with its step's mean I/O size and bandwidth in the direction `name`; over all
+    directions if the step does not have it.
     """
     every = step.results.aggregate
     rows = (
@@ -295,7 +295,7 @@ def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.L
 def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
     """Return a point's swept values as spelled in the cell's key: 4k, not 4096.
 
-    The profile's parameter types define the spelling.
+    The profile's parameter types define the spelling. If the key does not match, plain values.
     """
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
     found = re.search(pattern, key)

@@ -395,12 +395,12 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
 
 def direction_record(result: DirectionResult, from_samples: bool = False) -> DirectionRecord:
     """Return the record of one direction."""
-    untold = "iops" in result.rounded and result.bytes > 0  # no I/O means no bytes
+    unknown = "iops" in result.rounded and result.bytes > 0  # 0 bytes: there was no I/O
     return DirectionRecord(
         ios=result.ios,
         bytes=result.bytes,
         runtime_s=result.runtime_s if result.ios else None,
-        iops=round(result.iops, 3) if result.iops or (result.runtime_s and not untold) else None,
+        iops=round(result.iops, 3) if result.iops or (result.runtime_s and not unknown) else None,
         bw_bytes_per_s=(
             round(result.bw_bytes_per_s, 3) if result.runtime_s or result.bw_bytes_per_s else None
         ),

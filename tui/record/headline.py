@@ -232,16 +232,16 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
 
 def meanings(metadata: MetadataRecord) -> dict[str, str]:
     """Return what max and min, and the latencies, of an MPI benchmark mean; empty if unknown."""
-    told = {"meaning": metadata.meaning or "", "latency_meaning": metadata.latency_meaning or ""}
+    found = {"meaning": metadata.meaning or "", "latency_meaning": metadata.latency_meaning or ""}
     tool, parts = workloads.find(metadata.tool), metadata.operations.values()
     if tool is None:
-        return told
-    if metadata.version and not told["meaning"]:
+        return found
+    if metadata.version and not found["meaning"]:
         made = any(part.from_iterations for part in parts)
-        told["meaning"] = tool.meaning(metadata.version, from_iterations=made)
-    if any(part.latency_s for part in parts) and not told["latency_meaning"]:
-        told["latency_meaning"] = tool.latency_meaning
-    return told
+        found["meaning"] = tool.meaning(metadata.version, from_iterations=made)
+    if any(part.latency_s for part in parts) and not found["latency_meaning"]:
+        found["latency_meaning"] = tool.latency_meaning
+    return found
 
 
 def coverage_text(covered: Sequence[CoverageRecord]) -> str:
@@ -265,16 +265,16 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
     mpi = f", {metadata.mpi}" if metadata.mpi else ""
     notes = [f"{version}: {ranks}{nodes}, {_items(metadata)}{mpi}"]
     made = any(each.from_iterations for each in metadata.operations.values())
-    told = meanings(metadata)
-    if meaning := told["meaning"]:
+    found = meanings(metadata)
+    if meaning := found["meaning"]:
         by_rank_0 = rank_0_text(metadata) and not made
         notes.append(f"{meaning}; {RANK_0}" if by_rank_0 else meaning)
     if metadata.shift_text:
         notes.append(f"rank shift: {metadata.shift_text}")
     notes += metadata.printed
     notes += [text for name, each in metadata.operations.items() for text in _details(name, each)]
-    if told["latency_meaning"]:
-        notes.append(f"latency: {told['latency_meaning']}")
+    if found["latency_meaning"]:
+        notes.append(f"latency: {found['latency_meaning']}")
     if made:
         notes.append("~ computed from completed iterations; the tool printed no summary")
     return notes
@@ -388,7 +388,10 @@ def blank(headline: Headline) -> HeadlineRecord:
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
-    """Return the steps with a figure as (figure, step index), grouped by point."""
+    """Return the steps with a figure as (figure, step index), grouped by point, without warm-ups.
+
+    The group of a point without a figure is empty.
+    """
     repeated = any(step.repetition > 1 for step in steps)
     groups: dict[object, list[tuple[float, int]]] = {}
     for step in steps:

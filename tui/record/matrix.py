@@ -202,9 +202,7 @@ def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
 
 
 def _values(cells: Sequence[Cell], axis: str) -> list[str]:
-    """Return the values of an axis in plan order; numbers are sorted if the points were listed
-    individually.
-    """
+    """Return the distinct values of an axis in plan order."""
     return list(dict.fromkeys(cell.texts[axis] for cell in cells))
 
 
@@ -282,8 +280,10 @@ def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterato
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
-    """Return the scaling efficiency of each cell: its figure relative to linear growth from the
-    fewest hosts.
+    """Return the scaling efficiency by cell: its figure relative to linear growth from the fewest
+    hosts.
+
+    Empty without an axis over hosts, or if a smaller figure is better.
     """
     found: dict[str, float] = {}
     if HOSTS_AXIS not in axes:
@@ -348,12 +348,12 @@ def block_texts(cells: Sequence[Cell]) -> list[str]:
         return []
     what = "IOPS" if cells[0].unit == "iops" else "latencies"
     bests = [text for group in groups if len(group) > 1 and (text := _best_text(group))]
-    told = _in_lines(bests) if bests else [f"{what} of different block sizes cannot be compared"]
+    lines = _in_lines(bests) if bests else [f"{what} of different block sizes cannot be compared"]
     moved = [cell for cell in cells if cell.fit and cell.bytes_per_s]
     if cells[0].unit == "iops" and moved:
         most = max(moved, key=lambda cell: cell.bytes_per_s or 0.0)
-        told.append(f"most bandwidth: {most.name} with {units.bandwidth(most.bytes_per_s)}")
-    return told
+        lines.append(f"most bandwidth: {most.name} with {units.bandwidth(most.bytes_per_s)}")
+    return lines
 
 
 def _best_text(group: Sequence[Cell]) -> str:

@@ -58,7 +58,7 @@ class Rounds(Struct, frozen=True):
 
     @property
     def attained(self) -> bool | None:
-        """Whether the last window was steady; None if no window is complete."""
+        """Whether the last window is steady; False only after all planned rounds, None before."""
         if is_steady(self.rule, self.rounds):
             return True
         return False if len(self.steps) == len(self.planned) and not self.stopped else None
@@ -171,8 +171,8 @@ def _fill_text(step: Step, state: RunState) -> str:
 
 
 def allocation_left_s(state: RunState, now_t: float) -> float | None:
-    """Return the seconds until the first allocation ends; None if there is no limit or it has
-    passed.
+    """Return the seconds until the first allocation ends, 0 if it has ended; None without an end
+    time, or after the run.
     """
     ends = [str(fact) for host in state.hosts.values() if (fact := host.facts.get(ALLOCATION_ENDS))]
     # RFC 3339 in one format sorts as text
@@ -187,7 +187,7 @@ LOADED = ("layout", "measure")
 
 
 def can_be_judged(state: RunState, now_t: float) -> bool:
-    """Return whether the load has run long enough to be judged."""
+    """Return whether the current load or layout has run long enough to be judged."""
     return state.phase in LOADED and not state.ended and now_t - state.phase_started_t >= FIRST_S
 
 
@@ -344,7 +344,7 @@ class LiveMatrix:
         self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
 
     def cells(self, state: RunState) -> list[Cell]:
-        """Return the current cells; running ones show the current rate until they have a result."""
+        """Return the current cells; a running one has the current figure until it has a result."""
         plan = self.plan
         if plan is None:
             return []
@@ -376,7 +376,7 @@ class LiveMatrix:
         }
 
     def progress(self, state: RunState) -> MatrixProgress | None:
-        """Return the progress over all steps; None if there is only one step."""
+        """Return the progress over all steps; None if there is a single measurement."""
         return matrix_progress(self.plan, state, state.clock.now)
 
     def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:

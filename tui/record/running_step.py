@@ -39,7 +39,7 @@ Sliced = Generator[None, None, T]
 PARTS_A_SLICE = 64  # series of hosts
 
 
-def at_once(work: Sliced[T]) -> T:
+def exhaust(work: Sliced[T]) -> T:
     """Exhaust the generator and return its result."""
     while True:
         try:
@@ -70,10 +70,9 @@ class RunningSeries:
         return self._start == self._begin
 
     def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
-        """Build the record up to the last second that all reporting hosts have sent; None if there
-        is none.
+        """Build the record up to the last second that all reporting hosts have sent.
 
-        The next call extends the lists in place.
+        None before the first such second. The next call extends the lists in place.
         """
         span, windows = measurement.total.span, measurement.windows.values()
         if span is None or not windows:
@@ -191,7 +190,7 @@ class ColumnSum:
     highest: float | None = None
     same: float | None = None  # the value, while all are equal
 
-    def take(self, values: Sequence[float], seconds: Sequence[float]) -> None:
+    def add(self, values: Sequence[float], seconds: Sequence[float]) -> None:
         """Add values, with the seconds that each covers."""
         weighted = sum(map(mul, values, seconds))
         if weighted != weighted:  # some are unknown
@@ -226,7 +225,7 @@ Sums = dict[str, ColumnSum]
 
 
 @dataclass(slots=True)
-class TelemetryLook:
+class TelemetryReading:
     """One reading of a host's telemetry: columns since `start_t`, and the sums carried from reading
     to reading.
     """
@@ -247,7 +246,7 @@ class TelemetryLook:
                 sums = self.sums[name] = ColumnSum(metric_of(name).unit, self.start_t)
             first, end, seconds = self._rows(sums.until_t)
             if first < end:
-                sums.take(self.seen.columns[name][first:end], seconds)
+                sums.add(self.seen.columns[name][first:end], seconds)
                 sums.until_t = self.seen.end_t[end - 1]
             made = self.made[name] = sums.column(name)
         return made
@@ -274,7 +273,7 @@ class RunningTelemetry(HostTelemetryRecord):
     The `values` of its columns are empty; call `values_of`.
     """
 
-    _look: TelemetryLook = PrivateAttr()
+    _reading: TelemetryReading = PrivateAttr()
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
@@ -292,28 +291,32 @@ class RunningTelemetry(HostTelemetryRecord):
             devices=seen.devices,
             unknown=seen.unknown,
         )
-        made._look = TelemetryLook(seen, start_s or 0.0, sums)
+        made._reading = TelemetryReading(seen, start_s or 0.0, sums)
         return made
 
     @property
     def names(self) -> list[str]:
         """Names of all columns."""
-        return list(self._look.seen.columns)
+        return list(self._reading.seen.columns)
 
     def column(self, name: str) -> TelemetryColumn | None:
         """Return a column with mean and maximum; None if the host did not report it."""
-        look = self._look
-        return look.column(name) if name in look.seen.columns and self.start_s is not None else None
+        reading = self._reading
+        return (
+            reading.column(name)
+            if name in reading.seen.columns and self.start_s is not None
+            else None
+        )
 
     def values_of(self, name: str) -> list[float | None]:
         """Return the values of a column over time, as far back as they are kept."""
-        seen = self._look.seen
+        seen = self._reading.seen
         return seen.values(name) if name in seen.columns else []
 
     @property
     def ends_s(self) -> Sequence[float]:
         """Ends of the intervals that are kept, in seconds of run time."""
-        return self._look.seen.end_t
+        return self._reading.seen.end_t
 
 
 LATELY_S = 10
@@ -379,16 +382,16 @@ class RunningStep:
             telemetry=self._telemetry(seen, spans),
         )
 
-    def lately(self, state: RunState, record: StepRecord) -> StepRecord:
+    def recent(self, state: RunState, record: StepRecord) -> StepRecord:
         """Return the record with figures and telemetry of the last seconds only."""
         start_s, results = state.clock.now - LATELY_S, ResultsRecord()
         if record.series is not None:
             results = results_of(record.series, LATELY_S, self.kind)
-        looked = [each for each in record.telemetry if each.start_s is not None]
+        measuring = [each for each in record.telemetry if each.start_s is not None]
         seen = state.at_step(self.step.index).telemetry
         telemetry = [
             RunningTelemetry.of(seen[each.host], max(each.start_s or 0.0, start_s), {})
-            for each in looked
+            for each in measuring
         ]
         return record.model_copy(update={"results": results, "telemetry": telemetry})
 
@@ -407,7 +410,7 @@ class RunningStep:
 class RunningResults:
     """Figures of a step so far.
 
-    A host's p99 is updated only now and then, because it scans a whole histogram.
+    A host's p99 is updated every 30 s only, because it scans a whole histogram.
     """
 
     def __init__(self, kind: str) -> None:

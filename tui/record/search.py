@@ -164,7 +164,7 @@ def points_alone(
 
 
 def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]) -> SearchRecord:
-    """Derive answer, scaling law and knee from a record's points.
+    """Set answer, scaling law, knee and what was not tried in a record, and return the record.
 
     Takes tens of ms, the first call longer.
     """
@@ -207,7 +207,7 @@ def _interval_or_none(found: Estimate | None) -> ConfidenceInterval | None:
 
 
 def _maximum(search: Search, points: Sequence[SearchPoint]) -> ConfidenceInterval | None:
-    """Return the result at full load; None if not measured, or measured with different numbers of
+    """Return the result at full load; None if not measured, or in a search over the number of
     hosts.
     """
     found = maximum_of(points) if search.kind != "scaling" else Estimate()
@@ -250,8 +250,8 @@ def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> CodedT
 
 
 def _at_full_load(found: CodedText | str) -> CodedText | str:
-    told = found if isinstance(found, str) else found.model_dump()
-    return CodedText(code="at-full-load", operands={"bottleneck": told})
+    text = found if isinstance(found, str) else found.model_dump()
+    return CodedText(code="at-full-load", operands={"bottleneck": text})
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:
@@ -372,8 +372,8 @@ class LiveSearch:
         """Whether the run is a search."""
         return self.plan is not None and self.plan.search is not None
 
-    def take(self, state: RunState) -> bool:
-        """Read points with a new verdict; return whether `conclude` has work to do."""
+    def read_points(self, state: RunState) -> bool:
+        """Read new points with verdicts into `record`; return whether `conclude` has work to do."""
         points = state.search.points
         if (
             self.plan is None

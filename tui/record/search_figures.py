@@ -66,8 +66,8 @@ def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
 def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
     """Return the points of one curve in ascending order of load.
 
-    Only points with the answer's knobs, without an answer the last point's; void points are
-    excluded.
+    Only points with the answer's knobs, without an answer the last point's. Void points and points
+    without I/O are excluded.
     """
     usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
     if not usable:
@@ -85,7 +85,11 @@ def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return the curves to draw: the statistic of each limit, plus p50 and p99 of the direction."""
+    """Return the curves to draw, at most four: the statistic of each limit, plus p50 and p99 of the
+    first limit's direction.
+
+    Without limits: p50, p99 and p99.9 of all I/O.
+    """
     points = curve_points(search)
     names = in_order(
         {name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]}
@@ -111,7 +115,7 @@ def traces(search: SearchRecord) -> list[Trace]:
 def limits_of(search: SearchRecord, names: Sequence[str]) -> dict[tuple[str, str], float | None]:
     """Return the strictest latency limit in ns, by direction and percentile (or MEAN).
 
-    `names`: measured directions, to which limits without a direction apply.
+    `names`: measured directions; limits without a direction apply to each of them but `mixed`.
     """
     found: dict[tuple[str, str], float | None] = {}
     for limit in (each for each in search.limits if each.metric == "latency"):
@@ -206,7 +210,7 @@ class PointNow(Struct, frozen=True):
 
 
 def point_now(record: SearchRecord, measured: Measurement) -> PointNow | None:
-    """Return the point being measured, from seconds that count; None before the first such I/O."""
+    """Return the point being measured, without its ramp; None before the first measured I/O."""
     known = [leaf for leaf in measured.total.leaves if leaf.runtime_s > 0]
     iops = sum(leaf.ios / leaf.runtime_s for leaf in known)
     bandwidth = sum(leaf.bytes / leaf.runtime_s for leaf in known)
@@ -219,9 +223,9 @@ def _latencies(record: SearchRecord, measured: Measurement) -> Iterator[LatencyN
     for (direction, kind), most in wanted.items():
         view = measured.total if direction == MIXED else measured.cluster.get(direction)
         value = _value(view, kind) if view is not None else None
-        told = MEAN if kind == MEAN else f"p{kind}"
+        name = MEAN if kind == MEAN else f"p{kind}"
         if value is not None:
-            yield LatencyNow(f"{direction} {told}" if several else told, value, most)
+            yield LatencyNow(f"{direction} {name}" if several else name, value, most)
 
 
 def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, str], float | None]:
@@ -264,10 +268,7 @@ class SearchFigure(Struct, frozen=True):
 
 
 def found_figures(search: SearchRecord) -> list[SearchFigure]:
-    """Return all known figures.
-
-    An answer without a number has bounds or only text.
-    """
+    """Return the figures of a search's result that have a number, a bound or a text."""
     return [each for each in _figures(search) if each.figure != UNKNOWN or each.text]
 
 

@@ -43,7 +43,10 @@ def telemetry_records(
 def windows_of(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[tuple[HostTelemetry, Window | None]]:
-    """Return each host's telemetry with the window in which it measured, in the record's order."""
+    """Return each host's telemetry with the window in which it measured, in the record's order.
+
+    The window of storage nodes, and of MPI programs, is that of all hosts; None if none measured.
+    """
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}
     hosts = sorted(
@@ -57,9 +60,8 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return the time in which any host measured; None if none did.
-
-    It is the window for storage nodes and MPI programs.
+    """Return the time from the first host's start to the last one's end; without spans, that of the
+    last finished measure phase; None without either.
     """
     if spans:
         return min(span.start_t for span in spans.values()), max(
@@ -112,7 +114,7 @@ def _is_constant(values: Sequence[float | None]) -> bool:
 
 
 def _short(value: float | None) -> float | None:
-    """Round to six significant digits, the precision of the columns, which halves the file size.
+    """Round to six significant digits, and from 1e6 on to integers, which halves the file size.
 
     None stays None.
     """
@@ -172,7 +174,9 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
 
 
 def _provider(step: Step) -> ProviderRecord | None:
-    """Return the provider of the load generator; None if benchtui itself, or for an older run."""
+    """Return the provider of the load generator; None if it is part of benchtui, or unknown because
+    the run is older.
+    """
     return None if step.provider is None else ProviderRecord(**asdict(step.provider))
 
 

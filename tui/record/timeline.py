@@ -31,7 +31,7 @@ from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord
 
 
 class JournalData(Struct):
-    """Content of a journal. `clock_steps`: hosts whose clock was set during the run."""
+    """Content of a journal. `clock_steps`: clocks that were set during the run, by host."""
 
     state: RunState
     clock_steps: dict[str, ClockStep] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from tui.judge.wording import text_of
 from tui.metrics import units
 from tui.metrics.registry import BY_UNIT, METRICS
-from tui.metrics.repeat import ci_tells
+from tui.metrics.repeat import shows_ci
 from tui.model.record import RunRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import (
@@ -177,7 +177,7 @@ def mark_of(cell: Cell) -> str:
 
 def _ci(cell: Cell) -> str:
     """Return the confidence interval: ``±2.1 %``."""
-    if cell.ci is None or not ci_tells(cell.values, cell.ci):
+    if cell.ci is None or not shows_ci(cell.values, cell.ci):
         return ""
     return f"±{units.share(cell.ci, 1 if cell.ci < 0.0995 else 0)}"
 

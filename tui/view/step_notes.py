@@ -13,7 +13,7 @@ from tui.library.seal import NOT_AS_SEALED
 from tui.metrics import units
 from tui.metrics.figures import Latency, latency_of
 from tui.metrics.registry import BOTH, METRICS, MIXED, in_order, meaning
-from tui.metrics.repeat import ci_tells
+from tui.metrics.repeat import shows_ci
 from tui.metrics.telemetry import metric_of, parse_column
 from tui.metrics.units import plural
 from tui.model.criteria import THRESHOLDS
@@ -200,7 +200,7 @@ def repeated_text(record: RunRecord) -> str:
     if cell is None or len(values) < 2:
         return ""
     text = METRICS[found.metric].text
-    if ci_tells(values, cell.ci_relative):
+    if shows_ci(values, cell.ci_relative):
         return (
             f"median of {len(values)}; mean {text(fmean(values))} ±"
             f" {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"

@@ -386,7 +386,7 @@ class PointsPanels:
         if len(state.search.offered) != self._offers:
             self._offers = len(state.search.offered)
             self.screen.plan = plan_as_run(search.plan, state.search)
-        if search.take(state):
+        if search.read_points(state):
             self.screen.in_thread(self.search.conclude, lambda _: self.show_search(), "search")
         self.search_panel.show(search.view(state, state.clock.now))
 

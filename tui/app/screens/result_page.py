@@ -11,7 +11,7 @@ from tui.metrics import registry, units
 from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import BY_UNIT, DIRECTIONS
-from tui.metrics.repeat import ci_tells
+from tui.metrics.repeat import shows_ci
 from tui.model.plan import Headline
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, tables_of
@@ -211,7 +211,7 @@ def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
             f"{len(cell.values)} times"
             f" {scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
         )
-    if cell.ci is not None and ci_tells(cell.values, cell.ci):
+    if cell.ci is not None and shows_ci(cell.values, cell.ci):
         texts.append(f"±{units.share(cell.ci, 1)}")
     if cell.skipped:
         texts.append(f"{cell.skipped} not needed")

@@ -229,7 +229,8 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
     Returns whether anything was removed. Waits for the answer, so call it from a worker.
     """
     from tui.engine.preflight.clean import clean, look
-    from tui.library.additions import check_over, keep_removed
+    from tui.library.additions import keep_removed
+    from tui.library.unfinished import check_over
 
     def keep(cleaned: list[Cleaning]) -> None:
         keep_removed(run_dir, {each.host: (each.settled, each.bytes) for each in cleaned})
