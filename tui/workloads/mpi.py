@@ -7,6 +7,7 @@ arguments and output.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,11 +23,13 @@ from tui.workloads.reading import Item, LineSplitter, LogLine, Reader
 LAUNCH = ("HYDRA_LAUNCH: ", "BT-LAUNCH ")  # lines by which mpiexec asks for a proxy on a host
 LAUNCH_END = "HYDRA_LAUNCH_END"
 KEPT_PROBLEMS = 6
-REPORTS = "benchtui-reports"  # folder in a program's directory, of what it reads and reports
+REPORTS = "benchtui-reports"  # folder in a program's directory for its input and report files
 MOST_REPORTS = 64 << 20  # bytes of an archive of reports that are read
 LARGEST_REPORT = 8 << 20  # a line of 100 bytes for each of 80,000 ranks
-DAMAGED = (OSError, EOFError, ValueError)  # what tarfile raises beside its own errors
+DAMAGED = (OSError, EOFError, ValueError)  # what tarfile raises besides its own errors
 SIGNALS = 128  # the shell adds this to the number of a signal
+# what mpiexec puts before each line of a rank
+RANK_PREFIX = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class MpiProgram(Protocol):
         """Return the maximum number of files and directories in use at a time."""
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return log lines about what will run, including doubts."""
+        """Return log lines about what will run, including warnings."""
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Add facts to the result that the program does not print.
@@ -147,7 +150,7 @@ class RanksOutput(Protocol):
     ) -> Sequence[MetadataPhase | MetadataIteration] | None:
         """Parse one line received at `now_s`.
 
-        Returns its events, or None if the line should be shown to the user.
+        Returns its events; None for a line without any, which may be a message to explain.
         """
 
     def end(self, now_s: float) -> MetadataPhase | None:
@@ -163,7 +166,7 @@ class RanksReader:
     """
 
     tool: ClassVar[str]
-    # causes that make a good end void, though they are on stderr
+    # codes of messages on stderr that invalidate the result even if the program succeeds
     void_on_stderr: ClassVar[tuple[str, ...]] = ()
     output: RanksOutput
 
@@ -177,7 +180,7 @@ class RanksReader:
         explainers: tuple[Explainer, Explainer],
     ) -> None:
         self.launch, self.ranks, self.nodes, self.output = launch, ranks, nodes, output
-        self.said, self.muttered = explainers
+        self.out_explainer, self.err_explainer = explainers
         self.launches: list[str] = []
         self.launches_end = False
         self.notify: Callable[[], None] = lambda: None
@@ -185,22 +188,23 @@ class RanksReader:
         self._out, self._err = LineSplitter(), LineSplitter()
 
     def feed(self, data: bytes) -> list[Item]:
-        """Return the phases and log lines completed by these bytes."""
+        """Return the phases, iterations and log lines completed by these bytes; call `notify`."""
         items = [item for line in self._out.feed(data) for item in self._line(line)]
         self.notify()
         return items
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
-        """Return the explained lines completed by these bytes of stderr."""
-        told = self.muttered.explain_all(self._err.feed(data))
+        """Return the explained lines completed by these bytes of stderr; call `notify`."""
+        lines = self.err_explainer.explain_all(self._err.feed(data))
         self.notify()
-        return told
+        return lines
 
     def flush(self) -> list[Item]:
         """Return the rest at the end of both streams."""
         items = [item for line in self._out.close() for item in self._line(line)]
         over = self.output.end(time.monotonic())  # it may have been killed in the middle of a phase
-        return [*items, *([over] if over else []), *self.muttered.explain_all(self._err.close())]
+        lines = self.err_explainer.explain_all(self._err.close())
+        return [*items, *([over] if over else []), *lines]
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return the first host's result without figures; those over all hosts are in `figures`."""
@@ -238,7 +242,7 @@ class RanksReader:
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
-        """Return whether the tool finished successfully, judging by the completeness of its
+        """Return whether the tool finished successfully: no `problems`, so also a complete
         output.
         """
         return not self.problems(exit_code)
@@ -246,12 +250,13 @@ class RanksReader:
     @property
     def unreachable(self) -> str:
         """Message from MPI that ranks cannot connect; empty if there is none."""
-        return unreachable({**self.said.codes, **self.muttered.codes})
+        return unreachable({**self.out_explainer.codes, **self.err_explainer.codes})
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of reasons to doubt or reject the result; empty if there are none.
 
-        Messages of MPI and its libraries are used to explain a failure only.
+        Messages of MPI and its libraries are used to explain a failure only, except those of
+        `void_on_stderr`.
         """
         started = self.output.started
         missing = (
@@ -269,22 +274,23 @@ class RanksReader:
         return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
 
     def _causes(self, *, well: bool) -> list[tuple[str, str]]:
-        """Return (code, text) of messages, the tool's own first; after a success only the tool's
-        own.
+        """Return (code, text) of the first messages, those on stdout first.
+
+        After a success (`well`) only the tool's own on stdout, and those of `void_on_stderr`.
         """
         own = {
             code: text
-            for code, text in self.said.codes.items()
+            for code, text in self.out_explainer.codes.items()
             if not (well and code.startswith("mpi-"))
         }
         others = {
             code: text
-            for code, text in self.muttered.codes.items()
+            for code, text in self.err_explainer.codes.items()
             if not well or code in self.void_on_stderr
         }
         causes = {**own, **{code: text for code, text in others.items() if code not in own}}
         warnings = f"{self.tool}-warnings"
-        if (warned := self.said.counts[warnings]) > 1:
+        if (warned := self.out_explainer.counts[warnings]) > 1:
             causes[warnings] += f" ({warned} warnings)"
         return list(causes.items())[:KEPT_PROBLEMS]
 
@@ -303,8 +309,8 @@ class RanksReader:
             return []
         if (events := self.output.line(line, time.monotonic())) is not None:
             return events
-        told = self.said.explain(line)
-        return [] if told is None else [told]
+        explained = self.out_explainer.explain(line)
+        return [] if explained is None else [explained]
 
 
 class WithoutPhases(RanksReader):
@@ -330,13 +336,16 @@ class ReportsReader:
         self._archive = bytearray()
 
     def feed(self, data: bytes) -> list[LogLine]:
-        """Take a piece of the archive; return nothing."""
+        """Keep a piece of the archive, until it has MOST_REPORTS bytes; return nothing."""
         if len(self._archive) < MOST_REPORTS:
             self._archive += data
         return []
 
     def texts(self) -> dict[str, str]:
-        """Return the report files by name; those of an archive that was cut only up to the cut."""
+        """Return the report files by name, without those above LARGEST_REPORT.
+
+        A truncated or damaged archive gives the files before the damage.
+        """
         import tarfile
 
         found = {}
@@ -400,7 +409,9 @@ class ProxyReader:
         return unreachable(self._explainer.codes)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of errors, although the program as a whole may have succeeded."""
+        """Return (code, message) of what MPI printed, or else of a bad exit code, although the
+        program as a whole may have succeeded.
+        """
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         return (
             problems

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import YamlDocument
 
 
+MPI_ADVICE = {"mpi-address": "set it with the parameter addresses (--set addresses=...)"}
+
+
 class MpiWorkload(Workload):
     """One MPI program on all hosts, called `title` in messages.
 

@@ -41,7 +41,7 @@ def test_eight_clients_make_twenty_million_files(tmp_path: Path) -> None:
 
 def test_the_plan_says_what_the_published_stride_does_in_each_version(tmp_path: Path) -> None:
     text = step(tmp_path, stride="136").tasks[0].job_file
-    assert "mdtest up to 3.2=-N 136: 136 ranks = 1 client on in each phase" in text
+    assert "mdtest up to 3.2=-N 136: 136 ranks = 1 client in each phase" in text
     assert "mdtest 3.3 and newer=-N 136: 0 ranks: every rank works on its own files" in text
 
 
@@ -50,8 +50,8 @@ def test_next_client_is_another_number_in_each_version_and_the_same_shift(tmp_pa
         line for line in step(tmp_path).tasks[0].job_file.splitlines() if line.startswith("mdtest ")
     ]
     assert [line.partition("=")[2] for line in lines] == [
-        "-N 136: 136 ranks = 1 client on in each phase",
-        "-N 1: 136 ranks = 1 client on in each phase",
+        "-N 136: 136 ranks = 1 client in each phase",
+        "-N 1: 136 ranks = 1 client in each phase",
     ]
 
 
@@ -103,11 +103,13 @@ def test_bytes_written_to_each_file_count(tmp_path: Path) -> None:
     made = step(tmp_path, "mdtest: {options: [-F, -u, -w 3901]}\n", ranks="2", items="10")
     assert made.tasks[0].writes_bytes == 2 * 10 * 3901
     assert bytes_per_file(("-F", "-w", "7")) == 7
+    assert bytes_per_file(("-F", "-w4k")) == 4096
 
 
 def test_phases_follow_the_options() -> None:
     assert item_phases(("-F", "-u")) == ("create", "stat", "read", "remove")
     assert item_phases(("-F", "-C", "-r")) == ("create", "remove")
+    assert item_phases(("-FCr",)) == ("create", "remove")
 
 
 def test_a_trial_has_the_options_of_the_profile_but_writes_no_figures() -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
-from tui.workloads.mpi_workload import MpiWorkload
+from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -21,7 +21,6 @@ ADVICE = {
         "build it from github.com/IO500/io500; give its path in the parameter program (--set"
         " program=PATH)"
     ),
-    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
@@ -29,7 +28,7 @@ class Io500Workload(MpiWorkload):
     """IO500, one program on all hosts."""
 
     name = "io500"
-    advice_by_code = ADVICE
+    advice_by_code = MPI_ADVICE | ADVICE
     title = "IO500"
     within_a_run = "each phase runs once per run"
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
-from tui.workloads.mpi_workload import MpiWorkload
+from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -22,7 +22,6 @@ ADVICE = {
         "build it from github.com/hpc/ior; give its path in the parameter program (--set"
         " program=PATH)"
     ),
-    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
@@ -30,7 +29,7 @@ class IorWorkload(MpiWorkload):
     """IOR, one program on all hosts."""
 
     name = "ior"
-    advice_by_code = ADVICE
+    advice_by_code = MPI_ADVICE | ADVICE
     title = "IOR"
     # ior.c, ReduceIterResults
     latency_meaning = "mean over the I/Os of a rank, minimum over the ranks"

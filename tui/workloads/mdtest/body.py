@@ -14,8 +14,7 @@ from tui.workloads.base import FromTerms
 from tui.workloads.mpi_body import MpiBody, Scalar
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
 
-# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as
-# it stands.
+# Options that benchtui sets itself, or cannot support. All others are passed on unchanged.
 OWN_OPTIONS = {"-d": "directory", "-n": "items", "-i": "iterations", "-N": "stride"}
 REFUSED_OPTIONS = {
     "-v": "benchtui always sets it",
@@ -49,7 +48,10 @@ BY_NAME = {term.name: term for term in TERMS}
 
 
 def known_option(option: str) -> str:
-    """Return an mdtest option. Raises ValueError for options that change the output format."""
+    """Return an mdtest option without blanks around it.
+
+    Raises ValueError for one that benchtui sets itself or cannot support.
+    """
     text = option.strip()
     if not text or not text.isprintable():
         raise ValueError(f"'{option}' is not an option")

@@ -55,7 +55,7 @@ TEXTS = {
     "more-nodes": "{told:.0f} nodes, but only {other:.0f} tasks",
     "nodes": "1 node, but {told:.0f} of {other:.0f} tasks ran on others",
     "shift": "ranks shifted by {told:.0f}, but -N gives {other:.0f}",
-    "not-chosen": "{0}: {told:.3f} ops/s, but the command line has only {1}",
+    "not-chosen": "{0}: {told:.3f} ops/s, but the command line selects only {1}",
     "no-rate": "the summary has no rate for {0}",
     "backwards": "finished {told:time} before it began",
     "clock": "phases took {told:time}, but it finished {other:time} after it started",
@@ -210,7 +210,7 @@ def _listed(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _items(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield iterations in which rate x time is not the number of items."""
+    """Yield each operation's first iteration in which rate x time is not the number of items."""
     output = report.output
     hit = max(report.details.hit_items, default=0)
     if not report.due and not hit:
@@ -234,7 +234,9 @@ def _product(one: float, slack: float, other: float, other_slack: float) -> tupl
 
 
 def _tables(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield operations whose rate x time, in the tables of -P, is not the items of all ranks."""
+    """Yield operations whose rate x time, in the tables of -P, is not the items of all ranks, or
+    differs between the fastest and the slowest iteration.
+    """
     output = report.output
     if not report.slowest or version_numbers(output.version)[:2] > SECONDS_UP_TO:
         return
@@ -255,7 +257,11 @@ def _tables(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _ranks(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield rows of ranks that are incomplete, or where rate x time is not the number of items."""
+    """Yield contradictions in the figures of ranks.
+
+    Rows must be complete, with rate x time the number of items; if they are, the row of all ranks
+    and the slowest ranks are checked as well.
+    """
     output, details = report.output, report.details
     count = output.summary_iterations or 0
     ranks = [rank for rank, _ in details.rows]
@@ -274,8 +280,8 @@ def _ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _all_ranks(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield a row of all ranks that is not the first iteration: all items over the slowest rank's
-    time.
+    """Yield figures in the row of all ranks that do not follow from the first iteration: all items
+    over the slowest rank's time.
     """
     output, details = report.output, report.details
     for name, (rate, seconds) in details.all_ranks.items():
@@ -296,7 +302,9 @@ def _all_ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _slowest_ranks(report: MdtestReport) -> Iterator[Contradiction]:
-    """Yield iterations that are faster than their slowest rank was before the barrier."""
+    """Yield rates in the summary above those of the slowest ranks before the barrier, rates of
+    single ranks that do not follow from all ranks, and missing ranks or iterations.
+    """
     output = report.output
     for name, iterations in _rates_of_ranks(report).items():
         if any(len(rates) != output.tasks for rates in iterations):
@@ -329,7 +337,9 @@ def _slowest_ranks(report: MdtestReport) -> Iterator[Contradiction]:
 
 
 def _rates_of_ranks(report: MdtestReport) -> dict[str, list[list[float]]]:
-    """Return all ranks' rates by iteration, for operations that all ranks have."""
+    """Return the rates of all ranks by operation and iteration, without operations that did not
+    run.
+    """
     found = {name: list(each) for name, each in report.details.processes.items()}
     tasks, rows = report.output.tasks, report.details.rows
     known = [set(figures) for _, figures in rows]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase, OperationResult
 from tui.model.plan import MpiLaunch
+from tui.workloads import command_line
 from tui.workloads.reading import finite_number, version_numbers
 
 OLD_NAME = "1.9.3"  # 3.2.x prints it too
@@ -132,8 +133,9 @@ class MdtestOutput:
     _phase_t: float = 0.0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line without its newline, received at `now_s`; return its events, or None if it
-        is not mdtest's.
+        """Parse one line without its newline, received at `now_s`; return its event in a list.
+
+        Empty for a row of ranks; None for any other line without an event.
         """
         if match := _RANK.match(text):
             self._rank(match)
@@ -174,8 +176,8 @@ class MdtestOutput:
         return self._enter(ALL_OVER, now_s) if self.phase else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return the operations that ran, without those printed as 0.000; empty before the first
-        one on files.
+        """Return the operations that ran, without those printed as 0.000, and with the mean times
+        of ranks; empty until an operation of all ranks has ended.
         """
         found = {
             name: each for name, each in self.operations.items() if each.mean or each.iterations
@@ -192,7 +194,9 @@ class MdtestOutput:
                 ranks.setdefault(int(match["rank"]), []).append(value)
 
     def _means_of_ranks(self, name: str) -> list[float]:
-        """Return each rank's mean over all iterations; empty unless all ranks are known."""
+        """Return each rank's mean time over all iterations, in seconds; empty unless all ranks are
+        known.
+        """
         ranks = self.rank_seconds.get(name, {})
         if not ranks or sorted(ranks) != list(range(self.tasks)):
             return []
@@ -275,7 +279,8 @@ class MdtestOutput:
 
 
 KEEP_FIGURES = ("--saveRankPerformanceDetails", "--savePerOpDataCSV")
-ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
+ONLY = {"C": "create", "T": "stat", "E": "read", "r": "remove"}
+VALUED = frozenset("abdefGiIlnNpsVwWxz")  # options with a value
 
 
 def arguments(
@@ -304,16 +309,18 @@ def option_words(options: Sequence[str]) -> list[str]:
 
 def item_phases(options: Sequence[str]) -> tuple[str, ...]:
     """Return the command's phases on files, in order."""
-    words = option_words(options)
-    chosen = [phase for option, phase in ONLY.items() if option in words]
+    return chosen_phases(command_line.options(option_words(options), VALUED))
+
+
+def chosen_phases(given: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the phases on files that these one-letter options select, in order."""
+    chosen = [phase for letter, phase in ONLY.items() if letter in given]
     return tuple(phase for phase in ITEM_PHASES if not chosen or phase in chosen)
 
 
 def bytes_per_file(options: Sequence[str]) -> int:
-    """Return the number of bytes written to each file (-w)."""
-    words = option_words(options)
-    at = words.index("-w") + 1 if "-w" in words else len(words)
-    return int(words[at]) if at < len(words) and words[at].isdigit() else 0
+    """Return the number of bytes written to each file (-w), 0 by default."""
+    return command_line.number(command_line.options(option_words(options), VALUED), "w") or 0
 
 
 def inodes_needed(launch: MpiLaunch, hosts: int) -> int:
@@ -330,7 +337,7 @@ _RANK_ROW = re.compile(
 _PROCESSES = re.compile(r"^Test (?P<name>[\w ]+?) (?P<rates>[\d.]+e[+-]\d+(?:,[\d.]+e[+-]\d+)*)$")
 _TITLE = re.compile(r"^Per process result \((?P<kind>rate|time)\)")
 _SUMMARY_ROW = re.compile(r"^ {3}(?P<name>[A-Z][a-z]+ [a-z]+)\s+(?P<values>[\d. ]+)$")
-_ITERATION_BEGAN = re.compile(r"main: \* iteration (?P<number>\d+)\b")
+
 FAKED = ("Fake number of node", "Fake tasks per node")  # by an environment variable
 _HIT = re.compile(r"stonewall hit min: \d+ max: (?P<most>\d+)")
 _WITH_RANKS = 7  # figures of a row of the summary: three of ranks, four of iterations
@@ -367,7 +374,7 @@ class RankFigures:
             self.processes.setdefault(OPERATIONS[match["name"]], []).append(rates)
         elif match := _SUMMARY_ROW.match(text.rstrip()):
             self._summary(match)
-        elif match := _ITERATION_BEGAN.search(text):
+        elif match := _ITERATION.search(text):
             self.numbers.append(int(match["number"]))
         elif text.startswith(FAKED):
             self.faked = True

@@ -70,18 +70,18 @@ class Shift:
         return each <= by <= self.placement.ranks - each
 
     def text(self) -> str:
-        """Return the shift as text, such as "136 ranks = 1 client on"."""
+        """Return the shift as text, such as "136 ranks = 1 client in each phase"."""
         if self.ranks == 0:
             return "0 ranks: every rank works on its own files in all phases"
         if self.placement.dealt:
             by = self.ranks % self.placement.nodes
             return (
-                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on (ranks are"
-                " placed round-robin)"
+                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients in each phase (ranks"
+                " are placed round-robin)"
             )
         whole = self.ranks % self.placement.per_node == 0
         clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
-        return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} on in each phase"
+        return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} in each phase"
 
 
 def shift_of(stride: int, version: str, placement: Placement) -> Shift:
@@ -110,8 +110,8 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
 
 
 def rank_shift_finding(result: MetadataResult) -> OperationFinding | None:
-    """Return a finding if phases use files of the same client, whose cache may have answered; else
-    None.
+    """Return a finding if phases use files of the same client, whose cache may have served them;
+    else None.
     """
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
@@ -191,24 +191,23 @@ class MdtestProgram(StepProgram):
         )
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found and the effect of its rank shift."""
+        """Return the version found and the effect of its rank shift, and a warning if clients use
+        their own files.
+        """
         shift = self.shift(hosts, tried)
         ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
-        said: list[LogLine] = [
-            (
-                "info",
-                (
-                    f"mdtest {tried.version or 'of unknown version'}, {ranks}; -N {shift.stride}:"
-                    f" {shift.text()}"
-                ),
-            )
-        ]
-        return [*said, ("warning", warning)] if (warning := shift_warning(shift)) else said
+        text = (
+            f"mdtest {tried.version or 'of unknown version'}, {ranks}; -N {shift.stride}:"
+            f" {shift.text()}"
+        )
+        lines: list[LogLine] = [("info", text)]
+        return [*lines, ("warning", warning)] if (warning := shift_warning(shift)) else lines
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Add the rank shift to the result, as printed by mdtest or else as computed.
+        """Add the ranks per node and the rank shift to the result; the shift as printed by mdtest,
+        or else as computed.
 
-        Reports a problem if the two differ.
+        Returns a problem if the two differ.
         """
         expected = self.shift(hosts, tried)
         result.ranks_per_node = expected.placement.per_node

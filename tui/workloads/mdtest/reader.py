@@ -16,7 +16,14 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.command_line import load_options, options
 from tui.workloads.mdtest.contradictions import MdtestReport, contradictions
-from tui.workloads.mdtest.output import MdtestOutput, RankFigures, at_least, item_phases
+from tui.workloads.mdtest.output import (
+    VALUED,
+    MdtestOutput,
+    RankFigures,
+    at_least,
+    chosen_phases,
+    item_phases,
+)
 from tui.workloads.messages import (
     HARMLESS,
     IN_PARTS,
@@ -29,7 +36,7 @@ from tui.workloads.messages import (
     silent,
     unknown,
 )
-from tui.workloads.mpi import RanksReader, WithoutPhases
+from tui.workloads.mpi import RANK_PREFIX, RanksReader, WithoutPhases
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 _HARMLESS = silent(
@@ -96,8 +103,9 @@ def stdout_explainer() -> Explainer:
 
 
 def stderr_explainer() -> Explainer:
-    """Return an explainer of messages from MPI and its libraries, which are ignored if the run
-    succeeds.
+    """Return an explainer of messages on stderr, from MPI, its libraries and mdtest.
+
+    If the run succeeds, they are ignored, except those of `RanksReader.void_on_stderr`.
     """
     return Explainer(STDERR, unknown, IN_PARTS)
 
@@ -121,7 +129,7 @@ class MdtestReader(RanksReader):
         )
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return the results; None if no operation has ended."""
+        """Return the results; None until an operation of all ranks has ended."""
         output = self.output
         if not (operations := output.results()):
             return None
@@ -177,12 +185,9 @@ LAUNCHED = re.compile(r"mdtest-\S+ was launched with")
 SUMMARY = re.compile(r"SUMMARY(?: rate| time)?(?: \([^()]*\))?: \(of \d+ iterations\)")
 COMMAND = re.compile(r"[\s>$#%]*+(?:\S.*\s)?(?:\S*/)?mdtest\s+(?P<words>-.*)")
 OWN_COMMAND = "Command line used:"
-# what mpiexec puts before each line
-RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
 CLUSTERS = (4, 0)  # from here on "-FC" is two flags, as up to 1.9
 NOT_OF_THE_LOAD = frozenset("dvVZx")  # directory, verbosity, file of a time limit
-VALUED = frozenset("abdefGiIlnNpsVwWxz")  # options with a value
 STAMP_ERROR_S = 1.0
 
 
@@ -203,8 +208,9 @@ class KeptMdtest:
     start_s: float | None = None
     end_s: float | None = None
 
-    def take_command(self, words: Sequence[str], command: str) -> None:
-        """Parse the load from a command line."""
+    def parse_command(self, command: str) -> None:
+        """Set command, numbers, options and phases from a command line."""
+        words = _words(command)
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
@@ -212,14 +218,14 @@ class KeptMdtest:
         clusters = at_least(version, CLUSTERS) or not at_least(version, (3, 0))
         begin = next((at for at, word in enumerate(words) if PurePath(word).name == "mdtest"), 0)
         self.given = options(words[begin:], VALUED, clusters=clusters)
-        self.output.item_phases = item_phases([shlex.quote(word) for word in words])
+        self.output.item_phases = chosen_phases(self.given)
         self.command = command
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every mdtest output in a text, in order.
+    """Return every mdtest output in a text, in order, without those that have no figures.
 
-    Raises UsageError for an mdtest run without figures.
+    Raises UsageError if mdtest ran, but no output has figures.
     """
     all_kept = list(_kept(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -236,16 +242,19 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
-    """Yield each mdtest output, which begins with a time stamp, launch line or summary."""
+    """Yield each mdtest output, which begins with a time stamp, launch line or summary.
+
+    The first one may be empty: text before mdtest's output.
+    """
     now, command = KeptMdtest(), ""
     for number, raw in numbered(text, file):
-        line = RANK.sub("", clean(raw.encode(), 1 << 14))
+        line = RANK_PREFIX.sub("", clean(raw.encode(), 1 << 14))
         if _begins_anew(line, now):
             yield now
             now = KeptMdtest(line=number)
         if COMMAND.fullmatch(line):
             command = line.strip(" >$#%\t")
-        _take(now, line, command)
+        _parse_line(now, line, command)
     yield now
 
 
@@ -258,17 +267,15 @@ def _begins_anew(line: str, now: KeptMdtest) -> bool:
     return bool(SUMMARY.match(line)) and output.summary_iterations is not None and output.finished
 
 
-def _take(now: KeptMdtest, line: str, command: str) -> None:
+def _parse_line(now: KeptMdtest, line: str, command: str) -> None:
     if match := STARTED.match(line):
         now.start_s = _stamp(match[1])
     elif match := FINISHED.match(line):
         now.end_s = _stamp(match[1])
     elif line.startswith(OWN_COMMAND):
-        now.take_command(
-            _words(line.removeprefix(OWN_COMMAND)), line.removeprefix(OWN_COMMAND).strip()
-        )
+        now.parse_command(line.removeprefix(OWN_COMMAND).strip())
     elif SUMMARY.match(line) and not now.output.started and command:
-        now.take_command(_words(command), command)
+        now.parse_command(command)
     elif now.output.started:
         now.explainer.explain(line)
     now.output.line(line)
@@ -299,8 +306,8 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
         tool_version=kept.output.version,
         final=not _problems(kept),
     )
-    told = MdtestReport(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
-    result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
+    report = MdtestReport(kept.output, kept.details, kept.given, kept.start_s, kept.end_s)
+    result.contradictions = list(islice(contradictions(report), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
     return ImportedOutput(
@@ -316,11 +323,15 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
 
 
 def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
-    """Return the results; values that are neither in the output nor in the command are 0."""
+    """Return the results.
+
+    Counts that are neither in the output nor in the command are 0, except that at least 1 iteration
+    is assumed; an unknown shift is -1.
+    """
     output, numbers = kept.output, kept.numbers
     tasks = output.tasks or numbers.get("ranks", 0)
     nodes = output.nodes
-    alone = {len(each.iterations) for each in output.operations.values()}
+    completed = {len(each.iterations) for each in output.operations.values()}
     return MetadataResult(
         t=0.0,
         step=place,
@@ -329,7 +340,9 @@ def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
         tasks=tasks,
         nodes=nodes,
         items=numbers.get("items") or (output.items // tasks if tasks else 0),
-        iterations=output.summary_iterations or numbers.get("iterations") or max(alone, default=1),
+        iterations=(
+            output.summary_iterations or numbers.get("iterations") or max(completed, default=1)
+        ),
         operations=output.results(),
         shift=output.shift,
         ranks_per_node=tasks // nodes if nodes and tasks % nodes == 0 else 0,

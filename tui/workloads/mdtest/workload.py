@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from tui.workloads.base import FromTerms, ImportedOutput, OperationFinding
-from tui.workloads.mpi_workload import MpiWorkload
+from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -23,7 +23,6 @@ ADVICE = {
         "it is part of IOR (github.com/hpc/ior); give its path in the parameter program"
         " (--set program=PATH)"
     ),
-    "mpi-address": "set it with the parameter addresses (--set addresses=...)",
 }
 
 
@@ -31,7 +30,7 @@ class MdtestWorkload(MpiWorkload):
     """mdtest, one program on all hosts."""
 
     name = "mdtest"
-    advice_by_code = ADVICE
+    advice_by_code = MPI_ADVICE | ADVICE
     title = "mdtest"
     iterations_of: Literal["rank 0", "all ranks"] = "rank 0"
 
@@ -77,7 +76,7 @@ class MdtestWorkload(MpiWorkload):
         return iterations_meaning(version) if from_iterations else summary_meaning(version)
 
     def spread_text(self, result: MetadataResult) -> str:
-        """Return the rank shift as text."""
+        """Return the rank shift as text; empty if unknown."""
         from tui.workloads.mdtest.program import shift_of_result
 
         shift = shift_of_result(result)
