@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tui.model.event import OperationResult
 from tui.model.plan import Step
-from tui.workloads.io500.output import seconds_of, take_ranks
+from tui.workloads.io500.output import add_rank_seconds, seconds_of
 from tui.workloads.mpi import LARGEST_REPORT, REPORTS, ReportsReader
 
 FILE = Path(__file__).parents[2] / "data" / "io500-ranks" / "mdtest-hard-read.csv"
@@ -50,7 +50,7 @@ def test_any_text_is_read(text: str, tasks: int) -> None:
 
 def test_only_phases_of_mdtest_have_times_of_ranks() -> None:
     phases = {"mdtest-hard-read": OperationResult(), "ior-hard-read": OperationResult()}
-    take_ranks(phases, {f"{name}.csv": TEXT for name in phases}, 8)
+    add_rank_seconds(phases, {f"{name}.csv": TEXT for name in phases}, 8)
     assert [len(each.rank_seconds) for each in phases.values()] == [8, 0]
 
 

@@ -20,7 +20,7 @@ TEXTS = {
     "score": "the score has {told:.6g} {0}, but the geometric mean of the phases is {other:.6g}",
     "total": "TOTAL {told:.6f}, but sqrt(bandwidth * IOPS) is {other:.6f}",
     "missing": "the score covers {told:.0f} of {other:.0f} phases; missing: {0}",
-    "short": "{0} took {told:.3f} s of {other:.0f} s, but is not marked INVALID",
+    "short": "{0} took {told:.3f} s, less than {other:.0f} s, but is not marked INVALID",
     "not-marked": "a phase is marked INVALID, but the score is not",
     "phase-score": "{0}: {told:.6f} in the summary, {1} in result.txt",
     "phase-time": "{0}: {told:.3f} s in the summary, {other:.4f} s in result.txt",
@@ -30,7 +30,7 @@ TEXTS = {
     "stamps": "{0} took {told:time}, but its time stamps differ from that by {other:time}",
     "few-bytes": "{0}: at most {told:.0f} bytes were written, but {other:.0f} were expected",
     "few-files": "{0}: at most {told:.0f} files were written, but {other:.0f} were expected",
-    "find-processes": "find ran on {told:.0f} of {other:.0f} processes",
+    "find-processes": "find ran on {told:.0f} processes, but the run has {other:.0f}",
     "find-time": "find took {told:time}, but files and rate give {other:time}",
     "own-rate": "{0}: {told:.6f} in the summary, {other:.6f} in its own output",
     "own-tasks": "{0}: {told:.0f} tasks, but {other:.0f} processes",
@@ -40,7 +40,7 @@ TEXTS = {
 Sections = Mapping[str, Mapping[str, str]]  # of result.txt: section, key, value
 WRITES = ("ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write")
 LIMIT_S, STUDENT_LIMIT_S = 300, 30  # each write phase; of a student cluster competition
-NEAR = 1.1  # several write phases end so soon after the limit
+NEAR = 1.1  # of the limit: write phases that it ended took no longer
 MILLISECOND = 0.0005  # half a unit of the last digit
 OWN_S, OWN = 1.0, 0.1  # of find besides its search: reads its options, writes its files
 HASHED = ("MD", "BW", "SCORE")
@@ -78,7 +78,7 @@ def _total(output: Io500Output) -> Iterator[Contradiction]:
 def _missing(output: Io500Output) -> Iterator[Contradiction]:
     """Yield missing phases. Every run prints all phases, with 0 for those left out."""
     missing = [name for name in SCORED if name not in output.phases]
-    if output.said and missing and len(missing) < len(SCORED):
+    if output.score_text and missing and len(missing) < len(SCORED):
         scored = len(SCORED) - len(missing)
         yield Contradiction("missing", scored, len(SCORED), names=(", ".join(missing),))
 
@@ -95,19 +95,19 @@ def _short(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
         if each.seconds + MILLISECOND < limit_s:
             yield Contradiction("short", each.seconds, limit_s, names=(name,))
     scored = [each for name, each in output.phases.items() if name in SCORED]
-    if output.said and not output.invalid and any(each.invalid for each in scored):
+    if output.score_text and not output.invalid and any(each.invalid for each in scored):
         yield Contradiction("not-marked", 0.0, 0.0)
 
 
 def _limit_s(output: Io500Output, result: Sections) -> int:
     """Return the shortest valid write phase in seconds.
 
-    Without settings, it is the students' limit, unless several phases end just above the other.
+    It is the students' limit if all settings say so, or if there are no settings and at most one
+    write phase ended just above the standard limit.
     """
     stonewalls = {_number(_options(result, name).get(flag)) for name, flag in STONEWALLS.items()}
-    told = {value for value in stonewalls if value is not None}
-    if told:
-        return STUDENT_LIMIT_S if told == {STUDENT_LIMIT_S} else LIMIT_S
+    if known := stonewalls - {None}:
+        return STUDENT_LIMIT_S if known == {STUDENT_LIMIT_S} else LIMIT_S
     seconds = [each.seconds for name, each in output.phases.items() if name in WRITES]
     ended = [each for each in seconds if LIMIT_S <= each < LIMIT_S * NEAR]
     return LIMIT_S if len(ended) > 1 else STUDENT_LIMIT_S
@@ -132,17 +132,17 @@ def _same(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
             yield Contradiction("phase-time", each.seconds, delta, names=(name,))
     for name, key in (("bandwidth", "BW"), ("metadata", "MD"), ("total", "SCORE")):
         summed = output.scores.get(name)
-        said = result.get("SCORE", {}).get(key, "").partition(" ")[0]
-        if summed is not None and said and f"{summed:.6f}" != said:
-            yield Contradiction("phase-score", summed, 0.0, names=(key, said))
+        score = result.get("SCORE", {}).get(key, "").partition(" ")[0]
+        if summed is not None and score and f"{summed:.6f}" != score:
+            yield Contradiction("phase-score", summed, 0.0, names=(key, score))
 
 
 def _hash(result: Sections) -> Iterator[Contradiction]:
     """Yield a hash that does not match version, scores and validity."""
     score, version = result.get("SCORE", {}), result.get("run", {}).get("version", "")
-    told = score.get("hash", "").upper()
+    printed_hash = score.get("hash", "").upper()
     phases = {name: own["score"] for name in SCORED if "score" in (own := result.get(name, {}))}
-    if not told or not version or not all(key in score for key in HASHED):
+    if not printed_hash or not version or not all(key in score for key in HASHED):
         return
     pairs = {"version": version, **phases, **{key: score[key] for key in HASHED}}
     pairs["SCORE"], _, mark = pairs["SCORE"].partition(" ")
@@ -150,12 +150,12 @@ def _hash(result: Sections) -> Iterator[Contradiction]:
         pairs["valid"] = "NO"
     own_hash = 0
     for key, value in pairs.items():
-        own_hash ^= _rotated(f"{key}{value}")
-    if f"{own_hash:X}" != told:
-        yield Contradiction("hash", 0.0, 0.0, names=(told, f"{own_hash:X}"))
+        own_hash ^= _hash_of(f"{key}{value}")
+    if f"{own_hash:X}" != printed_hash:
+        yield Contradiction("hash", 0.0, 0.0, names=(printed_hash, f"{own_hash:X}"))
 
 
-def _rotated(text: str) -> int:
+def _hash_of(text: str) -> int:
     """Return IO500's hash of a text: rotate by two bits and add, per byte."""
     value = 0
     for byte in text.encode():
@@ -164,7 +164,9 @@ def _rotated(text: str) -> int:
 
 
 def _times(result: Sections) -> Iterator[Contradiction]:
-    """Yield phases that are out of the benchmark's order or overlap, or whose stamps do not fit."""
+    """Yield phases that are out of the benchmark's order or overlap, or whose duration differs from
+    their time stamps.
+    """
     names = [name for name in result if name in PHASES]
     if names != sorted(names, key=PHASES.index):
         yield Contradiction("order", 0.0, 0.0, names=(", ".join(names),))
@@ -220,7 +222,9 @@ def _ior_bytes(given: Mapping[str, str]) -> int:
 
 
 def _found(output: Io500Output, result: Sections) -> Iterator[Contradiction]:
-    """Yield a find rate that is not the number of files over the search time, most of the phase."""
+    """Yield more processes of find than the run has, and a find phase that took less or much longer
+    than its search: files divided by rate.
+    """
     own, each = result.get("find", {}), output.phases.get("find")
     total, procs = _number(own.get("total-files")), _number(result.get("run", {}).get("procs"))
     if (nproc := _number(own.get("nproc"))) and procs and nproc > procs:
@@ -289,9 +293,9 @@ def against_phases(
     """
     for name, each in output.phases.items():
         text = texts.get(FIND if name == "find" else f"{name}.txt", "")
-        told = _rate(name, text)
-        if told is not None and abs(told[0] - each.value) > told[1] + ROUNDED:
-            yield Contradiction("own-rate", each.value, told[0], names=(name,))
+        own = _rate(name, text)
+        if own is not None and abs(own[0] - each.value) > own[1] + ROUNDED:
+            yield Contradiction("own-rate", each.value, own[0], names=(name,))
         match = TASKS.search(text)
         if match and procs and int(match[1] or match[2]) != procs:
             yield Contradiction("own-tasks", int(match[1] or match[2]), procs, names=(name,))

@@ -12,7 +12,7 @@ from tui.model.event import HostResult
 from tui.workloads.base import ImportedOutput, KeptFile, KeptRun
 from tui.workloads.io500.contradictions import FILES, against_phases, contradictions
 from tui.workloads.io500.output import FILES as RANKS
-from tui.workloads.io500.output import REASON, TITLE, Io500Output, easy_bytes_of, take_ranks
+from tui.workloads.io500.output import REASON, TITLE, Io500Output, add_rank_seconds, easy_bytes_of
 from tui.workloads.reading import MOST_CONTRADICTIONS, clean, numbered
 
 SUMMARY, CONFIG, RESULT = "result_summary.txt", "config.ini", "result.txt"
@@ -42,43 +42,44 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
             each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
         ]
         phases = [each for name in (*FILES, *RANKS) if (each := beside.get(name)) is not None]
-        told = _result_files(read[1:])
-        told.texts = {PurePosixPath(each.name).name: each.text for each in phases}
+        found = _result_files(read[1:])
+        found.texts = {PurePosixPath(each.name).name: each.text for each in phases}
         read += phases
-        if outputs := _outputs(summary.text, summary.place, told):
+        if outputs := _outputs(summary.text, summary.place, found):
             runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
     return runs
 
 
-def _outputs(text: str, file: str, told: ResultFiles) -> list[ImportedOutput]:
+def _outputs(text: str, file: str, beside: ResultFiles) -> list[ImportedOutput]:
     found: list[Io500Output] = []
-    procs = told.settings.get("run.procs", "")
+    procs = beside.settings.get("run.procs", "")
     ranks = int(procs) if procs.isdigit() and len(procs) < DIGITS else 0
     for _, raw in numbered(text, file):
         line = clean(raw.encode(), 1 << 12)
         if TITLE.match(line):
-            of_run = list(told.reasons.get("run", ()))
-            easy = easy_bytes_of(told.settings)
+            of_run = list(beside.reasons.get("run", ()))
+            easy = easy_bytes_of(beside.settings)
             found.append(
-                Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons)
+                Io500Output(
+                    ranks=ranks, easy_bytes=easy, of_run=of_run, phase_reasons=beside.reasons
+                )
             )
         if found:
             found[-1].line(line)
     return [
-        _imported(place, each, told)
+        _imported(place, each, beside)
         for place, each in enumerate(each for each in found if each.operations())
     ]
 
 
 @dataclass
 class ResultFiles:
-    """Settings from config.ini, and reasons by section from result.txt, in addition to the
-    summary.
-    """
+    """What the files next to the summary add to it."""
 
+    # of config.ini and result.txt, as section.key in lower case
     settings: dict[str, str] = field(default_factory=dict)
     result: dict[str, dict[str, str]] = field(default_factory=dict)  # sections of result.txt
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: dict[str, list[str]] = field(default_factory=dict)  # why invalid, by section
     texts: dict[str, str] = field(default_factory=dict)  # outputs of phases by file name
 
 
@@ -99,17 +100,17 @@ def _result_files(files: Sequence[KeptFile]) -> ResultFiles:
     return found
 
 
-def _imported(place: int, output: Io500Output, told: ResultFiles) -> ImportedOutput:
-    problems = [] if output.said else [("io500-incomplete", "IO500 printed no score")]
+def _imported(place: int, output: Io500Output, beside: ResultFiles) -> ImportedOutput:
+    problems = [] if output.score_text else [("io500-incomplete", "IO500 printed no score")]
     found = chain(
         output.wrong_means(),
-        contradictions(output, told.result),
-        against_phases(output, told.texts, output.ranks),
+        contradictions(output, beside.result),
+        against_phases(output, beside.texts, output.ranks),
     )
     output.step = place
     metadata = output.result(final=not problems)
     if metadata is not None:
-        take_ranks(metadata.operations, told.texts, output.ranks)
+        add_rank_seconds(metadata.operations, beside.texts, output.ranks)
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
     )

@@ -22,11 +22,11 @@ NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 TITLE = re.compile(r"^IO500 version (?P<version>\S+)")
 PHASE = re.compile(
     r"^\[(?P<scored>RESULT| +)\] +(?P<name>[\w-]+) +"
-    rf"(?P<said>(?P<value>{NUMBER}) (?P<unit>GiB/s|kIOPS) : time (?P<seconds>{NUMBER}) seconds"
+    rf"(?P<text>(?P<value>{NUMBER}) (?P<unit>GiB/s|kIOPS) : time (?P<seconds>{NUMBER}) seconds"
     r"(?P<invalid> *\[INVALID\])?)"
 )
 SCORE = re.compile(
-    rf"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>{NUMBER}) GiB/s : IOPS (?P<metadata>{NUMBER})"
+    rf"^\[SCORE \] (?P<text>Bandwidth (?P<bandwidth>{NUMBER}) GiB/s : IOPS (?P<metadata>{NUMBER})"
     r" kiops"
     rf"(?: : TOTAL (?P<total>{NUMBER}))?(?P<invalid> *\[INVALID\])?) *$"
 )
@@ -58,12 +58,12 @@ def _mean(values: Sequence[float]) -> float:
     return geometric_mean(values) if values and all(values) else 0.0
 
 
-def _off(said: float, values: Sequence[float]) -> float:
+def _off(printed: float, values: Sequence[float]) -> float:
     """Return how far a mean of printed figures may be from the printed mean, as a share of it."""
     if not all(values):
         return inf  # printed as 0.000000
     rounded = sum(ROUNDED / (each - ROUNDED) for each in values) / max(len(values), 1)
-    return OFF + rounded + ROUNDED / said
+    return OFF + rounded + ROUNDED / printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class PrintedPhase:
     value: float
     unit: str
     seconds: float
-    said: str
+    text: str
     scored: bool
     invalid: bool
     why: Sequence[str] = ()
@@ -96,13 +96,13 @@ class Io500Output:
     phase: str = ""
     phases: dict[str, PrintedPhase] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
-    said: str = ""
+    score_text: str = ""
     invalid: bool = False
     finished: bool = False
     reasons: list[str] = field(default_factory=list)  # of the phase to come
     of_run: list[str] = field(default_factory=list)  # of no phase: its settings
-    # reasons of phases, by its result.txt
-    told: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # by result.txt, for phases without printed reasons
+    phase_reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def started(self) -> bool:
@@ -117,7 +117,7 @@ class Io500Output:
         return 1 if self.titles > 1 else self.ranks
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line; return its events, or None if the line should be shown to the user."""
+        """Parse one line; return its events, or None if it may be a message to explain."""
         if match := TITLE.match(text):
             self.titles += 1
             self.version = match["version"].removeprefix("io500-")
@@ -128,7 +128,7 @@ class Io500Output:
         if match := PHASE.match(text):
             return self._phase(match)
         if match := SCORE.match(text):
-            self.said, self.invalid = match["said"], bool(match["invalid"])
+            self.score_text, self.invalid = match["text"], bool(match["invalid"])
             self.scores = {
                 name: float(match[name])
                 for name in ("total", "bandwidth", "metadata")
@@ -171,9 +171,9 @@ class Io500Output:
                 for name, each in self.phases.items()
                 if each.scored and each.unit == unit and each.value and name in SCORED
             ]
-            said, own = self.scores.get(name), _mean(values)
-            if said and abs(own - said) > _off(said, values) * said:
-                yield Contradiction("score", said, own, names=(unit,))
+            printed, own = self.scores.get(name), _mean(values)
+            if printed and abs(own - printed) > _off(printed, values) * printed:
+                yield Contradiction("score", printed, own, names=(unit,))
 
     def result(self, *, final: bool) -> MetadataResult | None:
         """Return the results; None if no phase has ended."""
@@ -191,12 +191,14 @@ class Io500Output:
             operations=operations,
             final=final,
             scores=dict(self.scores),
-            printed=[f"score: {self.said}"] if self.said else [],
+            printed=[f"score: {self.score_text}"] if self.score_text else [],
             invalid=self.why_invalid(),
         )
 
     def _invalid(self, why: str) -> None:
-        """Record a reason for invalidity; before the first phase it concerns the settings."""
+        """Record a reason for invalidity: of the settings if it comes before the first phase and is
+        not about a duration, else of the next phase.
+        """
         of_settings = (
             not self.phases and not self.reasons and " needed " not in why and "untime" not in why
         )
@@ -208,17 +210,17 @@ class Io500Output:
             float(match["value"]),
             match["unit"],
             float(match["seconds"]),
-            match["said"],
+            match["text"],
             match["scored"] == "RESULT",
             bool(match["invalid"]),
-            tuple(self.reasons or self.told.get(name, ())),
+            tuple(self.reasons or self.phase_reasons.get(name, ())),
         )
         self.phases[name] = each
         self.reasons = []
         if name not in PHASES and not each.value:  # the phase `timestamp` measures nothing
             return []
         operation = self._operation(name, each)
-        told = MetadataIteration(
+        iteration = MetadataIteration(
             t=0.0,
             step=self.step,
             operation=name,
@@ -228,7 +230,7 @@ class Io500Output:
             bytes_per_op=operation.bytes_per_op,
         )
         following = self._after(name)
-        events: list[Event] = [told] if each.value else []
+        events: list[Event] = [iteration] if each.value else []
         return [*events, self._enter(following)] if following else events
 
     def _operation(self, name: str, each: PrintedPhase) -> OperationResult:
@@ -239,7 +241,7 @@ class Io500Output:
             iterations=[rate],
             seconds=[each.seconds],
             bytes_per_op=moved,
-            printed=each.said,
+            printed=each.text,
         )
 
     def _bytes_per_op(self, name: str) -> int:
@@ -268,10 +270,10 @@ def easy_bytes_of(settings: Mapping[str, str]) -> int:
         return EASY_BYTES
 
 
-def take_ranks(
+def add_rank_seconds(
     operations: Mapping[str, OperationResult], texts: Mapping[str, str], tasks: int
 ) -> None:
-    """Put the seconds of each rank into the phases whose CSV file has all `tasks` ranks.
+    """Add the seconds of each rank to mdtest's phases whose CSV file has all `tasks` ranks.
 
     `texts`: files of the result directory by name.
     """
@@ -292,11 +294,11 @@ def seconds_of(text: str, tasks: int) -> list[float]:
     places = [place for place, name in enumerate(columns) if name.startswith(TIME)]
     found: dict[str, float] = {}
     for words in (line.split(",") for line in lines):
-        told = [words[place] for place in places if place < len(words) and words[place]]
+        times = [words[place] for place in places if place < len(words) and words[place]]
         if not words[0].isdigit():
             continue  # the row of all ranks
         try:
-            (found[words[0]],) = map(float, told)
+            (found[words[0]],) = map(float, times)
         except ValueError:  # none, several, or no number
             return []
     ranks = [found.get(str(rank)) for rank in range(tasks)]

@@ -9,7 +9,14 @@ from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.model.profile import (
+    WORDS_FALSE,
+    WORDS_TRUE,
+    ParamValue,
+    Profile,
+    expand,
+    scalar_text,
+)
 from tui.model.quantities import parse_duration
 from tui.workloads.io500.body import Io500
 from tui.workloads.io500.output import PHASES, directions
@@ -25,7 +32,7 @@ from tui.workloads.mpi_plan import (
 
 VALID_S = 300
 LONGEST_S = 86400
-YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
 TEXTS = ("directory", "ranks_per_host", "program", "addresses", "stonewall", "skip", "drop_caches")
 FILE = "benchtui.ini"  # IO500 writes config.ini beside it
 # one I/O and one file; phases of mdtest take a second each, and files go with their directory
@@ -79,7 +86,7 @@ def resolve(tag: str, spec: Io500, params: Mapping[str, ParamValue]) -> MpiLaunc
     if found := [*_problems(tag, texts, settings)]:
         raise UsageError(found)
     seconds = int(parse_duration(texts["stonewall"]))
-    own = {"global.drop-caches": "TRUE"} if texts["drop_caches"].lower() in YES else {}
+    own = {"global.drop-caches": "TRUE"} if texts["drop_caches"].lower() in WORDS_TRUE else {}
     own |= {"debug.stonewall-time": str(seconds)}
     skip = {f"{name}.run": "FALSE" for name in _names(texts["skip"])}
     options = tuple(f"{name}={value}" for name, value in (own | settings | skip).items())
@@ -102,7 +109,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
             f"{tag}: io500.stonewall: '{found}' is not a whole number of seconds from 1 to"
             f" {LONGEST_S}"
         )
-    if texts["drop_caches"].lower() not in (*YES, *NO):
+    if texts["drop_caches"].lower() not in (*WORDS_TRUE, *WORDS_FALSE):
         yield Problem(
             f"{tag}: io500.drop_caches: '{texts['drop_caches']}' is neither true nor false"
         )

@@ -13,7 +13,7 @@ from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.base import LogLine
 from tui.workloads.io500.contradictions import TEXTS
-from tui.workloads.io500.output import PHASES, Io500Output, easy_bytes_of, take_ranks
+from tui.workloads.io500.output import PHASES, Io500Output, add_rank_seconds, easy_bytes_of
 from tui.workloads.io500.plan import FILE, TRIAL, ini_text, not_submittable, settings_of, skipped
 from tui.workloads.messages import (
     HARMLESS,
@@ -51,7 +51,9 @@ class Io500Program(StepProgram):
     """IO500 as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> Io500Program:
-        """Return a launch with one rank per host, and one I/O and one file in each phase."""
+        """Return a launch with one rank per host that runs three write phases, each with one I/O or
+        one file per rank.
+        """
         settings = settings_of(self.launch.options) | TRIAL
         settings |= {f"{name}.run": "FALSE" for name in PHASES if name not in TRIED}
         options = tuple(f"{name}={value}" for name, value in settings.items())
@@ -77,14 +79,14 @@ class Io500Program(StepProgram):
         return FEW_INODES
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, and whether the result can be submitted."""
+        """Return the version found, and warnings why the result cannot be submitted."""
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
         )
-        said: list[LogLine] = [("info", f"IO500 {tried.version or 'of unknown version'}, {ranks}")]
+        warnings = not_submittable(settings_of(self.launch.options))
         return [
-            *said,
-            *(("warning", text) for text in not_submittable(settings_of(self.launch.options))),
+            ("info", f"IO500 {tried.version or 'of unknown version'}, {ranks}"),
+            *(("warning", text) for text in warnings),
         ]
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
@@ -93,7 +95,7 @@ class Io500Program(StepProgram):
 
     def reported(self, result: MetadataResult, reports: Mapping[str, str]) -> None:
         """Add the times of ranks in mdtest's phases."""
-        take_ranks(result.operations, reports, result.tasks)
+        add_rank_seconds(result.operations, reports, result.tasks)
 
 
 class Io500Reader(RanksReader):
@@ -134,7 +136,7 @@ class Io500Reader(RanksReader):
         output = self.output
         lost = [name for name in self._step.directions if name not in output.phases]
         missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
-        if not missing and not output.said:
+        if not missing and not output.score_text:
             missing.append("IO500 printed no score")
         return missing
 
@@ -143,8 +145,8 @@ class Io500TrialReader(WithoutPhases, Io500Reader):
     """Reads a trial, which only has to finish; figures are ignored."""
 
     def _missing(self) -> list[str]:
-        """Return the problem if IO500's last line, the score, is missing."""
-        return [] if self.output.said else ["IO500 ended before printing its score"]
+        """Return the problem if the score, with which IO500 ends, is missing."""
+        return [] if self.output.score_text else ["IO500 ended before printing its score"]
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of reasons why the launch failed."""

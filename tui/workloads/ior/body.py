@@ -15,8 +15,7 @@ from tui.workloads.base import FromTerms
 from tui.workloads.mpi_body import MpiBody, Scalar
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
 
-# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as
-# it stands.
+# Options that benchtui sets itself, or cannot support. All others are passed on unchanged.
 OWN_OPTIONS = {
     "-a": "api",
     "-b": "block",
@@ -59,7 +58,7 @@ TERMS = (
     JobTerm("transfer", "size", "1m", "Bytes per I/O (-t)", "transfer"),
     JobTerm("block", "size", "1g", "Contiguous bytes written by each rank (-b)", "block"),
     JobTerm("segments", "count", "1", "Blocks per rank (-s)", "segments"),
-    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: after its bytes",
+    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: no time limit",
         "stonewall"),
     JobTerm("iterations", "count", "1", "Repetitions within one IOR run", "iterations"),
     JobTerm("phases", "text", "write,read", "write, or write,read", "phases", ("write",)),
@@ -80,7 +79,10 @@ IN_NAME = ("transfer", "block", "ranks")
 
 
 def known_option(option: str) -> str:
-    """Return an IOR option. Raises ValueError for options that change the output format."""
+    """Return an IOR option without blanks around it.
+
+    Raises ValueError for one that benchtui sets itself or cannot support.
+    """
     text = option.strip()
     if not text or not text.isprintable() or not text.startswith("-"):
         raise ValueError(f"'{option}' is not an option")
@@ -149,7 +151,7 @@ class IorTerms(FromTerms):
 
 def make_job(given: GivenTerms) -> TermJob:
     """Return the job of these terms. Raises UsageError."""
-    if given.get("phases") == ("write", "read"):  # its comma is no list of values to measure
+    if given.get("phases") == ("write", "read"):  # one value with a comma, not two of a sweep
         given = {**given, "phases": ("write,read",)}
     check_terms("ior", given, TERMS, known_option)
     wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}

@@ -35,7 +35,7 @@ TEXTS = {
     "part": "{0} took {told:.6g} s, but everything together {other:.6g} s",
     "rates": "IOPS x wr/rd time is {told:.6g} MiB, but rate x total time {other:.6g} MiB",
     "latency": "rank 0 took {told:.6g} s by its latency, but all ranks together {other:.6g} s",
-    "nodes": "{told:.0f} nodes, but tasks and those of the first node leave {other:.0f} at most",
+    "nodes": "{told:.0f} nodes, but tasks and tasks per node allow at most {other:.0f}",
     "backwards": "finished {told:time} before it began",
     "clock": "iterations took {told:time}, but it finished {other:time} after it began",
 }
@@ -65,7 +65,7 @@ class IorReport:
 
     @property
     def due(self) -> int:
-        """Bytes that all tasks move in each iteration."""
+        """Bytes that all tasks move in each iteration, by the settings."""
         return self.output.tasks * self.output.segments * self.output.block
 
 
@@ -99,10 +99,10 @@ def _settings(report: IorReport) -> Iterator[Contradiction]:
     first: dict[str, tuple[str, int]] = {}
     for source, settings in report.details.settings.items():
         for name, value in settings.items():
-            known, before = first.setdefault(name, (source, value)), value
-            if known[1] != before:
-                names = (name, known[0], source)
-                yield Contradiction("setting", known[1], value, names=names)
+            first_source, first_value = first.setdefault(name, (source, value))
+            if first_value != value:
+                names = (name, first_source, source)
+                yield Contradiction("setting", first_value, value, names=names)
 
 
 def _iterations(report: IorReport) -> Iterator[Contradiction]:
@@ -150,7 +150,7 @@ def _is_near(summed: Rounded, value: float, slack: float) -> bool:
 
 
 def _bytes(report: IorReport) -> Iterator[Contradiction]:
-    """Yield an iteration in which rate x time is not the number of bytes."""
+    """Yield the first iteration of each access in which rate x time is not the number of bytes."""
     for name, rows in report.details.rows.items():
         summed = report.details.summary.get(name, {}).get("moved")
         for at, row in enumerate(rows):
@@ -174,7 +174,7 @@ def _moved(report: IorReport, row: Row, summed: Rounded | None) -> Rounded | Non
 
 
 def _parts(report: IorReport) -> Iterator[Contradiction]:
-    """Yield an iteration whose parts take longer than the whole, or have moved other bytes.
+    """Yield iterations whose parts take longer than the whole, or have moved other bytes.
 
     The whole is from the first start of a rank to the last end of one, and so is each part of it,
     whatever the clocks of the ranks.
@@ -206,11 +206,11 @@ def _is_above(one: float, other: float) -> bool:
 
 
 def _latency(report: IorReport) -> Iterator[Contradiction]:
-    """Yield a latency with which rank 0 alone takes longer than all ranks together.
+    """Yield a latency by which rank 0 alone took longer than all ranks together.
 
-    It is rank 0's time over its I/Os (hpc/ior, ior.c), before commit ef47676 over those of one
-    segment: at least those of one. In a shared file with random offsets, ranks have different
-    numbers of I/Os.
+    Latency is rank 0's time divided by its I/Os (hpc/ior, ior.c), or before commit ef47676 by the
+    I/Os of one segment; rank 0 does at least those of one segment. Newer versions are not checked
+    if it may do fewer: with a time limit, or random offsets in a shared file.
     """
     output, given = report.output, report.details.given
     by_own_ios = version_numbers(output.version)[:2] >= PER_SEGMENT
@@ -232,7 +232,7 @@ def _latency(report: IorReport) -> Iterator[Contradiction]:
 def _nodes(report: IorReport) -> Iterator[Contradiction]:
     """Yield more nodes than there can be: each node besides the first has a task.
 
-    With -N, nodes are those of all ranks, but tasks are fewer.
+    Not checked with -N, where nodes are those of all ranks, but tasks are fewer.
     """
     output, given = report.output, report.details.given
     fewer = not given or given.keys() & {"N", "f"} or "numtasks" in given.get("O", "").lower()

@@ -127,7 +127,9 @@ class IorFigures:
             self._option(match["name"].strip(), match["value"].strip())
 
     def command(self, text: str, version: tuple[int, ...]) -> None:
-        """Take the settings from the command line, unless a script has them."""
+        """Parse the options of a command line, and the settings in them unless a script has
+        them.
+        """
         try:
             words = shlex.split(text)
         except ValueError:
@@ -149,10 +151,10 @@ class IorFigures:
             name: value for name, value in found.items() if name.lower() not in named
         }
 
-    def take_json(
+    def add_json(
         self, test: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]], highest: Any
     ) -> None:
-        """Take the figures of one test in JSON. `summary` is keyed by access."""
+        """Add the settings and the summary of one test in JSON. `summary` is keyed by access."""
         for name, value in test["Options"].items():
             self._option(str(name), str(value))
         known = {*FLAGS, *NUMBERS, "nodes", "tasksPerNode"}
@@ -162,8 +164,9 @@ class IorFigures:
             if name in known and isinstance(value, int)
         }
         for access, row in summary.items():
-            told = {name: row.get(name) for name in (*FLAGS, *NUMBERS, "numTasks")}
-            self._take_settings(access, told)
+            self._add_settings(
+                access, {name: row.get(name) for name in (*FLAGS, *NUMBERS, "numTasks")}
+            )
             names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "MeanTime", "xsizeMiB")
             figures = {
                 name: of_json(row[source])
@@ -175,14 +178,14 @@ class IorFigures:
             if isinstance(highest, dict) and (rate := of_json(highest.get(f"{access}MiB"))):
                 self.highest[access] = rate
 
-    def take_json_row(self, row: Mapping[str, Any]) -> None:
-        """Take one row of results in JSON."""
+    def add_json_row(self, row: Mapping[str, Any]) -> None:
+        """Add one row of results in JSON, if it is of a write or a read and has figures."""
         rate, seconds = of_json(row.get("bwMiB")), of_json(row.get("totalTime"))
         if row["access"] in ("write", "read") and rate is not None and seconds is not None:
-            told = {name: of_json(row.get(key)) for key, name in KEYS.items()}
-            self.rows.setdefault(row["access"], []).append(Row(rate, seconds, parts=_known(told)))
+            parts = _known({name: of_json(row.get(key)) for key, name in KEYS.items()})
+            self.rows.setdefault(row["access"], []).append(Row(rate, seconds, parts=parts))
 
-    def _take_settings(self, access: str, row: Mapping[str, Any]) -> None:
+    def _add_settings(self, access: str, row: Mapping[str, Any]) -> None:
         known = {
             SUMMED.get(name, name): int(value)
             for name, value in row.items()
@@ -208,10 +211,10 @@ class IorFigures:
             return
         rate, seconds = rounded(words[at["bw(MiB/s)"]]), rounded(words[at["total(s)"]])
         if rate is not None and seconds is not None:
-            told = {
+            parts = {
                 name: rounded(words[at[column]]) for column, name in COLUMNS.items() if column in at
             }
-            row = Row(rate, seconds, self._moved, parts=_known(told))
+            row = Row(rate, seconds, self._moved, parts=_known(parts))
             self.rows.setdefault(words[0], []).append(row)
         self._moved = None
 
@@ -220,13 +223,13 @@ class IorFigures:
             return
         start = at["Max(MiB)"]
         places = [*range(start, start + 4), at.get("Mean(s)"), at.get("aggs(MiB)")]
-        told = {
+        figures = {
             name: rounded(words[place])
             for name, place in zip(NAMES, places, strict=True)
             if place is not None
         }
-        self.summary[words[0]] = _known(told)
-        self._take_settings(words[0], {name: words[at[name]] for name in SUMMED if name in at})
+        self.summary[words[0]] = _known(figures)
+        self._add_settings(words[0], {name: words[at[name]] for name in SUMMED if name in at})
 
     def _rank(self, match: re.Match[str]) -> None:
         rows = self.rows.get(match["access"])
@@ -247,8 +250,8 @@ def of_json(value: Any) -> Rounded | None:
     return Rounded(float(value), JSON_DIGITS) if isinstance(value, int | float) else None
 
 
-def _known(told: Mapping[str, Rounded | None]) -> dict[str, Rounded]:
-    return {name: each for name, each in told.items() if each is not None}
+def _known(figures: Mapping[str, Rounded | None]) -> dict[str, Rounded]:
+    return {name: each for name, each in figures.items() if each is not None}
 
 
 def _size(text: str) -> int | None:

@@ -19,14 +19,14 @@ from tui.workloads.ior.details import FAKED, IorFigures
 from tui.workloads.ior.output import MIB, AccessFigures, IorOutput
 from tui.workloads.ior.program import stdout_explainer
 from tui.workloads.messages import Explainer
+from tui.workloads.mpi import RANK_PREFIX
 from tui.workloads.reading import MOST_CONTRADICTIONS, budget, clean, numbered, version_numbers
 
 NOT_OF_THE_LOAD = frozenset("hlOov")  # file, verbosity, form of the output
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
-# what mpiexec puts before each line
-RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
+
 # what a line of IOR's JSON begins with; other ranks may have printed between these
 OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
@@ -61,9 +61,9 @@ class KeptIor:
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every IOR output in a text, in order.
+    """Return every IOR output in a text, in order, without those that have no figures.
 
-    Raises UsageError for an IOR run without figures.
+    Raises UsageError if IOR ran, but no output has figures, and for JSON that cannot be read.
     """
     all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -83,7 +83,7 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
     """Yield each human-readable IOR output, which begins with IOR's title."""
     now: KeptIor | None = None
     for number, raw in numbered(text, file):
-        line = RANK.sub("", clean(raw.encode(), 1 << 14))
+        line = RANK_PREFIX.sub("", clean(raw.encode(), 1 << 14))
         if TITLE.match(line):
             if now is not None:
                 yield now
@@ -126,7 +126,8 @@ def _documents(text: str, file: str) -> Iterator[KeptIor]:
                 each.details.faked = faked
                 yield each
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            raise UsageError(Problem(f"cannot read IOR's JSON: {error}", file=file)) from None
+            why = f"missing key {error}" if isinstance(error, KeyError) else str(error)
+            raise UsageError(Problem(f"cannot read IOR's JSON: {why}", file=file)) from None
 
 
 def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIor]:
@@ -148,13 +149,12 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
         details = IorFigures()
         details.command(output.command, version_numbers(output.version))
         for row in _flat(test.get("Results", [])):
-            _take_row(output, row)
-            details.take_json_row(row)
+            _add_row(output, row)
+            details.add_json_row(row)
         summary = [row for row in document.get("summary", []) if row["TestID"] == test["TestID"]]
         for row in summary:
-            _take_summary(output, row)
-        highest = test.get("max")
-        details.take_json(test, {row["operation"]: row for row in summary}, highest)
+            _add_summary(output, row)
+        details.add_json(test, {row["operation"]: row for row in summary}, test.get("max"))
         began, finished = (
             parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
         )
@@ -169,7 +169,7 @@ def _flat(rows: Any) -> Iterator[Mapping[str, Any]]:
             yield row
 
 
-def _take_row(output: IorOutput, row: Mapping[str, Any]) -> None:
+def _add_row(output: IorOutput, row: Mapping[str, Any]) -> None:
     if row["access"] not in ("write", "read"):
         return
     known = output.figures.setdefault(row["access"], AccessFigures())
@@ -178,7 +178,7 @@ def _take_row(output: IorOutput, row: Mapping[str, Any]) -> None:
     output.iteration = len(known.rates)
 
 
-def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
+def _add_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
     known = output.figures.setdefault(row["operation"], AccessFigures())
     high, low, mean, deviation = (
         _figure(row[f"OPs{name}"]) for name in ("Max", "Min", "Mean", "SD")
@@ -205,8 +205,8 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
     result = HostResult(
         t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
     )
-    told = IorReport(output, kept.details, kept.start_s, kept.end_s)
-    result.contradictions = list(islice(contradictions(told), MOST_CONTRADICTIONS))
+    report = IorReport(output, kept.details, kept.start_s, kept.end_s)
+    result.contradictions = list(islice(contradictions(report), MOST_CONTRADICTIONS))
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
     metadata = MetadataResult(

@@ -11,7 +11,7 @@ from tui.workloads.reading import finite_number, version_numbers
 
 MIB = 1 << 20
 PHASES = ("write", "read")
-# up to here the latency is divided by the I/Os of one segment, not of all (hpc/ior, ior.c)
+# older versions divide the latency by the I/Os of one segment, not of all (hpc/ior, ior.c)
 PER_SEGMENT = (4, 1)
 
 _TITLE = re.compile(r"^IOR-(?P<version>\S+): MPI Coordinated Test of Parallel I/O")
@@ -54,8 +54,8 @@ class AccessFigures:
     moved_bytes: float | None = None  # in each iteration, by the summary
 
     def rank_seconds(self, tasks: int) -> list[float]:
-        """Return each rank's mean time over all iterations, in seconds; empty unless all ranks are
-        known.
+        """Return each rank's mean time over the iterations in which all ranks are known, in
+        seconds; empty without such an iteration.
         """
         whole = [each for each in self.ranks if len(each) == tasks]
         if not whole or not tasks:
@@ -95,7 +95,9 @@ class IorOutput:
         return self.tasks > 0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Parse one line; return its events, or None if it does not belong to IOR's tables."""
+        """Parse one line; return its events, or None if it is of neither IOR's header nor its
+        tables.
+        """
         words = text.split()
         if match := _RANK.match(text):
             self._rank(match)
@@ -212,7 +214,7 @@ class IorOutput:
         known.ranks.append({})
         if (latency := values.get("Latency(s)")) is not None:
             known.latency_s.append(latency or None)
-        told = MetadataIteration(
+        iteration = MetadataIteration(
             t=0.0,
             step=self.step,
             operation=name,
@@ -222,7 +224,7 @@ class IorOutput:
             bytes_per_op=self.transfer,
         )
         later = self.phases[self.phases.index(name) + 1 :] if name in self.phases else ()
-        return [told, self._enter(later[0] if later else "remove", number)]
+        return [iteration, self._enter(later[0] if later else "remove", number)]
 
     def _next_iteration(self) -> list[Event]:
         if self.iteration >= self.iterations or not self.phases:
@@ -230,7 +232,7 @@ class IorOutput:
         return [self._enter(self.phases[0], self.iteration + 1)]
 
     def _summary(self, words: list[str]) -> list[Event]:
-        """Parse the summary row of an access.
+        """Parse the summary row of an access, with exact sizes and tasks; return no events.
 
         Uses bandwidth or operations for the rate, whichever has more digits.
         """

@@ -12,7 +12,14 @@ from tui.metrics import units
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, MpiLaunch, Step
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import ParamValue, Profile, expand, scalar_text
+from tui.model.profile import (
+    WORDS_FALSE,
+    WORDS_TRUE,
+    ParamValue,
+    Profile,
+    expand,
+    scalar_text,
+)
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.ior.body import Ior
 from tui.workloads.ior.output import PHASES
@@ -35,7 +42,7 @@ FLAGS = {  # key of a profile and IOR's option for it, in the order of a command
     "reorder": "-C",
     "direct": "--posix.odirect",
 }
-YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
 TEXTS = (
     "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api",
     "program",
@@ -61,7 +68,7 @@ class IorShape(Struct, frozen=True):
 
     @property
     def bytes_per_rank(self) -> int:
-        """Bytes that each rank writes or reads in each phase."""
+        """Bytes that each rank writes or reads in each phase; with a time limit, at most."""
         return self.block * self.segments
 
 
@@ -112,7 +119,7 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
     flags = [
         option
         for name, option in FLAGS.items()
-        if texts[name].lower() in YES and _acts(name, texts)
+        if texts[name].lower() in WORDS_TRUE and _acts(name, texts)
     ]
     phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
@@ -131,7 +138,9 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
 
 
 def _whole_seconds(text: str) -> int | None:
-    """Return whole seconds for IOR, from 60, 60.0 or 60s; None if not a whole number."""
+    """Return whole seconds for IOR, from 60, 60.0 or 60s; None if not a whole number from 0 to
+    LONGEST_S.
+    """
     try:
         seconds = parse_duration(text)
     except ValueError:
@@ -151,15 +160,15 @@ def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Ite
     if texts["api"].upper() not in APIS:
         yield Problem(f"{tag}: ior.api: '{texts['api']}' is not one of: {', '.join(APIS)}")
     for name in FLAGS:
-        if texts[name].lower() not in (*YES, *NO):
+        if texts[name].lower() not in (*WORDS_TRUE, *WORDS_FALSE):
             yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
     if _whole_seconds(texts["stonewall"]) is None:
         yield Problem(
             f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds up"
             f" to {LONGEST_S}"
         )
-    yield from (Problem(f"{tag}: ior.{told}") for told in _size_problems(texts))
-    yield from (Problem(f"{tag}: ior.{told}") for told in _joint_problems(texts, options))
+    yield from (Problem(f"{tag}: ior.{text}") for text in _size_problems(texts))
+    yield from (Problem(f"{tag}: ior.{text}") for text in _joint_problems(texts, options))
 
 
 def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
@@ -180,18 +189,19 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
             f"block: {units.size(sizes['block'])} is not a multiple of the transfer size,"
             f" {units.size(sizes['transfer'])}"
         )
-    if len(sizes) == 2 and texts["random"].lower() in YES and sizes["block"] == sizes["transfer"]:
+    is_random = texts["random"].lower() in WORDS_TRUE
+    if len(sizes) == 2 and is_random and sizes["block"] == sizes["transfer"]:
         yield "random: I/Os are shuffled within a block, so a block needs more than one I/O"
 
 
 def _joint_problems(texts: Mapping[str, str], options: Sequence[str]) -> Iterator[str]:
-    on = {name for name in FLAGS if texts[name].lower() in YES and _acts(name, texts)}
+    on = {name for name in FLAGS if texts[name].lower() in WORDS_TRUE and _acts(name, texts)}
     if "collective" in on and texts["api"].upper() != "MPIIO":
         yield "collective: requires api MPIIO"
     if "direct" in on and texts["api"].upper() != "POSIX":
         yield "direct: requires api POSIX"
     if {"random", "reorder"} <= on and "file_per_process" not in on:
-        yield "random: IOR does not reorder ranks (reorder) over random offsets of a shared file"
+        yield "random: cannot be used with reorder (-C) in a shared file"
     if "reorder" in on and any(option.startswith("-Z") for option in options):
         yield "options: -Z cannot be used with reorder (-C)"
 

@@ -90,7 +90,9 @@ class IorProgram(StepProgram):
     """IOR as the engine launches it. Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> IorProgram:
-        """Return a launch with the profile's options, one rank per host, and two I/Os."""
+        """Return a launch with the profile's options, one rank per host, and at most two I/Os per
+        rank.
+        """
         shape = shape_of(self.launch.options)
         block = min(shape.block, IOS_OF_A_TRIAL * shape.transfer)
         small = {"-b": f"-b {block}", "-s": "-s 1"}
@@ -115,7 +117,7 @@ class IorProgram(StepProgram):
         return files_needed(self.launch, hosts)
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version found, the work of each rank, and a warning if caches may answer
+        """Return the version found, the work of each rank, and a warning if caches may serve
         reads.
         """
         shape = shape_of(self.launch.options)
@@ -128,15 +130,17 @@ class IorProgram(StepProgram):
             f"{most}{units.size(shape.bytes_per_rank)} per rank in I/Os of"
             f" {units.size(shape.transfer)}{wall}"
         )
-        said: list[LogLine] = [
+        lines: list[LogLine] = [
             ("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")
         ]
         warning = cache_warning(shape, tried.nodes or hosts)
-        return [*said, ("warning", warning)] if warning else said
+        return [*lines, ("warning", warning)] if warning else lines
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Add the rank shift of reads to the result: the ranks of one node (-C), with ranks placed
-        in blocks.
+        """Add the ranks per node to the result, and the rank shift of reads that caches may serve:
+        the ranks of one node with -C, else 0. Ranks are placed in blocks.
+
+        With direct I/O, -Z or -Q the shift stays unknown. Returns no problems.
         """
         shape, nodes = shape_of(self.launch.options), tried.nodes or result.nodes or hosts
         result.ranks_per_node = self.launch.ranks(hosts) // nodes
