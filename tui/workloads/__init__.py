@@ -82,9 +82,10 @@ def of(step: Step) -> Workload:
 
 
 def last_outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in an output, read by the load generator that wrote it.
+    """Return the last measurement in a file: one output per host.
 
-    Raises UsageError.
+    It is read by the first load generator that recognizes the text; empty if none does. Raises
+    UsageError.
     """
     from msgspec.structs import replace
 

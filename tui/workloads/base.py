@@ -97,7 +97,7 @@ class Paced(Struct, frozen=True):
 class Planning(Protocol):
     """Planning interface of a load generator. Pure."""
 
-    searched: bool = False  # it has `pace`: what a system sustains can be searched for with it
+    searched: bool = False  # it has `pace`, which capacity searches need
 
     def build_steps(
         self,
@@ -158,12 +158,12 @@ class OnHost(Protocol):
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
     # one command on each host, released together; or one MPI program over all
     executor: ExecutorName = "per-host"
-    # its processes keep the planned command line, but for the path of the program
+    # its processes keep the planned command line, except for the path of the program
     keeps_command: bool = False
-    # verdicts that only say that it was ended; the engine knows by whom
+    # codes of problems that only say that it was stopped; the engine knows by whom
     end_codes: frozenset[str] = frozenset()
 
-    # checks of hosts without a plan look for it, and report hosts without it as unfit
+    # checks of hosts without a plan require it
     expected: bool = False
     # what to do about a problem that the engine found, by its code
     advice_by_code: Mapping[str, str] = {}
@@ -234,9 +234,9 @@ class OperationFinding(Struct, frozen=True):
 class Showing(Protocol):
     """Interface for screens, records and headless verbs."""
 
-    # of each host; or phases of one program over all hosts
+    # samples of each host, or phases of one program over all hosts
     reports: Literal["samples", "operations"] = "samples"
-    # whose clock the rates of its iterations are by
+    # whose clock times its iterations
     iterations_of: Literal["rank 0", "all ranks"] = "all ranks"
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
@@ -362,7 +362,8 @@ class KeptLog(Struct, frozen=True):
 class BesideLogs(Struct, frozen=True):
     """An output compared with the logs of its run.
 
-    `whole`: the logs are of all its jobs, each worker's apart, so that they add up to its result.
+    `whole`: the logs cover all its jobs, with one log per worker, so that they add up to its
+    result.
     """
 
     contradictions: Sequence[Contradiction] = ()
@@ -387,10 +388,17 @@ class Format(Protocol):
     name: str
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output of this format in a text. Raises UsageError."""
+        """Return every output of this format in a text; empty if there is none.
+
+        Raises UsageError with the line that cannot be read.
+        """
+        return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory that has this format's layout. Raises UsageError."""
+        """Return the runs in a directory that has this format's layout; empty if it has another.
+
+        Raises UsageError.
+        """
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
@@ -402,7 +410,7 @@ class Format(Protocol):
         return BesideLogs()
 
 
-class Importing(Protocol):
+class Importing(Format, Protocol):
     """Interface for importing job files and saved output."""
 
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
@@ -418,28 +426,6 @@ class Importing(Protocol):
     ) -> Imported:
         """Return the profiles of a job file. Raises UsageError with all problems."""
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
-
-    def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output from this load generator in a pasted text; empty if there is none.
-
-        Raises UsageError with the line that cannot be read.
-        """
-        return ()
-
-    def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory that has this tool's layout; empty if it has another.
-
-        Raises UsageError.
-        """
-        return ()
-
-    def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return the results computed from log files in one directory. Raises UsageError."""
-        return ()
-
-    def beside_logs(self, file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
-        """Compare an output with the logs of its run."""
-        return BesideLogs()
 
 
 class FromTerms(Protocol):

@@ -106,7 +106,7 @@ def types() -> Types:
     from tui.model import address, event, plan, problem, profile, search, tool, yaml_text
     from tui.workloads import base, mpi, reading, terms
 
-    rooms = (
+    modules = (
         yaml_text,
         problem,
         search,
@@ -121,11 +121,11 @@ def types() -> Types:
         terms,
     )
     names: dict[str, Any] = {}
-    for room in rooms:
-        names |= vars(room)
+    for module in modules:
+        names |= vars(module)
     from pydantic import BaseModel
 
-    # that one is written as text
+    # in `reading`, LogLine is a string
     names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}
     names["Latencies"] = Buckets  # dense ones are for journals only
     return Types(names, FURTHER)
@@ -153,6 +153,7 @@ def workload_contract() -> Contract:
         base.OnHost,
         base.Reading,
         base.Showing,
+        base.Format,
         base.Importing,
         base.Workload,
     )
@@ -174,8 +175,8 @@ def workload_contract() -> Contract:
 class PluggedIn(Plugin):
     """A load generator of another package.
 
-    Its steps are marked with the package, and results of its readers are checked for the right host
-    and step.
+    Its steps are checked and marked with the package, and samples and results of its readers are
+    checked for the right host and step.
     """
 
     def __init__(self, inner: Any, who: str, provider: Provider):
@@ -199,24 +200,24 @@ class PluggedIn(Plugin):
     def _steps(
         self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]
     ) -> Sequence[Step]:
-        told = (
+        error = (
             f": found {len(steps)} steps, expected 1"
             if len(steps) != 1
             else self._step_error(steps[0], hosts)
         )
-        if told:
-            raise PluginError(f"{self._who}: {name}{told}")
+        if error:
+            raise PluginError(f"{self._who}: {name}{error}")
         steps[0].provider = self._provider
         return steps
 
     def _step_error(self, step: Step, hosts: Sequence[HostAddress]) -> str:
-        """Return an error in a step's tasks or hosts; empty if there is none."""
+        """Return an error in a step's tool or hosts; empty if there is none."""
         if step.tool != self.name:
             return f"[0].tool: found {step.tool!r}, allowed: {self.name!r}"
-        asked = [host.name for host in hosts]
-        return (
-            "" if step.hosts == asked else f"[0].tasks: found hosts {step.hosts}, expected {asked}"
-        )
+        wanted = [host.name for host in hosts]
+        if step.hosts == wanted:
+            return ""
+        return f"[0].tasks: found hosts {step.hosts}, expected {wanted}"
 
     def _paced(self, made: Any, hosts: Sequence[HostAddress]) -> Any:
         self._steps("pace", [made.step], hosts)
@@ -224,16 +225,17 @@ class PluggedIn(Plugin):
 
 
 def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
-    """Wrap a plug-in's reader so that the types, host and step of its results are checked."""
+    """Wrap a plug-in's reader so that the types of what it returns are checked, the host and step
+    of samples and results, and the phase of samples.
+    """
 
     def accept(name: str, value: Any) -> str:
         if name in ("feed", "flush"):
-            return next(
-                (told for each in value if isinstance(each, Sample) and (told := foreign(each))), ""
-            )
-        return foreign(value) if name == "result" and isinstance(value, HostResult) else ""
+            errors = (mismatch(each) for each in value if isinstance(each, Sample))
+            return next(filter(None, errors), "")
+        return mismatch(value) if name == "result" and isinstance(value, HostResult) else ""
 
-    def foreign(each: Sample | HostResult) -> str:
+    def mismatch(each: Sample | HostResult) -> str:
         if (each.host, each.step) != (host, step.index):
             return (
                 f": found host {each.host!r}, step {each.step}; expected {host!r}, step"
@@ -249,7 +251,7 @@ def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> 
 def plugged_in(inner: Any, who: str, provider: Provider) -> Workload:
     """Wrap a load generator of another package so that it is checked against the contract.
 
-    Raises PluginError if a member is missing.
+    Raises PluginError if a member is missing, or an attribute has the wrong type.
     """
     found = PluggedIn(inner, who, provider)
     for name in (*REQUIRED, *found._contract.attributes):

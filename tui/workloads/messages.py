@@ -102,7 +102,7 @@ class Explainer:
 
     def explain_all(self, lines: Sequence[str]) -> list[LogLine]:
         """Return the reports for several lines, without repeats."""
-        return [told for line in lines if (told := self.explain(line)) is not None]
+        return [each for line in lines if (each := self.explain(line)) is not None]
 
     def _remembered(self, line: str) -> tuple[Severity, str, str | None]:
         """Return severity, text and code of a line, cached because rules are slow and floods repeat
@@ -135,7 +135,7 @@ class Explainer:
 
 
 IN_PARTS = ("mpi-rank-died", "mpi-proxy-died")
-UNREACHABLE = ("mpi-ssh", "mpi-unreachable")  # causes for which MPI waits for ever
+UNREACHABLE = ("mpi-ssh", "mpi-unreachable")  # causes that make MPI wait forever
 
 HARMLESS = silent(
     r"plm:rsh: Warning: setpgid|Press Ctrl-C again|Sending Ctrl-C|BAD TERMINATION|YOU CAN IGNORE"
@@ -254,8 +254,8 @@ def unreachable(codes: Mapping[str, str]) -> str:
     return next((codes[code] for code in UNREACHABLE if code in codes), "")
 
 
-def answered(request: str, status: int, when_busy: str = "", when_missing: str = "") -> str:
-    """Return the meaning of a request's HTTP status.
+def http_error_text(request: str, status: int, when_busy: str = "", when_missing: str = "") -> str:
+    """Return the message for a request that failed with an HTTP status, with its likely cause.
 
     `when_busy`: what the load generator does if the store asks for fewer requests; `when_missing`:
     meaning of 404 if the bucket may exist.

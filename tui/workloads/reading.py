@@ -59,9 +59,9 @@ class Reader(Protocol):
 
 
 LEAST_BYTES = 96 << 20  # granted also where the process is large already: the app, a test session
-# of a value of a JSON document once it is an object, and of the table that it stands in
+# estimate for a parsed JSON value and its place in a list or dictionary
 VALUE_BYTES = 200
-# one letter makes all of them wide
+# bytes per character of a Python string: its widest character decides for all
 WIDE = ((re.compile(rb"[\xf0-\xf7]"), 4), (re.compile(rb"[\xc4-\xef]"), 2))
 
 
@@ -148,7 +148,10 @@ LONGEST = 1 << 16
 
 
 def clean(line: bytes, longest: int = 4096) -> str:
-    """Return a line as printable text, without control characters that could affect a terminal."""
+    """Return the first `longest` bytes of a line as printable text, without trailing blanks.
+
+    Control characters that could affect a terminal are replaced.
+    """
     return printable(line[:longest].decode("utf-8", "replace")).rstrip()
 
 
@@ -201,13 +204,15 @@ def may_be_set_back(local_s: float, missing_s: float) -> bool:
 
 
 def version_numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
+    """Return the numbers at the start of a version: (4, 1, 0) for "4.1.0+dev"; empty if there are
+    none.
+    """
     match = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 def finite_number(word: str) -> float | None:
-    """Return a number as printed; None for NA, nan, inf and -."""
+    """Return a printed number; None for nan, inf and all other text, such as NA."""
     try:
         value = float(word)
     except ValueError:

@@ -26,7 +26,7 @@ from tui.workloads.elbencho.output import (
     row_of,
     stamp_ms,
 )
-from tui.workloads.messages import TO_CHECK, Explainer, answered, rule, silent
+from tui.workloads.messages import TO_CHECK, Explainer, http_error_text, rule, silent
 from tui.workloads.reading import LineSplitter, LogLine
 
 FAILED = re.compile(r"^\d\d:\d\d:\d\d\.\d+ ERROR: [^:]* failed\.$")
@@ -93,7 +93,7 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
         why = re.search(r"Message: (?:curlCode: \d+, )?(.*?) *HTTP Error", said)
         return NO_ANSWER, f"{check.target}: no answer: {why[1] if why else said}; {TO_CHECK}"
     if status == 404:
-        return STATUS, f"{check.target}: {answered('bucket HEAD', status)}"
+        return STATUS, f"{check.target}: {http_error_text('bucket HEAD', status)}"
     return None
 
 
@@ -106,7 +106,7 @@ def _request_text(match: re.Match[str]) -> str:
         why = re.sub(r"^curlCode: \d+, ", "", _of(detail, "Message")) or "no answer"
         return f"a {request} to {_of(detail, 'Endpoint')} got no answer: {why}; {TO_CHECK}"
     gone = "" if MISSING_BUCKET in detail or not object_ else "the bucket or the object is missing"
-    return f"{answered(request, status, REPEATED, gone)} ({where})"
+    return f"{http_error_text(request, status, REPEATED, gone)} ({where})"
 
 
 def _of(detail: str, name: str) -> str:

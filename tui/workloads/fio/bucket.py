@@ -17,7 +17,7 @@ from tui.workloads.base import TargetCheck
 from tui.workloads.fio.objects import object_sets
 from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 from tui.workloads.fio.reader import HTTP_STATUS
-from tui.workloads.messages import TO_CHECK, answered
+from tui.workloads.messages import TO_CHECK, http_error_text
 
 NO_ANSWER = "fio-no-answer"
 UNREACHABLE = (6, 7)  # curl: unknown name, no connection; it may trust other certificates than fio
@@ -69,7 +69,7 @@ def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
     403 is not conclusive: the keys may just lack permission to list the bucket.
     """
     if re.search(r"\bHTTP 404\b", said):
-        return HTTP_STATUS, f"{check.target}: {answered('bucket HEAD', 404)}"
+        return HTTP_STATUS, f"{check.target}: {http_error_text('bucket HEAD', 404)}"
     failed = re.search(r"curl: \((\d+)\) (.*?) *(?:HTTP 000|$)", said)
     if failed and int(failed[1]) in UNREACHABLE:
         return NO_ANSWER, f"{check.target}: no answer: {failed[2]}; {TO_CHECK}"

@@ -17,7 +17,7 @@ from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.option_table import by_name
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import JsonSplitter, SnapshotError, StatusJob, decode
-from tui.workloads.messages import Explainer, answered, rule, silent
+from tui.workloads.messages import Explainer, http_error_text, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
@@ -79,7 +79,8 @@ _REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
 
 def _http_failed(match: re.Match[str]) -> str:
     """Return the meaning of an HTTP status that fio's http engine does not accept."""
-    return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not retry requests")
+    request, status = _REQUESTS[match["op"]], int(match["status"])
+    return http_error_text(request, status, "fio does not retry requests")
 
 
 RULES = (

@@ -38,7 +38,10 @@ class Cbt(Format):
     name = "cbt"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the result of rados bench, which CBT also runs. Raises UsageError."""
+        """Return the result of rados bench, which CBT also runs; empty if there is none.
+
+        Raises UsageError.
+        """
         if RADOS_BEGIN not in text:
             return ()
         found: dict[str, float] = {}
@@ -53,7 +56,7 @@ class Cbt(Format):
         return [output] if output is not None else []
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in an archive: one per benchmark and iteration."""
+        """Return the runs in a CBT archive: one per benchmark and iteration."""
         runs: dict[str, dict[str, list[KeptFile]]] = {}
         for file in files:
             match = PLACE.fullmatch(file.name)

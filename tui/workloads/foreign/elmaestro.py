@@ -21,8 +21,8 @@ from tui.model.problem import UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptRun
 
 RESULT, OUTPUT = "result.json", "raw/run.json"
-SAME = 0.01  # figures that are as close are the same, rounded or not
-SYNCHRONOUS = "psync"  # the one engine of fio that it uses: an I/O at a time, whatever the depth
+SAME = 0.01  # relative difference up to which figures count as equal, rounded or not
+SYNCHRONOUS = "psync"  # the only fio engine that it uses: one I/O at a time, whatever the depth
 
 
 class _Phase(Struct):
@@ -95,11 +95,11 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
             files.append(file)
             name = result.workload.name or PurePosixPath(file.name).parts[-3]
             measured.append({each.host or "host": replace(each, name=name) for each in outputs})
-            caveats += _doubts(name, result, outputs)
+            caveats += _caveats(name, result, outputs)
     return KeptRun(folder, measured, files, caveats)
 
 
-def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
+def _caveats(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
     """Yield notes on errors in ElMaestro's own result, compared with the load generator's
     output.
     """

@@ -55,9 +55,9 @@ class Wekatester(Format):
             elif jobs and (match := FIGURE.fullmatch(line)):
                 jobs[-1].figures[match["name"], match["what"]] = _value(match, file, number)
             elif jobs and (match := SUMMED.fullmatch(line)):
-                jobs[-1].take_sum(match)
-        told = [job for job in jobs if job.figures]
-        return [_output(place, job) for place, job in enumerate(told)]
+                jobs[-1].add_sum(match)
+        measured = [job for job in jobs if job.figures]
+        return [_output(place, job) for place, job in enumerate(measured)]
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
         """Return one run per bundle: its jobs in order, without layouts."""
@@ -90,8 +90,8 @@ class _JobFigures(Struct):
     figures: dict[tuple[str, str], float] = field(default_factory=dict)
     sums: dict[tuple[str, str], _Summed] = field(default_factory=dict)
 
-    def take_sum(self, match: re.Match[str]) -> None:
-        """Take a line of a total, or of an average with its smallest and largest host."""
+    def add_sum(self, match: re.Match[str]) -> None:
+        """Add a printed total, or an average with its smallest and largest host."""
         what = match["what"]
         for name, each in (
             (match["name"], match),
