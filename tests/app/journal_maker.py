@@ -84,6 +84,36 @@ def real_samples(stream: Path, phase: PhaseName = "measure") -> tuple[Sample, ..
     return tuple(sample for sample in [*found, meter.flush()] if sample is not None)
 
 
+JOB_FILE = """\
+[global]
+ioengine=posixaio
+iodepth=1
+time_based=1
+runtime={runtime:g}s
+startdelay=5
+exitall_on_error=1
+group_reporting=1
+create_serialize=0
+clocksource=gettimeofday
+disk_util=0
+directory=/mnt/weka/fio/{host}
+; added by benchtui
+lat_percentiles=1
+percentile_list=1:5:10:25:50:75:90:95:99:99.5:99.9:99.95:99.99
+randrepeat=0
+randseed={seed}
+
+[read_iops]
+rw=randread
+bs=4k
+direct=1
+new_group=1
+numjobs=192
+filesize=4G
+filename_format=$jobnum/$filenum/iops.$jobnum.$filenum
+"""
+
+
 def plan_of(
     hosts: Sequence[str], directions: Sequence[str], runtime_s: float, tag: str = "weka/read-iops"
 ) -> Plan:
@@ -92,7 +122,7 @@ def plan_of(
         HostTask(
             host=name,
             randseed=index + 1,
-            job_file=f"[global]\ndirectory=/mnt/weka/fio\n[read_iops]\nrw=randread\n# {name}\n",
+            job_file=JOB_FILE.format(runtime=runtime_s, host=name, seed=index + 1),
             argv=["fio", "--output-format=json+", "job.fio"],
             files=[FileSpec(f"/mnt/weka/fio/read_iops.{name}.0", 4 << 30)],
         )
@@ -207,6 +237,10 @@ class RunMaker:
 
     def begin(self) -> RunMaker:
         """Connect and check all hosts."""
+        return self.connect().add(PhaseEnded(t=1.5, phase="preflight"))
+
+    def connect(self) -> RunMaker:
+        """Connect to all hosts, and begin the preflight."""
         start = RunStarted(
             t=0.0,
             run_id=self.run_dir.name,
@@ -223,7 +257,7 @@ class RunMaker:
         for host in self.hosts:
             facts = HostFactsCollected(t=1.2, host=host, facts=dict(FACTS))
             self.add(facts, HostState(t=1.4, host=host, state="ready"))
-        return self.add(PhaseEnded(t=1.5, phase="preflight"))
+        return self
 
     def layout(self, seconds: int = 4, of_seconds: int = 8) -> RunMaker:
         """Write test files for some seconds of the time it takes."""

@@ -151,11 +151,12 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         await app.settle(pilot)
         shown = " ".join(app.screen_text().split())
         assert shown.count("in use by run") == 1 and "unless renewed" in shown
-        assert "T: take over the hosts" in shown and "--" not in shown, "a key helps, no option"
+        assert "T: wait for the hosts, or run anyway" in shown
+        assert "--" not in app.text_of("#live-banner"), "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
-        assert "see above" in shown and "IOPS" not in app.text_of("#live-hosts"), (
-            "nothing was measured"
-        )
+        assert "not run" in app.text_of("#live-plan") and "IOPS" not in app.text_of(
+            "#live-hosts"
+        ), "nothing was measured"
         keys = app.screen.query_one(KeyBar).render().plain
         assert (
             "T remedy" in keys
@@ -179,7 +180,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
         assert app.live.is_current
         app.open_result(maker.run_dir)
         await app.settle(pilot)
-        assert "T take over the hosts" in app.text_of("#result-page")
+        assert "T wait for the hosts, or run anyway" in app.text_of("#result-page")
         await pilot.press("T")
         await app.settle(pilot)
         assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body

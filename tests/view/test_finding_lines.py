@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui.judge.wording import message_of
 from tui.model.record import Finding
 from tui.text.line import plain_lines
-from tui.view.findings import record_lines
+from tui.view.findings import clauses, record_lines
 
 SLOW = [
     Finding(id="straggler", severity="warning", message=message, value=0.25, threshold=0.8)
@@ -30,3 +30,8 @@ def test_reasons_of_checks_that_were_not_made_are_in_one_column() -> None:
         line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line
     }
     assert places == {2 + len("precondition") + 2}
+
+
+def test_a_rule_is_parted_at_semicolons_outside_of_parentheses() -> None:
+    assert clauses("one (a; b (c; d)); two") == ["one (a; b (c; d))", "two"]
+    assert clauses("one") == ["one"]

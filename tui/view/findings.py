@@ -43,7 +43,7 @@ def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return the findings of one check: all messages, then their rule, meaning and advice."""
+    """Return the findings of one check: all messages, then advice, meaning and rule."""
     finding = findings[0]
     mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)
@@ -56,11 +56,26 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
         why = " ".join(check.means.split())
         for name, text, role in (
             ("do", check.advice, TEXT),
-            ("rule", check.rule, LABEL),
             ("why", why, LABEL),
         ):
             lines += labelled([(f"  {name:<6}", LABEL)], [(text, role)], width)
+        parts = clauses(check.rule)
+        dot = "· " if len(parts) > 1 else ""
+        for place, clause in enumerate(parts):
+            label = "rule" if place == 0 else ""
+            lines += labelled([(f"  {label:<6}{dot}", LABEL)], [(clause, LABEL)], width)
     return [*lines, Line()]
+
+
+def clauses(rule: str) -> list[str]:
+    """Return the parts of a rule that semicolons separate, except those in parentheses."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(rule):
+        depth += (sign == "(") - (sign == ")")
+        if sign == ";" and depth == 0:
+            parts.append(rule[start:at].strip())
+            start = at + 1
+    return [*parts, rule[start:].strip()]
 
 
 def record_lines(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.judge.severity import Moot
 from tui.judge.wording import message_of, reasons_of
@@ -296,8 +297,8 @@ def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
     claim: list[Run] = [(f"{mark} ", role), (f'"{answer.objection.claim}"', BRIGHT)]
     lines = [Line.of(*spread(claim, [(WORDS[answer.standing], role)], width))]
     for weight in ORDER:
-        for each in answer.evidence:
-            lines += evidence_lines(each, width) if each.weight == weight else []
+        for each in _together([each for each in answer.evidence if each.weight == weight]):
+            lines += evidence_lines(each, width)
     moot = ", ".join(
         f"{each.check} ({each.text})" for each in answer.evidence if each.weight == "n/a"
     )
@@ -308,13 +309,27 @@ def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
     ]
 
 
+def _together(evidence: Sequence[ObjectionEvidence]) -> list[ObjectionEvidence]:
+    """Return evidence with the same words once, with the checks that it comes from."""
+    found: dict[tuple[str, bool], list[ObjectionEvidence]] = {}
+    for each in evidence:
+        found.setdefault((each.words, each.passed), []).append(each)
+    return [
+        alike[0]
+        if passed or len(alike) == 1
+        else replace(alike[0], check=", ".join(filter(None, (each.check for each in alike))))
+        for (_, passed), alike in found.items()
+        for alike in ([[each] for each in alike] if passed else [alike])
+    ]
+
+
 def evidence_lines(evidence: ObjectionEvidence, width: int) -> list[Line]:
     """Return a piece of evidence, with its sign and the check it comes from."""
     sign, role = SIGNS[evidence.weight]
     text = " ".join(printable(evidence.text).split())
     weak = evidence.weight in ("fact", "unknown")
     runs: list[Run] = [
-        (f"{evidence.check}  " if evidence.check else "", LABEL),
-        (text, LABEL if weak else TEXT),
+        (f"{evidence.check}  " if evidence.check else "", TEXT if evidence.passed else LABEL),
+        (text, LABEL if weak or evidence.passed else TEXT),
     ]
     return labelled([(f"  {sign} ", role)], [run for run in runs if run[0]], width)

@@ -130,7 +130,7 @@ def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
         for part in textwrap.wrap(text, width, subsequent_indent="  ")
     ]
     return (
-        [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *notes, *rates]
+        [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *rates, *notes]
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -21,6 +22,8 @@ from tui.text.table import Column, text_table
 
 if TYPE_CHECKING:
     from tui.model.baseline import Baseline, PublishedFigure
+
+_UNIT = re.compile(r"(\d)([KMGT]i?B\b)")  # a unit right after its number
 
 IN_FULL = 6  # more comparisons are a sweep: one figure each
 LATENCIES = ("mean", *SHOWN_NAMES, "max")
@@ -226,6 +229,7 @@ def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
         text = ("~" if quantity.approximate else "") + value_text(figure, quantity.value)
     else:
         text = quantity.printed.partition(" (")[0].removesuffix(" iops").removesuffix(" ops/s")
+        text = _UNIT.sub(r"\1 \2", text)
     return f"{text} {MARKS[baseline.validity]}".rstrip()
 
 

@@ -16,6 +16,7 @@ from tests.app.journal_maker import MIX, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import figures_of, suite, sweep
 from tests.app.search_maker import offers, search_in
 from tests.app.stage import Stage, app_on
+from tests.app.test_facts_differ import facts_of
 from tests.app.test_facts_differ import finished as differing
 from tests.app.test_operations import iterations, metadata_run
 from tests.long.pictures.looks import Look, Open, Picture, on_tab, pressed
@@ -26,7 +27,6 @@ from tui.model.event import (
     HostProblem,
     HostState,
     PhaseEnded,
-    PhaseStarted,
     RunEnded,
 )
 
@@ -119,8 +119,8 @@ def laid_out(home: Path) -> RunMaker:
 
 def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
-    maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
-    maker.add(PhaseStarted(t=maker.t, phase="preflight"))
+    maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).connect()
+    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
     said = (
         "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump; its lock expires in 48 s unless"
         " renewed"

@@ -35,8 +35,6 @@ from tui.app.widgets.host_rows import RowFigures
 from tui.app.widgets.host_strip import HostLine, HostStrip
 from tui.app.widgets.host_table import FOLD, NOBODY, HostTable, ServerTable
 from tui.app.widgets.run_panels import (
-    ELSEWHERE,
-    NOTHING_TOLD,
     Banner,
     HostFactsBar,
     MessageLog,
@@ -110,6 +108,7 @@ class LiveScreen(WatchingScreen):
             id="live-filter",
         )
         yield ServerTable(thresholds, id="live-servers")
+        yield OperationsPanel(id="live-plan")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
 
@@ -387,7 +386,6 @@ class RunPanels:
         self.points.show_matrix()
         self.rooms.share_room(messages + operations)
         log_pane = self.screen.query_one("#live-messages", MessageLog)
-        log_pane.empty = ELSEWHERE if live_text.says_all(state) else NOTHING_TOLD
         log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:
@@ -420,7 +418,7 @@ class RunPanels:
         """
         state, table = self.screen.feed.state, self.screen.table
         clients, servers = live_text.telemetry_of(state, axis.cursor_s)
-        table.brief, table.blank = live_text.says_all(state), live_text.is_between(state)
+        table.unmeasured, table.blank = live_text.says_all(state), live_text.is_between(state)
         table.cursor_s, table.cursor_text = axis.cursor_s, axis.cursor_text
         yield from table.showing(
             list(state.hosts_shown.values()),
@@ -471,6 +469,11 @@ class RunPanels:
         self.screen.set_class(nothing, "-nothing")
         step = live_text.metadata_step(state, self.screen.plan) if not nothing else None
         self.screen.set_class(step is not None, "-operations")
+        plan = self.screen.plan if nothing else None
+        if plan is not None:
+            self.screen.query_one("#live-plan", OperationsPanel).make = partial(
+                live_details.unused_plan, plan
+            )
         if step is None:
             return 0
         at = state.at_step(step.index)

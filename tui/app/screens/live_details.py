@@ -16,15 +16,18 @@ from tui.text.line import (
     TEXT,
     Line,
     Run,
+    beside,
     heading,
     indented,
     labelled,
+    rule,
 )
 from tui.view.live_series import OF_HOST, HostsOverTime, LaneCells
 from tui.view.step_notes import now_text
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
+    from tui.model.plan import Plan
     from tui.text.plot import TimeAxis
     from tui.text.sparkline import Symbols
 
@@ -196,3 +199,20 @@ def hint(shown: FooterState) -> Keys:
 
 def _job_or(shown: FooterState, key: str, label: str) -> tuple[str, str]:
     return ("J", "job") if shown.jobs else (key, label)
+
+
+BESIDE_FROM, GUTTER = 150, 3  # cells from which the job file is on the right; between the two
+
+
+def unused_plan(plan: Plan, width: int) -> list[Line]:
+    """Return the plan of a run that ended before its load.
+
+    The job file is next to it where there is room, otherwise below it.
+    """
+    from tui.app.screens.review_plan import job_files, plan_lines
+
+    head = rule("Plan", "not run", width)
+    if width < BESIDE_FROM:
+        return [head, *plan_lines(plan, width), Line(), *job_files(plan)]
+    half = (width - GUTTER) // 2
+    return [head, *beside(plan_lines(plan, half), job_files(plan), half + GUTTER)]

@@ -17,6 +17,7 @@ from tui.app.widgets.run_panels import (
     Banner,
     HostFactsBar,
     MessageLog,
+    OperationsPanel,
     PercentileTable,
 )
 from tui.view.live_hosts import LEAST_HOSTS
@@ -39,6 +40,7 @@ GRAPHS, MOST_GRAPHS = 5, 15
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with a lower map, the "so far" rows of two directions are dropped
 HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
+LEAST_PLAN = 4  # its heading and three lines
 HEADS = 2  # lines of the heading of the hosts
 
 
@@ -179,6 +181,7 @@ class PanelRooms:
         if self.screen.has_class("-log") or not self.is_shown("messages"):
             return 0
         height = min(count + 1, max(2, self.screen.size.height // 8))
+        height = 0 if not count and self.screen.has_class("-nothing") else height
         if log_pane.styles.height is None or log_pane.styles.height.value != height:
             log_pane.styles.height = height
         return height
@@ -201,6 +204,7 @@ class PanelRooms:
         others += self.room_for_matrix(height - CHROME_LINES - others)
         others += self.room_for_search(height - CHROME_LINES - others)
         if self.screen.has_class("-nothing"):
+            self.room_for_plan(height - CHROME_LINES - others)
             return
         roomy = height >= ROOMY_LINES
         room = height - CHROME_LINES - others
@@ -273,6 +277,15 @@ class PanelRooms:
         return len(self.screen.feed.state.hosts) >= LEAST_HOSTS and not self.screen.has_class(
             "-operations"
         )
+
+    def room_for_plan(self, room: int) -> None:
+        """Give the plan of a run that measured nothing the lines below its hosts."""
+        panel = self.screen.query_one("#live-plan", OperationsPanel)
+        spare = room - len(self.screen.table.hosts) - HEADS
+        height = spare if spare >= LEAST_PLAN and self.screen.plan is not None else 0
+        panel.set_class(height == 0, "-none")
+        panel.styles.height = height
+        panel.update_lines()
 
     def give(self, name: str, lines: int) -> None:
         """Set the height of a panel; a maximized panel gets all lines."""

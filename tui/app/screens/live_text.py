@@ -349,7 +349,8 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
         gone: Run = ("no engine", BAD)
         return ending(gone, "Enter: result so far", [*advice, *problems], width)
     if state.ended:
-        said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
+        reason = without_hosts(state) if says_all(state) else state.reason
+        said = "; ".join(part for part in (reason, measured_text(state, plan)) if part)
         remedy = remedies.of_state(state)
         hint = f"T: {remedy.words}   Enter: result" if remedy is not None else "Enter: result"
         return ending((said, TEXT), hint, problems, width)
@@ -359,6 +360,17 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
 def says_all(state: RunState) -> bool:
     """Return whether a run ended before any measurement, so that only problems are shown."""
     return state.ended and bool(state.problems) and not state.cluster
+
+
+def without_hosts(state: RunState) -> str:
+    """Return why a run ended, without the hosts that its problems name."""
+    hosts: dict[str, list[str]] = {}
+    for problem in state.problems:
+        hosts.setdefault(problem.message, []).append(problem.host)
+    reason = state.reason
+    for names in hosts.values():
+        reason = reason.removesuffix(f": {', '.join(names)}")
+    return reason
 
 
 def problem_lines(state: RunState, room: int, width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
 from tui.app.screens.result_page import Page
 from tui.metrics import units
@@ -22,6 +23,7 @@ from tui.text.line import (
     rule,
 )
 
+MINUTE_S = 60.0
 BESIDE_FROM, GUTTER = 150, 3  # cells from which the job file is on the right; between the two
 
 
@@ -31,32 +33,42 @@ def commands_lines(page: Page, width: int, _: int) -> list[Line]:
     Then the command that repeats the run. The job file is on the right if there is room.
     """
     half = (width - GUTTER) // 2
-    if width >= BESIDE_FROM and (job := _job_file(page, width - half - GUTTER)):
-        left = [*_phases(page, half), *_commands(page, half), *_repeat(page, half)]
+    if width >= BESIDE_FROM and (job := job_file_lines(page, width - half - GUTTER)):
+        left = [*phase_lines(page, half), *_commands(page, half), *repeat_lines(page, half)]
         return beside(left, job, half + GUTTER)
-    lines = [*_phases(page, width), *_commands(page, width)]
-    job = _job_file(page, width)
-    return [*lines, *([Line(), *job] if job else []), *_repeat(page, width)]
+    lines = [*phase_lines(page, width), *_commands(page, width)]
+    job = job_file_lines(page, width)
+    return [*lines, *([Line(), *job] if job else []), *repeat_lines(page, width)]
 
 
-def _phases(page: Page, width: int) -> list[Line]:
-    record, step = page.record, page.shown_step
+def phase_lines(page: Page, width: int) -> list[Line]:
+    """Return the phases of the run and of the current step, a line each."""
+    step = page.shown_step
     lines = [rule("Phases", step.name if step is not None else "", width)]
+    for mark, name, took in phases_of(page):
+        lines.append(Line.of(*clip([mark, (f"{name:<11}", TEXT), (f"{took:>8}", VALUE)], width)))
+    return lines
+
+
+def phases_of(page: Page) -> Iterator[tuple[Run, str, str]]:
+    """Yield mark, name and duration of each phase of the run and of the current step."""
+    record, step = page.record, page.shown_step
     phases = [*record.phases, *(step.phases if step is not None else [])]
     # the record lists the end of a run before its steps
     for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):
         took = (
-            units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0))
+            _took((phase.end_s or 0.0) - (phase.start_s or 0.0))
             if phase.end_s is not None
             else "no end"
         )
         mark: Run = (
             ("✓ ", GOOD) if phase.ok else ("✗ ", BAD) if phase.ok is False else ("· ", LABEL)
         )
-        lines.append(
-            Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width))
-        )
-    return lines
+        yield mark, phase.name, took
+
+
+def _took(seconds: float) -> str:
+    return units.duration(seconds) if seconds >= MINUTE_S else units.seconds(seconds)
 
 
 def _commands(page: Page, width: int) -> list[Line]:
@@ -74,7 +86,7 @@ def _commands(page: Page, width: int) -> list[Line]:
     return lines
 
 
-def _repeat(page: Page, width: int) -> list[Line]:
+def repeat_lines(page: Page, width: int) -> list[Line]:
     """Return the command that repeats the run; empty for an imported one."""
     from tui.export.copies import command_line
 
@@ -84,7 +96,8 @@ def _repeat(page: Page, width: int) -> list[Line]:
     return [Line(), rule("Repeat", "y copies", width), *labelled([("  ", TEXT)], command, width)]
 
 
-def _job_file(page: Page, width: int) -> list[Line]:
+def job_file_lines(page: Page, width: int) -> list[Line]:
+    """Return the first job file of the current step; empty without one."""
     index = page.shown_step.index if page.shown_step is not None else 0
     job = next((job for job in page.record.profile.job_files if job.step == index), None)
     if job is None:

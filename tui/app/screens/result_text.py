@@ -25,17 +25,16 @@ from tui.app.screens.result_page import (
     published_lines,
     row,
 )
+from tui.app.screens.result_refused import refused_lines
 from tui.app.screens.result_telemetry import telemetry_lines
 from tui.app.screens.result_tiles import headline, judgement, proved
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
-from tui.model.plain import some
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
 from tui.text.line import (
-    BAD,
     LABEL,
     TEXT,
     VALUE,
@@ -55,14 +54,12 @@ from tui.view.step_notes import (
     VERDICTS,
     measured_nothing,
     problem_lines,
-    shared_problems,
     step_label,
 )
 
 if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
-HOSTS_NAMED = 12
 WIDEST_LABEL = 26  # of a row of figures: a wider gap to the numbers is hard to read
 STATES = {
     "complete": "badge-good",
@@ -78,12 +75,10 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     Objections and published figures come last.
     """
     found = finding_lines(page, width)
-    asides = objection_counts(page, width)
     if measured_nothing(page.record):
-        found = [*host_states(page, width), *found, *([Line()] if found else [])]
-        found += commands_lines(page, width, 0)
-    else:
-        asides += hint_lines(page.published, width)
+        lines = [about(page, width), *refused_lines(page, width)]
+        return [*lines, *([Line()] if found else []), *found]
+    asides = [*objection_counts(page, width), *hint_lines(page.published, width)]
     lines, hosts = figure_lines(page, width), host_notes(page, width)
     if page.record.search is not None:
         search = page.record.search
@@ -96,7 +91,14 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     lines += hosts
     if page.all_hosts:  # else there are no samples to draw
         lines += chart_lines(page, width, chart_height)
-    return [*lines, *found, Line(), *asides] if asides else [*lines, *found]
+    lines += [*found, *([Line()] if asides else []), *asides]
+    step = page.shown_step
+    if step is None or step.metadata is None:
+        return lines
+    from tui.view.operation_chart import operation_charts
+
+    charts = operation_charts(step.metadata, width, chart_height, page.symbols)
+    return [*lines, *([Line()] if charts else []), *charts]
 
 
 def figure_lines(page: Page, width: int) -> list[Line]:
@@ -313,30 +315,13 @@ def host_problems(page: Page, width: int) -> list[Line]:
     return lines
 
 
-def host_states(page: Page, width: int) -> list[Line]:
-    """Return which hosts of a run that measured nothing had problems; empty for a single host."""
-    names = [host.name for host in page.record.hosts]
-    bad = {name for each in shared_problems(page.record) for name in each.hosts}
-    if len(names) < 2:
-        return []
-    parts = (
-        (("✗ ", BAD), "with a problem", [name for name in names if name in bad]),
-        (("· ", LABEL), "without a problem", [name for name in names if name not in bad]),
-    )
-    lines = [rule("Hosts", f"{len(names)} in the run", width)]
-    for mark, said, hosts in parts:
-        if hosts:
-            shown = [(f"{len(hosts)} {said:<18}", LABEL), (some(hosts, HOSTS_NAMED), TEXT)]
-            lines += labelled([mark], shown, width)
-    return [*lines, Line()]
-
-
 def finding_lines(page: Page, width: int) -> list[Line]:
     """Return one line per finding."""
     from tui.view.findings import brief_lines
 
-    lines = brief_lines(page.record.findings, width)
-    keys: list[Run] = [(f" {len(lines)}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
+    found = page.record.findings
+    lines = brief_lines(found, width)
+    keys: list[Run] = [(f" {len(found)}  ", LABEL), ("f", "accent"), (" explains", LABEL)]
     head = spread([("Findings", "title"), (" ", TEXT)], keys, width, "─", "faint")
     return [Line.of(*head), *lines] if lines else []
 

@@ -1,4 +1,4 @@
-"""Remedies for a failed run: take over hosts, trust host keys, clean up files."""
+"""Remedies for a failed run: wait for hosts, trust host keys, clean up files."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def trust_question(keys: Sequence[Presented]) -> Confirm:
 
 UNKNOWN_KEY = "host-key-unknown"
 WORDS = {
-    "take": "take over the hosts",
+    "take": "wait for the hosts, or run anyway",
     "trust": "check the hosts' keys",
     "change": "change it and run again",
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tui.app.terminal.action import Action
 
-REMEDY_HELP = "Failed run: take over its hosts, trust their keys, or change it on Review"
-COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
-EXPORT_HELP = "Export the run in a format other tools read, such as CSV or JUnit"
+REMEDY_HELP = "Failed run: run again, trust keys, or change the plan"
+COPY_HELP = "Copy headline, table, CSV, command or path (OSC 52)"
+EXPORT_HELP = "Export for other tools, such as CSV or JUnit"
 CLEAN_HELP = "Remove what the run created on its hosts; asks first"
-RESUME_HELP = "Measure missing steps, or extend a search that spent its budget; keeps results"
+RESUME_HELP = "Measure missing steps, or extend a search; keeps results"
 LIVE = (
     Action(
         "live.stop",
@@ -23,27 +23,27 @@ LIVE = (
         "live.stop-host",
         ("e",),
         "end host",
-        "Stop the load on the host under the cursor; the others continue",
+        "Stop the load on one host; the others continue",
         call="end('host')",
     ),
     Action(
         "live.open",
         ("enter",),
         "host",
-        "Show one host in all panels; after the end, open the result",
+        "Show one host in all panels; after the end, the result",
         footer=2,
     ),
     Action(
         "live.about",
         ("i",),
         "host details",
-        "Show the host or server under the cursor: telemetry, facts, messages, command",
+        "Show telemetry, facts, messages, command of a host or server",
     ),
     Action(
         "live.job",
         ("J",),
         "job",
-        "Show the next job or role; after the last job, all jobs together",
+        "Show the next job or role; after the last, all together",
         footer=3,
     ),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
@@ -60,32 +60,32 @@ LIVE = (
         "live.matrix",
         ("m",),
         "matrix",
-        "Show the matrix in place of the hosts, hide it, or show both",
+        "Show the matrix instead of the hosts, hide it, or both",
     ),
     Action(
         "live.fold",
         ("b",),
         "only bad",
-        "Collapse unremarkable hosts: if not all fit, never, or always",
+        "Fold unremarkable hosts: if not all fit, never, always",
     ),
     Action("live.filter", ("slash",), "filter", "Filter hosts by name or range, such as h[1-4]"),
     Action(
         "live.zoom",
         ("z",),
         "zoom",
-        "Maximize the heat map, then each graph, then restore the layout",
+        "Maximize the heat map, then each graph, then none",
     ),
     Action(
         "live.direction",
         ("t",),
         "direction",
-        "Show latencies for the next direction, then for all I/O together",
+        "Show latencies of the next direction, then of all I/O",
     ),
     Action(
         "live.heat-host",
         ("h",),
         "host heat map",
-        "Show the heat map for the host under the cursor, or for all hosts",
+        "Show the heat map of one host, or of all hosts",
     ),
     Action(
         "live.behind",
@@ -148,14 +148,14 @@ LIVE = (
         "live.seek-back",
         ("left",),
         "back 10 s",
-        "In a replay: 10 s back; otherwise move the cursor back in all graphs",
+        "Move the cursor back in all graphs; in a replay, 10 s back",
         call="seek(-1)",
     ),
     Action(
         "live.seek-on",
         ("right",),
         "forward 10 s",
-        "In a replay: 10 s forward; otherwise move the cursor forward in all graphs",
+        "Move the cursor forward; in a replay, 10 s forward",
         call="seek(1)",
     ),
 )
@@ -200,7 +200,7 @@ RESULT = (
         "Confirm the bottleneck with a short counter-experiment",
            on_run=True),
     Action("result.report", ("w",), "report",
-        "Write the run as a report: HTML or Markdown, with or without names",
+        "Write a report: HTML or Markdown, with or without names",
            on_run=True),
     Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
     Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
@@ -222,18 +222,18 @@ RUNS = (
     Action("runs.open", ("enter",), "open", "Open the result; for a running run, Live",
         footer=1),
     Action("runs.pane", ("tab",), "pane",
-        "Show all run details (j and k scroll), or return to the list"),
+        "Move to the details (j and k scroll), or back to the list"),
     Action("runs.again", ("r",), "run again",
         "Open Review with the run's hosts and parameters",
            footer=2, on_run=True),
     Action("runs.filter", ("slash",), "filter",
-        "Filter runs: words, tag:a profile:weka verdict:valid since:7d",
+        "Filter: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
     Action("runs.mark", ("space",), "mark",
         "Mark the run for a comparison; A is the oldest marked run",
            footer=4),
     Action("runs.compare", ("c",), "compare",
-        "Compare the marked runs, or this one, with the oldest marked run",
+        "Compare the marked runs, or this one, with the oldest",
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Reverse the run order"),
@@ -247,13 +247,12 @@ RUNS = (
         on_run=True),
     Action("runs.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("runs.report", ("w",), "report",
-           "Write the marked runs, or this one, as a report: HTML "
-           "or Markdown, with or without names"),
+           "Write the marked runs, or this one, as a report"),
     Action("runs.export", ("e",), "export", EXPORT_HELP, footer=10, on_run=True),
     Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9, on_run=True),
     Action("runs.note", ("n",), "note", "Add a note to the run", footer=8, on_run=True),
     Action("runs.import", ("i",), "import",
-        "Import results measured elsewhere: a file, a directory or an archive",
+        "Import results: a file, a directory or an archive",
            footer=13),
     Action("runs.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
     Action("runs.delete", ("D",), "delete", "Delete the run permanently; asks first", footer=12,
@@ -278,7 +277,7 @@ COMPARE = (
         "compare.accept",
         ("p",),
         "parameters",
-        "Compare even if parameters differ, or only if they are the same",
+        "Compare even if parameters differ, or only if the same",
         footer=4,
     ),
     Action(
@@ -299,14 +298,14 @@ COMPARE = (
         "compare.copy",
         ("y",),
         "copy",
-        "Copy sentence, table, CSV or command line (OSC 52, over SSH too)",
+        "Copy sentence, table, CSV or command (OSC 52)",
         footer=2,
     ),
     Action(
         "compare.all",
         ("a",),
         "all figures",
-        "In a matrix: show all figures of all points, or only headlines",
+        "In a matrix: show all figures of all points, or headlines",
         footer=7,
     ),
 )

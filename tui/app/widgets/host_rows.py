@@ -11,16 +11,12 @@ from tui.app.widgets.graph import merge_values, nice_ceiling
 from tui.journal.latencies import p99_of
 from tui.journal.views import NO_LATENCIES
 from tui.metrics import units
+from tui.metrics.facts import fact_text
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
-from tui.text.line import (
-    LABEL,
-    TEXT,
-    Run,
-    diverging,
-    reach_of,
-)
+from tui.model.hostfacts import HOST_FACTS
+from tui.text.line import LABEL, TEXT, Run, diverging, reach_of, width_of
 from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
 from tui.view.live_hosts import (
@@ -162,6 +158,8 @@ def _sort_share(spread: HostSpread, host: HostView) -> float:
     return -abs(share) if share is not None else 0.0
 
 
+# of hosts, where nothing was measured; the last is dropped first
+FACTS = ("kernel", "cpus", "mem_bytes", "target_fstype", "target_free_bytes", "os", "cpu_model")
 HEADROOM = 1.35  # of the scale of trends, so that rows do not touch
 # columns that not every host has
 SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
@@ -188,6 +186,10 @@ def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
     if (busiest := cells.telemetry.busiest_cpu(names)) is not None:
         runs.append((f"   CPU ≤ {busiest:.0f} %", LABEL))
     return runs
+
+
+def _fact(name: str, host: HostView) -> str:
+    return fact_text(host.facts, name)
 
 
 class TelemetryCells:
@@ -291,6 +293,7 @@ class HostCells:
         self.shown = RowFigures()
         # operations of a load on files; empty: hosts have no figures of their own
         self.blank = False  # nothing is measured now: figures would be the previous step's
+        self.unmeasured = False  # the run ended before any load: facts replace figures
         self.found: Mapping[str, Run] = NO_FINDINGS  # by host: findings
         self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
         self.widest = 0.0  # how far the farthest host is from the median
@@ -360,6 +363,8 @@ class HostCells:
 
     def columns(self) -> tuple[Column[HostView], ...]:
         """Return all columns of the table."""
+        if self.unmeasured:
+            return self.fact_columns()
         counts = bool(self.shown.counted)
         return (
             Column("", self.mark, 1),
@@ -375,6 +380,29 @@ class HostCells:
                 least=20, drop=1,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
         )  # fmt: skip
+
+    def fact_columns(self) -> tuple[Column[HostView], ...]:
+        """Return state and facts of each host, for a run that ended before any load."""
+        known = [name for name in FACTS if any(fact_text(host.facts, name) for host in self.hosts)]
+        facts: list[Column[HostView]] = [
+            Column(HOST_FACTS[name].title, partial(_fact, name), role=LABEL, drop=place + 1,
+                   width=max(len(HOST_FACTS[name].title),
+                             *(width_of(fact_text(host.facts, name)) for host in self.hosts)))
+            for place, name in enumerate(known)
+        ]  # fmt: skip
+        return (
+            Column("", self.mark, 1),
+            Column("host", lambda host: host.name, self.longest_name, gap=1,
+                order=lambda host: host.name),
+            Column("state", self.state, 9,
+                   order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
+            *facts,
+            Column("", lambda _: "", least=0),
+        )  # fmt: skip
+
+    def state(self, host: HostView) -> Run:
+        """Return a host's state in a word."""
+        return state_text(host, self.now), "bad" if host.state in BROKEN else LABEL
 
     def rate_columns(self) -> list[Column[HostView]]:
         """Return the columns of deviation, rates and tail latency."""

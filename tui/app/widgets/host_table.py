@@ -76,7 +76,7 @@ class HostTable(PickList["HostView"]):
 
     cursor_s: int | None = None  # the second of the run under the cursor; None: now
     cursor_text = ""  # its time in the load
-    brief = False  # the reasons of failures are shown elsewhere
+    unmeasured = False  # nothing was measured; the reasons of failures are shown elsewhere
     blank = False  # nothing is measured now: figures would be the previous step's
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
@@ -124,11 +124,11 @@ class HostTable(PickList["HostView"]):
         columns of its own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
-        before = (cells.shown, telemetry.titles, cells.has_latencies)
+        before = (cells.shown, telemetry.titles, cells.has_latencies, cells.unmeasured)
         reach = reach_of(cells.widest)
         telemetry.look(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
-        cells.shown = shown
+        cells.shown, cells.unmeasured = shown, self.unmeasured
         new = len(hosts) != len(self.hosts) or any(
             a is not b for a, b in zip(hosts, self.hosts, strict=True)
         )
@@ -139,7 +139,7 @@ class HostTable(PickList["HostView"]):
             )
         yield from cells.comparing()
         yield
-        other = before != (shown, telemetry.titles, cells.has_latencies)
+        other = before != (shown, telemetry.titles, cells.has_latencies, cells.unmeasured)
         if new or other or reach != reach_of(cells.widest):
             self._make_columns()
         yield
@@ -281,9 +281,9 @@ class HostTable(PickList["HostView"]):
 
     def row_line(self, row: HostView, rooms: Sequence[int], width: int, fill: str) -> Line:
         """Return the figures of a host; for a broken host, the reason."""
-        if row.state not in BROKEN:
+        if row.state not in BROKEN or self.unmeasured:
             return super().row_line(row, rooms, width, fill)
-        why = row.state if self.brief else row.detail or row.state
+        why = row.detail or row.state
         lead = table_line(self.columns[: self.LEADING], rooms[: self.LEADING], row)
         text = why if why.startswith(row.state) else f"{row.state}: {why}"
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)

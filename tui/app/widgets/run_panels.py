@@ -396,7 +396,6 @@ def shown_columns(width: int) -> Sequence[tuple[str, str]]:
 
 
 SEVERITY_KEYS = {"info": LABEL, "warning": "warn", "error": "bad"}
-NOTHING_TOLD, ELSEWHERE = "none", "see above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +423,6 @@ class MessageLog(Lines, can_focus=True):
         self.messages: Sequence[LogLine] = ()
         self.scroll_back = 0
         self.whole = False
-        self.empty = NOTHING_TOLD
 
     def show(self, messages: Sequence[LogLine]) -> None:
         """Show these messages; a scrolled position is kept."""
@@ -458,7 +456,7 @@ class MessageLog(Lines, can_focus=True):
 
     def _tail(self, end: int) -> str:
         if not self.messages:
-            return self.empty
+            return "none"
         position = f"{end} of " if self.scroll_back else ""
         return f"{position}{len(self.messages)}{'' if self.whole else ' · L all'}"
 
