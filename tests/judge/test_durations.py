@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, ended, run_of
-from tests.samples.evidence import beside, evidence, found
+from tests.samples.evidence import beside, direction, evidence, found
 from tui.journal.fold import fold
 from tui.judge.check import RunEvidence, UnknownError
 from tui.library.build import build_record
@@ -142,3 +142,31 @@ def test_both_roles_are_named_when_a_tenth_of_the_time_is_not_shared(
 def test_a_step_alone_has_no_roles_to_overlap() -> None:
     with pytest.raises(UnknownError):
         found("roles-overlap", evidence())
+
+
+def job_of(bound_s: float, *directions: str) -> JobLoad:
+    return JobLoad("a", directions or ("read",), bound_s=bound_s)
+
+
+def ran(seconds: dict[str, float], runtime_s: float, *jobs: JobLoad) -> RunEvidence:
+    """Return the evidence of a run that measured each direction for these seconds."""
+    dirs = {name: direction(10.0, 4e4) for name in seconds}
+    for name, each in dirs.items():
+        each.runtime_s = seconds[name]
+    at = evidence({"h1": dirs}, jobs=jobs)
+    at.steps[0].runtime_s, at.steps[0].measured_s = runtime_s, max(seconds.values())
+    return at
+
+
+def test_start_delays_of_single_jobs_do_not_make_a_load_short() -> None:
+    planned_s = 6.0  # from the start of the first job to the end of the last
+    assert found("short", ran({"read": 4.0}, planned_s, job_of(4.0), job_of(4.0))) == []
+    assert found("short", ran({"read": 3.0}, planned_s, job_of(4.0), job_of(4.0)))
+
+
+def test_reads_that_verify_come_after_the_writes_and_count_as_time_of_the_load() -> None:
+    writer = job_of(12.0, "write")
+    assert found("short", ran({"write": 8.0, "read": 4.0}, 12.0, writer)) == []
+    assert found("short", ran({"write": 5.0, "read": 4.0}, 12.0, writer))
+    both = job_of(12.0, "read", "write")
+    assert found("short", ran({"write": 8.0, "read": 8.0}, 12.0, both)), "at the same time"

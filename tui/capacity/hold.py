@@ -284,10 +284,11 @@ def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | No
 def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
     """Return whether the answer was held.
 
-    ``held for 5:00 at 1.71k IOPS``, ``not held: ...`` or ``not requested``.
+    ``held for 5:00 at 1.71k IOPS``, or ``not held: ...``.
     """
     if not search.hold_s:
-        return "not requested"
+        longest_s = max((each.seconds for each in points if each.verdict != "void"), default=0.0)
+        return f"not held: --hold 0; no load was measured for longer than {duration(longest_s)}"
     found = last_held(search, points)
     if found is not None:
         rate = found.offer.rate_iops

@@ -27,7 +27,7 @@ from tui.model.alike import vain_axes
 from tui.model.criteria import default
 from tui.model.hostfacts import boot_of
 from tui.model.operands import Operands, clause
-from tui.record.headline import SHORT_S, ended_early, is_short, shortest_phase_s
+from tui.record.headline import SHORT_S, ended_early, operation_seconds, shortest_phase_s
 
 if TYPE_CHECKING:
     from tui.model.figure_record import DirectionRecord, LatencyRecord
@@ -356,19 +356,53 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
 def short(at: StepEvidence) -> Iterator[CheckResult]:
     """A load that ended early did something other than requested, and 0.1 s of it means nothing."""
     record = at.record
-    if record.measured_s is None and (phase_s := shortest_phase_s(record)) is not None:
-        if phase_s < SHORT_S:
-            told: Operands = {"phase_s": phase_s}
-            yield CheckResult("warning", "phase", phase_s, SHORT_S, operands=told)
-        return
     if record.measured_s is None:
-        raise UnknownError("measured-time")
-    if record.state != "cut" and is_short(record):
-        ended = ended_early(record.measured_s, record.runtime_s)
-        threshold = record.runtime_s if ended else SHORT_S
-        told = {"measured_s": record.measured_s, "runtime_s": record.runtime_s}
+        yield from _short_phases(record)
+        return
+    ran_s, due_s = _ran_s(at, record.measured_s), _due_s(at)
+    ended = ended_early(ran_s, due_s)
+    if record.state != "cut" and (ended or ran_s < SHORT_S):
+        told: Operands = {"measured_s": ran_s, "runtime_s": due_s}
         code = "ended" if ended else "measured"
-        yield CheckResult("warning", code, record.measured_s, threshold, operands=told)
+        threshold = due_s if ended else SHORT_S
+        yield CheckResult("warning", code, ran_s, threshold, operands=told)
+
+
+def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
+    """Yield the shortest phase of an MPI program: of those that move data, and of those that do
+    not.
+    """
+    moving_s, operations = shortest_phase_s(record), operation_seconds(record)
+    if moving_s is None and not operations:
+        raise UnknownError("measured-time")
+    if moving_s is not None and moving_s < SHORT_S:
+        yield CheckResult("warning", "phase", moving_s, SHORT_S, operands={"phase_s": moving_s})
+    name, seconds = min(operations.items(), key=lambda each: each[1], default=("", SHORT_S))
+    if seconds < SHORT_S:
+        told: Operands = {"operation": name, "phase_s": seconds}
+        yield CheckResult("warning", "operation", round(seconds, 6), SHORT_S, operands=told)
+
+
+def _ran_s(at: StepEvidence, measured_s: float) -> float:
+    """Return for how long a load ran: reads that no job asked for verify its writes, after them."""
+    asked = {name for load in at.step.jobs for name in load.directions}
+    ran_s = {name: each.runtime_s or 0.0 for name, each in at.record.results.aggregate.items()}
+    if "write" not in asked & ran_s.keys() or "read" in asked or "read" not in ran_s:
+        return measured_s
+    return max(measured_s, ran_s["write"] + ran_s["read"])
+
+
+def _due_s(at: StepEvidence) -> float | None:
+    """Return how long a load must run, by its longest job; None if that is unknown.
+
+    The time of a plan includes the start delays of single jobs.
+    """
+    bounds_s = [load.bound_s for load in at.step.jobs if load.wave == 0]
+    due_s = at.record.runtime_s
+    if due_s is None or not bounds_s or any(load.wave for load in at.step.jobs):
+        return due_s
+    known_s = [each for each in bounds_s if each is not None]
+    return min(due_s, max(known_s)) if len(known_s) == len(bounds_s) else due_s
 
 
 @step_check(
@@ -388,7 +422,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     if seconds is None:
         raise UnknownError("measured-time")
     if (
-        is_short(at.record)
+        ended_early(_ran_s(at, seconds), _due_s(at))
         or seconds < SHORT_S
         or at.record.state == "cut"
         or seconds >= at.limit("runtime.note_s")

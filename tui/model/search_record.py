@@ -88,6 +88,9 @@ class SearchPointRecord(RecordPart):
     )
 
 
+Caveat = Literal["contradictions", "unfinished", "not-held"]
+
+
 class AnswerRecord(RecordPart):
     """The capacity found."""
 
@@ -126,6 +129,14 @@ class AnswerRecord(RecordPart):
         "", description="duration and load of the hold, or why there is none, as text"
     )
     held_s: float | None = Field(None, description="seconds of the hold; null if not held")
+    caveats: list[Caveat] = Field(
+        default_factory=list,
+        description=(
+            "why the capacity is weaker than a valid one: points contradict each other, the search"
+            " is unfinished, or the answer was not held, so that it may be of burst credits or a"
+            " cache"
+        ),
+    )
     notes: list[str] = Field(
         default_factory=list, description="result of the hold and its limitations, as text"
     )

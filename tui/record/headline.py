@@ -48,6 +48,25 @@ def shortest_phase_s(step: StepRecord) -> float | None:
     return min((seconds for each in moving for seconds in each.seconds), default=None)
 
 
+def operation_seconds(step: StepRecord) -> dict[str, float]:
+    """Return the duration of each metadata operation of an MPI program, by name: of its shortest
+    iteration as printed, or items / rate.
+
+    Without operations on a tree of directories, of which there are only a few.
+    """
+    found: dict[str, float] = {}
+    metadata = step.metadata
+    for name, each in (metadata.operations if metadata is not None else {}).items():
+        if each.bytes_per_op or name.startswith("tree-") or metadata is None:
+            continue
+        fastest = max([*each.iterations, each.max or 0.0])
+        if each.seconds:
+            found[name] = min(each.seconds)
+        elif metadata.files and fastest:
+            found[name] = metadata.files / fastest
+    return found
+
+
 def length_text(measured_s: float | None, runtime_s: float | None) -> str:
     """Return the measured time as text: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty
     if unknown.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tui.capacity.answer import answer, maximum_of
+from tui.capacity.answer import CapacityAnswer, answer, maximum_of
 from tui.capacity.budget import cost_s, lacking_text, points_planned, spent_s
 from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
 from tui.capacity.interval import Estimate
@@ -24,6 +24,7 @@ from tui.model.record import HeadlineRecord
 from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
 from tui.model.search_record import (
     AnswerRecord,
+    Caveat,
     ConfidenceInterval,
     KneeRecord,
     LimitFigureRecord,
@@ -231,10 +232,20 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         hold=found.hold,
         held_s=found.held_s,
         notes=list(found.notes),
+        caveats=list(_caveats(found)),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
         made.capacity.high = None  # the load generator was the limit here, not the system
     return made
+
+
+def _caveats(found: CapacityAnswer) -> Iterator[Caveat]:
+    if found.contradictions:
+        yield "contradictions"
+    if found.state == "unfinished":
+        yield "unfinished"
+    elif found.step is not None and found.held_s is None:
+        yield "not-held"
 
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> CodedText | str:

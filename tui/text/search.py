@@ -120,7 +120,12 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
 
 
 def _held(answer: AnswerRecord) -> str:
-    return f", held for {units.duration(answer.held_s)}" if answer.held_s is not None else ""
+    """Return for how long the answer was held, or that it was not: short points show neither burst
+    credits nor a cache that fills up.
+    """
+    if answer.held_s is None:
+        return ", not held"
+    return f", held for {units.duration(answer.held_s)}"
 
 
 def hold_text(answer: AnswerRecord) -> str:

@@ -51,6 +51,8 @@ def test_recorded_output_contradicts_nothing(name: str) -> None:
         ("files-write-read.out", r"99%<=724", "99%<=45"),
         ("files-write-read.out", r"Files total      :         331         400",
          "Files total      :         331         500"),
+        ("rand-read-live.csv", r'"-b" "4k"', '"-b" "8k"'),
+        ("rand-read-live.csv", r',4096,1,1,1,4,(.*)"4k"', r',1048576,1,1,1,4,\1"1m"'),
         ("limited.json", r'"bytes":"\d+"', '"bytes":"50000000"'),
         ("rand-read-live.json", r'"elapsed_time_ms":"6\d+"', '"elapsed_time_ms":"60000"'),
     ],

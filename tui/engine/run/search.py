@@ -188,6 +188,8 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
         if found.state == "never-met":
             return EXIT_NEVER_MET, f"no measured load meets {found.binding or 'the limits'}"
         over = found.state != "unfinished"
+        if over and found.held_s is None:
+            return EXIT_UNFINISHED, found.hold
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"

@@ -34,6 +34,7 @@ TEXTS = {
     "limit": "{told:size} moved, but --{0} allows {other:size}",
     "entries": "{told:.0f} entries, but threads, -n and -N give {other:.0f}",
     "bytes": "{told:.0f} bytes, but the entries have {other:.0f}",
+    "block": "{told:size} per I/O, but the block size of the command line is {other:size}",
     "not-chosen": "phase {0}, but the command line does not ask for it",
     "missing": "phase {0} without {1}, which the command line asks for",
     "latencies": "{0}: {told:.0f} in total, but {other:.0f} latencies",
@@ -41,6 +42,9 @@ TEXTS = {
 }
 
 
+MIB = 1 << 20
+LEAST_MS = 1000  # with fewer, rates in whole numbers count I/Os too coarsely
+MOST_WORKERS = 1024  # if their number is not printed
 LATE_S = 5.0  # the time limit is checked every few seconds
 DIRECTORY, BUCKET = "dir", "bucket"
 ENTRIES = ("WRITE", "READ", "STAT", "RMFILES", "HEADOBJ", "RMOBJECTS")
@@ -60,7 +64,8 @@ STEADY = frozenset((
 HOST_OPTIONS = ("hosts", "hostsfile", "numhosts", "servers", "serversfile", "clients",
     "clientsfile")  # fmt: skip
 LIST = re.compile(r"[\w.:-]+(,[\w.:-]+)*")  # of hosts, without ranges
-CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_size"}
+CONFIG = {"threads": "threads", "dirs": "dirs", "files": "files", "size": "file_size",
+    "block": "block_size"}  # fmt: skip
 Words = Mapping[str, str]  # options by long name
 
 
@@ -88,6 +93,7 @@ class PhaseFacts(Struct, frozen=True):
     reads: int = 0
     slowest_s: float = 0.0
     whole_mib: bool = False  # bytes are cut off to MiB
+    iops: int = 0  # cut off; 0: not printed
 
     @property
     def given(self) -> Words:
@@ -156,6 +162,7 @@ def contradictions(phase: PhaseFacts) -> Iterator[Contradiction]:
     yield from _time(phase, given)
     yield from _limits(phase, given)
     yield from _amounts(phase, given)
+    yield from _blocks(phase, given)
 
 
 def _first(phase: PhaseFacts) -> Iterator[Contradiction]:
@@ -175,6 +182,9 @@ def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
         only_dirs = name in ("dirs", "files") and phase.path_type not in (DIRECTORY, BUCKET)
         if told is None or due is None or only_dirs or name not in given:
             continue
+        smaller = phase.config.get("file_size") or due
+        if name == "block" and told in (min(due, smaller), due, 0):
+            continue  # a block is no larger than its file
         if told != due and (name != "size" or phase.path_type in (DIRECTORY, BUCKET)):
             yield Contradiction("setting", told, due, names=(name,))
 
@@ -238,6 +248,32 @@ def _amounts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
         due_bytes = phase.last.entries * size
         if phase.last.bytes != due_bytes and not phase.whole_mib:
             yield Contradiction("bytes", phase.last.bytes, due_bytes)
+
+
+def _blocks(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
+    """Yield bytes that are not I/Os times the block size of the command line, as printed.
+
+    A block is no larger than its file, and shorter only at the end of a file, or of a thread's
+    amount of random I/O.
+    """
+    others = {*UNTOLD, "hdfs", "netbench", "rwmixthr", "rwmixthrpct"} & given.keys()
+    if not phase.iops or others or any(name.startswith("s3") for name in given):
+        return
+    if phase.path_type == BUCKET or phase.name not in ("WRITE", "READ") or phase.last.ms < LEAST_MS:
+        return
+    size, block = _size(given.get("size")), _size(given.get("block", DEFAULTS["block"]))
+    if not block or not phase.last.bytes:
+        return
+    block = min(block, size or block)
+    moved = phase.last.bytes, phase.last.bytes + (MIB if phase.whole_mib else 0)
+    ios = (
+        phase.iops * (phase.last.ms - 1) / 1000,
+        (phase.iops + 1) * (phase.last.ms + 1) / 1000,
+    )
+    ends = (phase.workers or MOST_WORKERS) + 1
+    whole = bool(size) and (size or 0) % block == 0
+    if moved[0] > (ios[1] + ends) * block or (whole and moved[1] < (ios[0] - ends) * block):
+        yield Contradiction("block", moved[0] / ios[0], block)
 
 
 def missing_phases(phases: Sequence[PhaseFacts]) -> Iterator[tuple[int, Contradiction]]:

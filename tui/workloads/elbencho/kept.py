@@ -200,6 +200,7 @@ def _json_facts(value: Mapping[str, Any], over: FinishedPhase) -> PhaseFacts:
         _json_amounts(last),
         whole(part(last, "rwmix_read"), "bytes"),
         whole(latency, "max_us") / 1e6,
+        iops=whole(last, "iops"),
     )
 
 
@@ -236,6 +237,7 @@ def _row_facts(row: Row) -> PhaseFacts:
         round((_number(row, "rwmix read MiB [last]") or 0) * MIB),
         (_number(row, "IO lat us [max]") or 0) / 1e6,
         whole_mib=True,
+        iops=int(_number(row, "IOPS [last]") or 0),
     )
 
 

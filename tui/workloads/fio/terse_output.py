@@ -205,6 +205,7 @@ def contradictions(jobs: Sequence[TerseJob], block: Sequence[TerseJob]) -> list[
             ]
         found += [Contradiction(*wrong, each.job.jobname) for wrong in _shares(each)]
         found += [Contradiction(*wrong, each.job.jobname) for wrong in _cpu(each)]
+        found += [Contradiction(*wrong, each.job.jobname) for wrong in _flying(each, jobs)]
     return [*found, *copies(each.job for each in jobs)]
 
 
@@ -257,6 +258,23 @@ def _cpu(found: TerseJob) -> Iterator[Found]:
     job, deep = found.job, not distributions.one_at_a_time(found.levels)
     if deep and found.has_disks and not job.error:
         yield from of_cpu(job)
+
+
+def _flying(found: TerseJob, jobs: Sequence[TerseJob]) -> Iterator[Found]:
+    """Yield more I/Os in flight than the depth shares have.
+
+    A line may be the sum of any number of workers (group_reporting), unless jobs of one reporting
+    group have lines of their own. As for the CPU time, threads that submit for a worker, and the
+    null engine, are left out.
+    """
+    job, dirs = found.job, [*found.job.directions().values()]
+    alone = {other.job.jobname for other in jobs if other.job.groupid == job.groupid}
+    deep = not distributions.one_at_a_time(found.levels)
+    if len(alone) < 2 or not deep or not found.has_disks or job.error:
+        return
+    waits = [latency for part in dirs if (latency := part.lat or part.clat) is not None]
+    runtime_ms = sum(part.runtime for part in dirs)  # verification comes after the writes
+    yield from distributions.in_flight(found.levels, 1, waits, runtime_ms)
 
 
 def _rate(name: str, job: StatusJob, jobs: Sequence[TerseJob]) -> Span:
