@@ -282,8 +282,8 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
         (
             "[web:child]\nh1\n",
             (
-                ":1: section [web:child] (did you mean 'children'?); allowed: :children, :hosts,"
-                " :vars"
+                ":1: unknown section [web:child] (did you mean 'children'?); allowed: :hosts,"
+                " :children, :vars"
             ),
         ),
         ("[web]\n[db:children]\nwbe\n", ":3: unknown group 'wbe' (did you mean 'web'?)"),

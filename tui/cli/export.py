@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json and (args.output is None or args.stream):
         raise UsageError("--json lists the files written: use it with -o and without --stream")
     exporter = load(args.format)
-    from tui.export.save import alone, caveat_of, export, source_of, without_names
+    from tui.export.save import caveat_of, export, single_text_file, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
@@ -76,7 +76,7 @@ def main(args: argparse.Namespace) -> int:
         say(f"benchtui: {caveat}")
     if redact:
         source = without_names(source, args.format, args.hide)
-    if args.output is None and (file := alone(source, exporter)) is not None:
+    if args.output is None and (file := single_text_file(source, exporter)) is not None:
         for part in file.parts:
             sys.stdout.buffer.write(part)
         return 0

@@ -35,7 +35,7 @@ class Copy:
 
 
 def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
-    """Return the texts to paste from a run; without figures there is no table."""
+    """Return the texts to paste from a run; without figures there is no Markdown table."""
     found = [Copy("h", "headline", headline(record))]
     if table := markdown(record):
         found.append(Copy("t", "table, Markdown", table))
@@ -47,29 +47,31 @@ def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
 
 
 def headline(record: RunRecord) -> str:
-    """Return one line: what was measured, on which hosts, the run's id, the verdict."""
+    """Return one line: headline, profile, number of hosts, verdict, run id."""
     text = record.headline.text if record.headline is not None else ""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     verdict = _in_line(judged(record)[0])
-    said = [
+    parts = [
         text or headline_parts(record)[0],
         f"{record.profile.tag} on {hosts}",
         verdict,
         record.run_id,
     ]
-    return ", ".join(part for part in said if part)
+    return ", ".join(part for part in parts if part)
 
 
-def _in_line(said: str) -> str:
+def _in_line(sentence: str) -> str:
     """Return a sentence without its initial capital, for use within a line.
 
     Acronyms keep their capitals.
     """
-    return said if said[:2].isupper() else said[:1].lower() + said[1:]
+    return sentence if sentence[:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
 def markdown(record: RunRecord) -> str:
-    """Return the run's matrix, or otherwise the figures of each step, as Markdown tables."""
+    """Return the run's matrix, or otherwise the figures of each step, as Markdown tables; empty
+    without figures.
+    """
     matrices = matrix_tables(record) if record.matrix is not None else []
     tables = [matrix_table(each, named=len(matrices) > 1) for each in matrices]
     if not tables:
@@ -98,7 +100,9 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that repeats a run: profile, hosts, changed parameters, sweeps, tags."""
+    """Return the command that repeats a run: profile, hosts, servers, directories, roles, changed
+    parameters, sweeps, tags.
+    """
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
@@ -130,7 +134,7 @@ def _folders(record: RunRecord) -> list[str]:
 
 
 def sweeps(record: RunRecord) -> dict[str, list[str]]:
-    """Return the values of each swept parameter, in plan order.
+    """Return the values of each swept parameter, in plan order, without numbers of hosts.
 
     Empty for a suite, whose profiles define their own sweeps.
     """
@@ -173,7 +177,7 @@ def comparison_headline(found: Comparison) -> str:
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """Return a comparison's result and all its figures as Markdown tables.
+    """Return a comparison's result and all its figures as Markdown tables; empty without figures.
 
     Searches have tables of their results.
     """

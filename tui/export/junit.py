@@ -38,14 +38,14 @@ def suite_of(record: RunRecord) -> Suite:
         *(Case(_title(name), "skipped", why, group="checks") for name, why in left.items()),
         *(each.case for each in judge([], [record], criteria_of([record]))),
     ]
-    told = {
+    properties = {
         "run_id": record.run_id,
         "profile": record.profile.tag,
         "verdict": record.verdict or "not judged",
         "headline": record.headline.text if record.headline is not None else "",
         "hosts": ", ".join(host.name for host in record.hosts),
     }
-    return Suite(record.profile.tag, cases, record.created_utc, record.duration_s, told)
+    return Suite(record.profile.tag, cases, record.created_utc, record.duration_s, properties)
 
 
 def _state(record: RunRecord) -> Case:
@@ -59,11 +59,11 @@ def _state(record: RunRecord) -> Case:
 
 
 def _judged(name: str, found: Sequence[Finding]) -> Case:
-    said = "\n".join(f"{finding.severity}: {message_of(finding)}" for finding in found)
+    detail = "\n".join(f"{finding.severity}: {message_of(finding)}" for finding in found)
     errors = [message_of(finding) for finding in found if finding.severity == "error"]
     if errors:
-        return Case(_title(name), "failed", errors[0], group="checks", detail=said)
-    return Case(_title(name), "passed", group="checks", detail=said)
+        return Case(_title(name), "failed", errors[0], group="checks", detail=detail)
+    return Case(_title(name), "passed", group="checks", detail=detail)
 
 
 def _title(name: str) -> str:

@@ -39,7 +39,7 @@ from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE
 
-TOLD = (
+PUBLISHED = (
     RunStarted,
     RunResumed,
     StepStarted,
@@ -86,7 +86,7 @@ class Follower:
         return self._tail.more
 
     def poll(self) -> list[ExportSecond | Event]:
-        """Return new seconds and events, in order.
+        """Return new seconds and events, in order: events of PUBLISHED, warnings and errors.
 
         A long journal is read in parts: see `more`.
         """
@@ -97,16 +97,18 @@ class Follower:
             elif event.t >= self._due_t:
                 found += self._seconds(HELD_BACK_S)
                 self._due_t = floor(event.t) + 1
-            self._take(event)
-            if isinstance(event, TOLD) or (isinstance(event, Message) and event.severity != "info"):
+            self._fold(event)
+            if isinstance(event, PUBLISHED):
+                found.append(event)
+            elif isinstance(event, Message) and event.severity != "info":
                 found.append(event)
         return found
 
     def rest(self) -> list[ExportSecond | Event]:
-        """Return the seconds not yet published, after the run has ended."""
+        """Return new events, and all seconds not yet published, after the run has ended."""
         return [*self.poll(), *self._seconds(0)]
 
-    def _take(self, event: JournalEvent) -> None:
+    def _fold(self, event: JournalEvent) -> None:
         before = self.state.current
         fold(self.state, event)
         if self.state.current is not before:
@@ -156,7 +158,7 @@ class Follower:
 
 
 def moments(run_dir: Path) -> Iterator[ExportSecond | Event]:
-    """Yield all seconds and events of a run's journal, in order."""
+    """Yield all seconds and published events of a run's journal, in order."""
     follower = Follower(run_dir)
     while True:
         yield from follower.poll()
@@ -183,14 +185,14 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
     if isinstance(moment, Event):
         return moment
     if isinstance(moment, RunRecord):
-        said = moment.headline.model_dump() if moment.headline is not None else None
+        headline = moment.headline.model_dump() if moment.headline is not None else None
         findings = [with_message(finding) for finding in moment.findings]
         known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
         return {
             "type": "record",
             "run_id": moment.run_id,
             **known,
-            "headline": said,
+            "headline": headline,
             "findings": findings,
         }
     utc = None if moment.utc is None else format_utc(moment.utc)

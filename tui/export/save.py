@@ -37,18 +37,18 @@ def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) ->
     The replacements are as in reports; `words` are more names to replace. Raises UsageError
     for a format that reads more than the record.
     """
-    from tui.view.report.content import ReportedRun as Reported
+    from tui.view.report.content import ReportedRun
     from tui.view.report.redact import redacted
 
     if load(name).reads_files:
         why = "its events contain names; choose another format"
         raise UsageError(f"{name} cannot be redacted: {why}")
-    (found,) = redacted([Reported(source.record, source.run_dir)], words)
+    (found,) = redacted([ReportedRun(source.record, source.run_dir)], words)
     return ExportSource(found.record, source.run_dir)
 
 
 def default_path(run_id: str, name: str) -> Path:
-    """Return the default directory for an export of several files."""
+    """Return the default directory of an export."""
     return Path(f"{run_id}.{name}")
 
 
@@ -71,11 +71,8 @@ def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
     return [_write(target / file.path, file) for file in files]
 
 
-def alone(source: ExportSource, exporter: Exporter) -> ExportFile | None:
-    """Return an export as a file in memory, if it is a single text file.
-
-    None if the export needs files on disk.
-    """
+def single_text_file(source: ExportSource, exporter: Exporter) -> ExportFile | None:
+    """Return an export as a file in memory; None unless it is a single text file."""
     files = list(exporter.files(source))
     return files[0] if len(files) == 1 and not exporter.binary else None
 

@@ -140,9 +140,9 @@ class HttpSink:
         self._down = False
 
     def write(self, text: str) -> None:
-        """Send lines, with retries until they are accepted.
+        """Send lines, with retries while `patient` returns true.
 
-        Raises SinkGoneError if they are refused.
+        Raises SinkGoneError if they are refused, or not accepted by then.
         """
         lines: list[bytes] = []
         size = 0
@@ -183,8 +183,8 @@ class HttpSink:
             with request.urlopen(request.Request(self.url, body, headers), timeout=TIMEOUT_S):
                 return None
         except error.HTTPError as answer:
-            said = answer.read(200).decode("utf-8", "replace").strip().partition("\n")[0]
-            why = f"{answer.code} {answer.reason}{f': {said}' if said else ''}"
+            line = answer.read(200).decode("utf-8", "replace").strip().partition("\n")[0]
+            why = f"{answer.code} {answer.reason}{f': {line}' if line else ''}"
             if answer.code < 500 and answer.code not in (408, 429):
                 raise SinkGoneError(why) from None
             return why
@@ -201,7 +201,7 @@ class HttpSink:
 
 POLL_S = 0.25
 GONE_AFTER_S = 3.0
-LAST_WORDS_S = 15.0  # at the end of a run, for data an address has not accepted
+DRAIN_S = 15.0  # at the end of a run, for data that an address has not accepted
 
 
 def streamed(name: str) -> Exporter:
@@ -233,7 +233,7 @@ class Stream:
         self._over = over
 
     def run(self) -> bool:
-        """Follow the run until its record is written or its engine is gone.
+        """Follow the run until its engine has ended, then write the record and close the sink.
 
         Returns False if the sink accepts no more data.
         """
@@ -266,7 +266,9 @@ class Stream:
             time.sleep(POLL_S)
 
     def _record(self) -> list[RunRecord]:
-        """Return the record that the engine wrote, in a list; empty if the run has not ended."""
+        """Return the record that the engine wrote, in a list; empty if there is none, or it cannot
+        be read.
+        """
         if not (self.run_dir / RECORD_FILE).exists():
             return []
         try:
@@ -290,8 +292,8 @@ def parse_spec(spec: str) -> tuple[str, str]:
 def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
     """Stream a run while the body of the with statement executes.
 
-    Afterwards waits briefly for unsent data. Raises UsageError for a format or target that cannot
-    be used.
+    Afterwards waits up to DRAIN_S for unsent data. Raises UsageError for a format or target that
+    cannot be used.
     """
     over = threading.Event()
     threads = [
@@ -304,7 +306,7 @@ def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
         yield
     finally:
         over.set()
-        until = time.monotonic() + LAST_WORDS_S
+        until = time.monotonic() + DRAIN_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):

@@ -38,11 +38,11 @@ def _lines(table: ExportTable) -> Iterator[str]:
     writer.writerow([guarded(column.name) for column in table.columns])
     for row in rows:
         writer.writerow([_cell(value) for value in row])
-        yield _taken(buffer)
-    yield _taken(buffer)
+        yield _drained(buffer)
+    yield _drained(buffer)
 
 
-def _taken(buffer: io.StringIO) -> str:
+def _drained(buffer: io.StringIO) -> str:
     text = buffer.getvalue()
     buffer.seek(0)
     buffer.truncate()
@@ -66,7 +66,7 @@ TIME = "yyyy-mm-dd hh:mm:ss.000"
 TRUTH = '"true";"true";"false"'  # LibreOffice prints 1 and 0 otherwise
 BUTTON = 3  # width of the filter button in a heading, in characters
 WIDEST = 48
-LOOKED_AT = 1000  # rows inspected for a column's width
+MEASURED_ROWS = 1000  # rows inspected for a column's width
 PRINTED = 260  # characters that fit on a printed page and are still readable
 
 
@@ -101,7 +101,7 @@ def _workbook(library: Any, tables: list[ExportTable]) -> Iterator[bytes]:
 
 def _lay_out(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row]) -> None:
     widths = [
-        _width(column, [row[place] for row in rows[:LOOKED_AT]])
+        _width(column, [row[place] for row in rows[:MEASURED_ROWS]])
         for place, column in enumerate(columns)
     ]
     for place, width in enumerate(widths):

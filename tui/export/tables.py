@@ -305,8 +305,8 @@ def _jobs(
 def operations(record: RunRecord) -> ExportTable:
     """Return one row per step, operation and iteration of a metadata benchmark.
 
-    Rows without an iteration cover all iterations; their `ops_per_s` is the mean that the tool
-    printed. Only operations that move bytes have a bandwidth.
+    Rows without an iteration cover all iterations; their `ops_per_s` is the mean. Only operations
+    that move bytes have a bandwidth.
     """
     columns, point = _point(record)
     moving, moved = _moved(record)
@@ -365,7 +365,7 @@ def series(record: RunRecord) -> ExportTable:
 def _seconds(
     record: RunRecord, step: StepRecord, column: SeriesColumns, printed: Sequence[str]
 ) -> Iterator[Row]:
-    assert step.series is not None  # a column for each percentile requested
+    assert step.series is not None
     begun = parse_utc(record.created_utc) if record.created_utc else None
     scope = "all" if column.host is None else "host"
     for place, iops in enumerate(column.iops):

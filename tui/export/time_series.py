@@ -150,13 +150,13 @@ def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
 
     They are valid for a single host only, because percentiles cannot be merged.
     """
-    told = {
+    found = {
         name: seconds(values[place])
         for name, values in column.printed_ns.items()
         if place < len(values)
     }
-    known = {name: value for name, value in told.items() if value is not None}
-    return {f"{PRINTED}p{name.replace('.', '_')}_seconds": value for name, value in known.items()}
+    known = {name: value for name, value in found.items() if value is not None}
+    return {f"{PRINTED}{percentile_name(name)}_seconds": value for name, value in known.items()}
 
 
 def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
@@ -205,7 +205,8 @@ def _by_subject(
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
     """Yield the results of a run.
 
-    There is one point per step, direction and host, or per operation of an MPI benchmark.
+    There is one point per step, direction and host, or per operation of an MPI benchmark, and those
+    of a search.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -387,9 +388,9 @@ class Family:
             return
         yield f"# HELP {self.name} {_escaped(self.help)}\n# TYPE {self.name} {self.kind}\n"
         for suffix, labels, value, at in self.samples:
-            told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+            pairs = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
             yield (
-                f"{self.name}{suffix}{{{told}}}"
+                f"{self.name}{suffix}{{{pairs}}}"
                 f" {value!r}{'' if at is None else f' {at / 1e9:.3f}'}\n"
             )
 
@@ -443,7 +444,10 @@ def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
 
 
 def result_families(record: RunRecord) -> list[Family]:
-    """Return the results without timestamps, because textfile collectors refuse them."""
+    """Return the results without warm-up steps, one family per figure.
+
+    They have no timestamps, because textfile collectors refuse them.
+    """
     rates = [
         Family(f"{NAME}_result_{name}", "gauge", f"{HELP[name]} over the run")
         for name in list(HELP)[:2]
@@ -506,9 +510,9 @@ def _about(record: RunRecord) -> Family:
         "created": record.created_utc or "",
         "version": record.provenance.benchtui_version or "",
     }
-    told = "Run labels: profile, verdict"
+    about = "Run labels: profile, verdict"
     # node_exporter does not know the type info
-    return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])
+    return Family(f"{NAME}_run_info", "gauge", about, [("", labels, 1, None)])
 
 
 def _operations(record: RunRecord) -> list[Family]:

@@ -24,7 +24,7 @@ MOST_OUTPUT = 16 << 20  # bytes of a command's output
 GROUP = "benchtui.sources"
 
 
-def unheard(_text: str) -> None:
+def ignore_message(_text: str) -> None:
     """Ignore a progress message."""
 
 
@@ -38,7 +38,7 @@ class SourceContext(NamedTuple):
 
     environ: Mapping[str, str]
     directory: Path  # base of relative paths
-    tell: Callable[[str], None] = unheard
+    tell: Callable[[str], None] = ignore_message
     may_allocate: bool = False
     pretends: bool = False
     time_limit_s: float = TIME_LIMIT_S

@@ -93,7 +93,7 @@ def _names_beside(path: Path) -> Iterable[str]:
 def _stdin() -> str:
     """Return standard input as text.
 
-    Raises UsageError if it is a terminal, or too long.
+    Raises UsageError if it is closed, a terminal, too long, or not UTF-8.
     """
     try:
         descriptor = sys.stdin.fileno()

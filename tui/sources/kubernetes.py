@@ -30,7 +30,7 @@ class KubernetesSource(HostSource):
     title = "running pods in a Kubernetes namespace, by label selector"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the pods. Raises UsageError if a pod is not running."""
+        """Return the pods that match. Raises UsageError if there is none, or one is not running."""
         namespace, selector = self._parted(text)
         tool = program(TOOL, context)
         if tool is None:
@@ -72,14 +72,17 @@ def _context_option(tool: str, context: SourceContext) -> list[str]:
 
 
 def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddress]:
-    """Yield the running pods of a JSON list that kubectl printed.
+    """Yield the pods of a JSON list that kubectl printed, without those that have ended or are
+    being deleted.
 
-    `where`: options of kubectl. Raises UsageError.
+    `where`: options of kubectl. Raises UsageError if one of them is not running.
     """
     try:
         items = json.loads(printed)["items"]
         pods = [
-            pod for pod in items if pod["status"].get("phase") not in ENDED and not _is_leaving(pod)
+            pod
+            for pod in items
+            if pod["status"].get("phase") not in ENDED and not _is_being_deleted(pod)
         ]
         waiting = [
             f"{pod['metadata']['name']} ({pod['status'].get('phase')})"
@@ -108,5 +111,5 @@ def _is_running(pod: Mapping[str, Any]) -> bool:
     return bool(pod["status"].get("phase") == "Running")
 
 
-def _is_leaving(pod: Mapping[str, Any]) -> bool:
+def _is_being_deleted(pod: Mapping[str, Any]) -> bool:
     return "deletionTimestamp" in pod["metadata"]

@@ -46,11 +46,11 @@ def program(name: str, context: SourceContext) -> str | None:
 
 
 def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
-    """Run a command to its end.
+    """Run a command to its end; return what it printed and its exit code.
 
     Raises UsageError if it cannot be started, takes too long, or prints too much.
     """
-    told = printable(shlex.join(argv))[:MOST_QUOTED]
+    command = printable(shlex.join(argv))[:MOST_QUOTED]
     try:
         process = subprocess.Popen(
             list(argv),
@@ -63,14 +63,14 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
         )
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{told}: cannot start: {why}") from error
+        raise UsageError(f"{command}: cannot start: {why}") from error
     try:
-        out, err = _read(process, told, context.time_limit_s)
+        out, err = _read(process, command, context.time_limit_s)
         return CommandOutput(
             out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5)
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{told}: closed its output but did not exit within 5 s") from None
+        raise UsageError(f"{command}: closed its output but did not exit within 5 s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # processes it left in its session
@@ -87,14 +87,13 @@ def output_or_error(argv: Sequence[str], context: SourceContext) -> str:
     """
     done = output_of(argv, context)
     if done.code != 0:
-        said = done.last_words or "no error message"
-        raise UsageError(
-            f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}"
-        )
+        why = done.last_words or "no error message"
+        command = printable(shlex.join(argv))[:MOST_QUOTED]
+        raise UsageError(f"{command}: exit code {done.code}: {why}")
     return done.stdout
 
 
-def _read(process: subprocess.Popen[bytes], told: str, limit_s: float) -> tuple[bytes, bytes]:
+def _read(process: subprocess.Popen[bytes], command: str, limit_s: float) -> tuple[bytes, bytes]:
     assert process.stdout is not None and process.stderr is not None
     out, err = bytearray(), bytearray()
     ends = time.monotonic() + limit_s
@@ -104,7 +103,7 @@ def _read(process: subprocess.Popen[bytes], told: str, limit_s: float) -> tuple[
         while ready.get_map():
             left = ends - time.monotonic()
             if left <= 0:
-                raise UsageError(f"{told}: no answer in {limit_s:g} s")
+                raise UsageError(f"{command}: not finished after {limit_s:g} s")
             for key, _ in ready.select(left):
                 piece = os.read(key.fd, PIECE)
                 if not piece:
@@ -112,5 +111,5 @@ def _read(process: subprocess.Popen[bytes], told: str, limit_s: float) -> tuple[
                 key.data.extend(piece)
             del err[:-MOST_STDERR]
             if len(out) > MOST_OUTPUT:
-                raise UsageError(f"{told}: printed more than {shown_size(MOST_OUTPUT)}")
+                raise UsageError(f"{command}: printed more than {shown_size(MOST_OUTPUT)}")
     return bytes(out), bytes(err)

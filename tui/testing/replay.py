@@ -137,7 +137,9 @@ GO_S, DELAY_S = 1.0, 0.02  # delay between release and load, and of each sample
 def write_run(
     home: Path, plan: Plan, outputs: Mapping[str, Output], found: Mapping[str, Read]
 ) -> list[AnyEvent]:
-    """Write plan, raw output and journal of a run into an empty directory; return its events."""
+    """Write plan, raw output and journal of a run into a new directory below `home`; return its
+    events.
+    """
     now = datetime.now(UTC)
     run_dir = home / new_run_id(plan.profile.tag, now)
     (run_dir / "raw").mkdir(parents=True)
@@ -319,8 +321,8 @@ def _check_targets(step: Step) -> Iterator[Mistake]:
     for check in tool.target_checks([step]):
         if check.needs not in commands:
             listed = ", ".join(sorted(commands))
-            said = f"the check needs '{check.needs}'; expected one of the requirements: {listed}"
-            yield Mistake("target-check", f"{check.target}: {said}")
+            text = f"the check needs '{check.needs}'; expected one of the requirements: {listed}"
+            yield Mistake("target-check", f"{check.target}: {text}")
         tool.target_problem(check, "no answer")
 
 
@@ -348,7 +350,10 @@ def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -
 
 
 def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
-    """Yield a mistake if an MPI program has no operations in its result, or ended with problems."""
+    """Yield a mistake if an MPI program has no operations in its result, or ended with problems.
+
+    Sets in `whole` the result of the host, and whether it is final, as the engine does.
+    """
     if whole.figures is None or not whole.figures.operations:
         yield Mistake(
             "no-result", f"{host}: figures() has no operations; problems: {whole.problems}"
@@ -367,8 +372,8 @@ def check_run(
 
     These are Live, record, verify, all exporters, compare, and search points.
     """
-    told: Callable[[], Iterator[Mistake]]
-    for code, told in (
+    check: Callable[[], Iterator[Mistake]]
+    for code, check in (
         ("journal", lambda: _journal(run_dir, events)),
         ("live", lambda: _live(events)),
         ("record", lambda: _record(run_dir, events)),
@@ -378,7 +383,7 @@ def check_run(
         ("capacity", lambda: _point(plan.steps[0], events, plan)),
     ):
         try:
-            yield from told()
+            yield from check()
         except Exception as error:
             yield Mistake(code, f"{type(error).__name__}: {error}")
 
@@ -507,7 +512,7 @@ def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> 
     if not workloads.get(loaded.profile.tool).searched:
         return
     if kind.pace is Workload.pace:
-        yield Mistake("capacity", "`searched` names `pace`, but the method is missing")
+        yield Mistake("capacity", "found searched=True without a method `pace`; expected both")
         return
     for wish in (SearchChoice(kind="capacity", limits=("p99 < 1s",)), SearchChoice(kind="curve")):
         with suppress(_UnpacedError):

@@ -31,7 +31,7 @@ CODES = {
     "chunks": "items, result or problems depend on how the output is split into chunks",
     "asked-twice": "a second call of `result` or `problems` returns a different value",
     "no-samples": "the whole output gives no samples",
-    "time": ("a sample ends before the previous one, overlaps it, or begins at the same time"),
+    "time": "a sample does not end after the previous one, or overlaps it",
     "after-end": "a sample ends later than the result does",
     "direction": "a direction is unknown to benchtui, or was planned and has no result",
     "histogram-count": "a histogram does not count as many I/Os as the result",
@@ -142,7 +142,7 @@ def _timeless(item: Item) -> Item:
     return replace(item, seconds=None) if isinstance(item, MetadataPhase) else item
 
 
-def ways(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
+def chunkings(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
     """Yield an output split into chunks in many ways, each with its name."""
     pages = [data[at : at + PAGE] for at in range(SINGLY, len(data), PAGE)]
     yield "byte by byte", [*(data[at : at + 1] for at in range(min(SINGLY, len(data)))), *pages]
@@ -161,7 +161,7 @@ def _random(data: bytes, seed: int) -> Iterator[bytes]:
 
 def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
     """Yield figures that depend on how the output is split into chunks."""
-    for name, pieces in ways(output.out):
+    for name, pieces in chunkings(output.out):
         other = read(make(), pieces, output.err, output.exit_code)
         for part in Read.__struct_fields__:
             if getattr(other, part) != getattr(whole, part):
@@ -173,9 +173,10 @@ def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterato
 
 
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield a mistake if bad output produces a final result but no reported problem.
+    """Yield a mistake if truncated output, or a bad exit code, gives a final result without a
+    problem.
 
-    Output is bad if it is truncated, ends with a bad exit code, or has garbage in it.
+    Garbage and empty output must not raise.
     """
     if whole.result is None:
         return
@@ -255,19 +256,19 @@ def _times(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
 
 def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
     highest: dict[str, int] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for each in samples:
         if each.restart:
             highest.clear()
         for name, part in each.dirs.items():
             at = f"{where}, sample at {each.host_time_ms} ms, {name}"
             for mistake in _sample(name, part, highest.get(name, 0), at):
-                if mistake.code not in told:  # report one mistake of each kind
-                    told.add(mistake.code)
+                if mistake.code not in reported:  # one mistake of each kind
+                    reported.add(mistake.code)
                     yield mistake
             highest[name] = max(highest.get(name, 0), part.lat_max_ns)
-        if (joint := each.dirs.get(BOTH)) is not None and "joint" not in told:
-            told.add("joint")
+        if (joint := each.dirs.get(BOTH)) is not None and "joint" not in reported:
+            reported.add("joint")
             yield from _joint(joint, each.dirs, f"{where}, sample at {each.host_time_ms} ms")
 
 
@@ -384,17 +385,14 @@ def _together(samples: Sequence[Sample], result: HostResult, where: str) -> Iter
         )
     measured = [each for each in samples[_begin(samples) :] if not each.ramp]
     for name in dict.fromkeys([*(name for each in measured for name in each.dirs), *result.dirs]):
-        part, told = (
-            result.dirs.get(name),
-            [each.dirs[name] for each in measured if name in each.dirs],
-        )
+        part = result.dirs.get(name)
+        sampled = [each.dirs[name] for each in measured if name in each.dirs]
         at = f"{where}, {name}"
         for what in ("ios", "bytes") if measured and name in DIRECTIONS else ():
-            yield from _total(
-                what, [getattr(each, what) for each in told], getattr(part, what, 0), at
-            )
+            amounts = [getattr(each, what) for each in sampled]
+            yield from _total(what, amounts, getattr(part, what, 0), at)
         if part is not None:
-            yield from _maximum(told, part, name, at)
+            yield from _maximum(sampled, part, name, at)
 
 
 def _begin(samples: Sequence[Sample]) -> int:
@@ -422,13 +420,13 @@ def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[M
 
 
 def _maximum(
-    told: Sequence[DirectionSample], part: DirectionResult, name: str, at: str
+    sampled: Sequence[DirectionSample], part: DirectionResult, name: str, at: str
 ) -> Iterator[Mistake]:
     kinds = [direction(name).latency] if direction(name).latency else ["clat", "lat"]
     known = [
         latency.max_ns for kind in kinds if kind and (latency := getattr(part, kind)) is not None
     ]
-    highest = max((each.lat_max_ns for each in told), default=0)
+    highest = max((each.lat_max_ns for each in sampled), default=0)
     if known and highest > max(known):
         yield Mistake(
             "contradiction",

@@ -46,7 +46,7 @@ class AnsibleGroups:
 
     def add_hosts(self, group: str, pattern: str, variables: Variables) -> None:
         """Add the hosts of a pattern such as ``web[1:3]`` to a group. Raises UsageError."""
-        names, port = spelled(pattern)
+        names, port = parse_pattern(pattern)
         for name in names:
             self.add_host(group, name, ({"ansible_port": port} if port else {}) | dict(variables))
 
@@ -143,7 +143,8 @@ class AnsibleGroups:
     def variables_of(self, host: str) -> dict[str, Any]:
         """Return the variables of a host: `all`, then groups from the outermost, then its own.
 
-        Later ones win. Variables of group_vars and host_vars win over those in the inventory.
+        Later ones win. group_vars win over group variables in the inventory, host_vars over the
+        host's own.
         """
         depths = self._depths
         groups = sorted(
@@ -179,16 +180,16 @@ _V6 = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)\](?::(\d{1,5}))?", re.ASCII)
 _PORT = re.compile(r"(?P<host>[^:\[\]]*(?:\[[^\]]*\][^:\[\]]*)*):(?P<port>\d{1,5})", re.ASCII)
 
 
-def spelled(pattern: str) -> tuple[list[str], int | None]:
+def parse_pattern(pattern: str) -> tuple[list[str], int | None]:
     """Return the hosts of a pattern, and the port after it, if any. Raises UsageError."""
     if match := _V6.fullmatch(pattern):
         return [match[1]], int(match[2]) if match[2] else None
     if match := _PORT.fullmatch(pattern):
-        return names(match["host"]), int(match["port"])
-    return names(pattern), None
+        return expand_ranges(match["host"]), int(match["port"])
+    return expand_ranges(pattern), None
 
 
-def names(pattern: str) -> list[str]:
+def expand_ranges(pattern: str) -> list[str]:
     """Return the hosts of a pattern with its ranges expanded, in order. Raises UsageError."""
     if pattern.count("[") > MOST_RANGES:
         raise UsageError(f"'{pattern[:60]}': more than {MOST_RANGES} ranges in one name")

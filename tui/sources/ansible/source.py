@@ -64,7 +64,7 @@ MEANT: tuple[tuple[str, tuple[str, ...]], ...] = (
 # -- INI: sections of hosts, `:children` and `:vars`
 
 _SECTION = re.compile(r"\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?", re.ASCII)
-KINDS = ("children", "hosts", "vars")
+SECTIONS = ("hosts", "children", "vars")  # of a group, in INI and in YAML
 MOST_VALUE = 4096  # characters of a value that is a list or dictionary
 
 
@@ -142,7 +142,7 @@ def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups
 
 
 def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
-    """Read an inventory without Ansible.
+    """Read an inventory without Ansible; an executable file is run with --list.
 
     Raises UsageError for features that need Ansible.
     """
@@ -233,8 +233,6 @@ def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _variables(path: Path) -> Mapping[str, Any]:
-    from tui.model.yaml_text import load
-
     text = _text(path)
     if text.startswith("$ANSIBLE_VAULT"):
         raise UsageError(
@@ -260,11 +258,11 @@ def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
     variables = inventory.variables_of(name)
     connection = variables.get("ansible_connection", "ssh")
     if connection not in (*SSH, *LOCALLY):
-        told = f"host '{name}': ansible_connection {str(connection)[:40]!r} is not supported"
-        raise UsageError(f"{told}; allowed: {', '.join((*SSH[:3], LOCALLY[0]))}")
+        why = f"host '{name}': ansible_connection {str(connection)[:40]!r} is not supported"
+        raise UsageError(f"{why}; allowed: {', '.join((*SSH[:3], LOCALLY[0]))}")
     found = {key: _first_of(variables, names) for key, names in MEANT}
     given = {key: _checked(name, key, value) for key, value in found.items() if value is not None}
-    groups = tuple(sorted(inventory.groups_of[name] - {"ungrouped"}))
+    groups = tuple(sorted(inventory.groups_of[name] - {UNGROUPED}))
     if connection in LOCALLY:
         return HostAddress(name, transport="local", groups=groups)
     return HostAddress(name, groups=groups, **given)
@@ -287,7 +285,10 @@ def _checked(host: str, key: str, value: Any) -> Any:
             raise UsageError(f"host '{host}': port {text[:40]!r} is not a number from 1 to 65535")
         return int(text)
     if not is_word(str(value)):
-        raise UsageError(f"host '{host}': {key} {str(value)[:60]!r} must be text without spaces")
+        raise UsageError(
+            f"host '{host}': {key} {str(value)[:60]!r} is not allowed; expected text without"
+            " spaces or a leading dash"
+        )
     return str(value)
 
 
@@ -336,10 +337,11 @@ class _IniReading:
 
     def section(self, number: int, group: str, kind: str) -> None:
         """Begin a section: hosts, children or variables of a group. Raises UsageError."""
-        if kind not in KINDS:
-            allowed = ", ".join(f":{each}" for each in KINDS)
+        if kind not in SECTIONS:
+            allowed = ", ".join(f":{each}" for each in SECTIONS)
             raise UsageError(
-                f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed: {allowed}"
+                f"unknown section [{group}:{kind}]{did_you_mean(kind, SECTIONS)}; allowed:"
+                f" {allowed}"
             )
         self.group, self.kind = group, kind
         if kind == "vars":
@@ -400,9 +402,6 @@ def value_of(text: str) -> Any:
 
 
 # -- YAML: groups with `hosts`, `children` and `vars`
-
-
-SECTIONS = ("hosts", "children", "vars")
 
 
 def read_yaml(text: str, file: str, into: AnsibleGroups) -> None:

@@ -31,7 +31,7 @@ ALLOCATES = "only run, capacity, ab and hosts check allocate nodes"
 TOOLS = ("squeue", "scontrol")
 
 
-WAYS = {"srun": "slurm", "ssh": "ssh"}  # and their transports
+VIA = {"srun": "slurm", "ssh": "ssh"}  # values of via=, with their transports
 FORM = (
     "slurm:@PARTITION[,nodes=N][,time=30m][,wait=1h]"
     "[,account=A][,qos=Q][,constraint=C][,reservation=R]"
@@ -45,7 +45,7 @@ HOPELESS = re.compile(
     r"PartitionConfig|PartitionNodeLimit|PartitionTimeLimit|BadConstraints|InvalidAccount|InvalidQOS"
     r"|\w*(?:PerJobLimit|MaxWallDurationPerJob\w*|AccountNotAllowed|QOSNotAllowed)"
 )
-FIRST_WORD_S, NEXT_WORD_S = 2.0, 15.0
+FIRST_REPORT_S, NEXT_REPORT_S = 2.0, 15.0  # between messages while salloc waits
 POLL_S = 0.25
 _NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[\w.&|*()\[\]:+-]{1,200}", re.ASCII)
@@ -67,8 +67,11 @@ class SlurmSource(HostSource):
     title = "nodes of a running Slurm job, or of an allocation for the run"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the nodes of the job that the text names or requests."""
-        text, transport = without_way(text)
+        """Return the nodes of the job that the text names, or of one that is allocated now.
+
+        Raises UsageError.
+        """
+        text, transport = split_via(text)
         found = self._nodes(text, context)
         job = found.how.rpartition(" ")[2] if transport == "slurm" else None
         hosts = (HostAddress(host.name, transport, job) for host in found.hosts)
@@ -109,7 +112,7 @@ class SlurmSource(HostSource):
         return [*([job] if JOB_ID.fullmatch(job) else []), *named]
 
     def state(self, context: SourceContext) -> str:
-        """Return the path of a Slurm command, or the first one that is not installed."""
+        """Return the path of squeue, or that a command is not installed."""
         missing = [name for name in TOOLS if program(name, context) is None]
         return not_installed(missing[0]) if missing else str(program(TOOLS[0], context))
 
@@ -151,25 +154,28 @@ class SlurmSource(HostSource):
         return FoundHosts(hosts=hosts, how=f"Slurm job {job_id}", left_s=left_s)
 
 
-def without_way(text: str) -> tuple[str, str]:
+def split_via(text: str) -> tuple[str, str]:
     """Split a text into the part without ``via=``, and the transport it names.
 
     Raises UsageError.
     """
     parts = text.split(",")
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
-    for way in named:
-        if not way:
+    for via in named:
+        if not via:
             raise UsageError("no value after 'via='; allowed: srun, ssh")
-        if way not in WAYS:
-            hint = did_you_mean(way, WAYS)
-            raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; expected srun or ssh")
+        if via not in VIA:
+            hint = did_you_mean(via, VIA)
+            raise UsageError(f"via: '{via[:40]}' is not allowed{hint}; expected srun or ssh")
     rest = ",".join(part for part in parts if not part.startswith("via="))
-    return rest, WAYS[named[-1]] if named else "slurm"
+    return rest, VIA[named[-1]] if named else "slurm"
 
 
 class Wanted(NamedTuple):
-    """A requested allocation. Times are in seconds; None means the partition's default."""
+    """A requested allocation. Times are in seconds.
+
+    `time_s` None: the partition's default. `wait_s` None: wait without limit.
+    """
 
     partition: str
     nodes: int = 1
@@ -249,7 +255,7 @@ def _seconds(found: Mapping[str, str], key: str) -> float | None:
 def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
     """Allocate nodes; the job ends with the last benchtui process that uses it.
 
-    Raises UsageError if Slurm refuses, or the request waits too long.
+    Raises UsageError if Slurm refuses, the request waits too long, or the job ends at once.
     """
     salloc, scancel = slurm_program("salloc", context), slurm_program("scancel", context)
     known = partitions(context)
@@ -282,15 +288,15 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
         start_new_session=True,
     ) as salloc:
         try:
-            next_word = began + FIRST_WORD_S
+            next_report = began + FIRST_REPORT_S
             while salloc.poll() is None:
                 now = time.monotonic()
                 if wanted.wait_s is not None and now - began > wanted.wait_s:
                     raise UsageError(
                         f"no allocation within {wanted.wait_s:g} s: {_reason(name, context)}"
                     )
-                if now >= next_word:
-                    next_word = now + NEXT_WORD_S
+                if now >= next_report:
+                    next_report = now + NEXT_REPORT_S
                     reason = _reason(name, context)
                     if HOPELESS.fullmatch(reason):
                         raise UsageError(f"Slurm cannot satisfy the request: {reason}")
@@ -300,9 +306,9 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
             if salloc.poll() is None:
                 salloc.kill()
         assert salloc.stderr is not None
-        said = salloc.stderr.read(1 << 16).decode("utf-8", "replace")
+        printed = salloc.stderr.read(1 << 16).decode("utf-8", "replace")
     if salloc.returncode != 0:
-        raise UsageError(f"salloc: {_error_in(said)}")
+        raise UsageError(f"salloc: {_error_in(printed)}")
 
 
 def _waiting(wanted: Wanted, seconds: float, reason: str) -> str:
@@ -323,9 +329,9 @@ def _queue(name: str, context: SourceContext) -> str:
     return output_or_error(argv, context)
 
 
-def _error_in(said: str) -> str:
-    """Return why salloc failed: the first line of its output that has an error."""
-    lines = [line.removeprefix("salloc: ").strip() for line in said.splitlines() if line.strip()]
+def _error_in(printed: str) -> str:
+    """Return why salloc failed: the first line of its output with an error, else the first line."""
+    lines = [line.removeprefix("salloc: ").strip() for line in printed.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:")]
     return printable((errors or lines or ["no error message"])[0].removeprefix("error: ")[:200])
 
