@@ -98,9 +98,9 @@ class Follower:
                 found += self._seconds(HELD_BACK_S)
                 self._due_t = floor(event.t) + 1
             self._fold(event)
-            if isinstance(event, PUBLISHED):
-                found.append(event)
-            elif isinstance(event, Message) and event.severity != "info":
+            if isinstance(event, PUBLISHED) or (
+                isinstance(event, Message) and event.severity != "info"
+            ):
                 found.append(event)
         return found
 
