@@ -27,6 +27,7 @@ from tui.model.event import (
     PointOffered,
     StepEnded,
 )
+from tui.model.operands import clause
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
 from tui.model.search import Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
@@ -171,9 +172,9 @@ class SearchMaker(MatrixMaker):
         return SearchPoint(
             step=place, offer=offer, seconds=offer.seconds, iops=rate, bw_bytes_per_s=rate * 4096,
             measured=tuple(measured), verdict=verdict,
-            why=f"lost {', '.join(lost)}" if lost else "",
+            why=clause("hosts-lost", hosts=[*lost]) if lost else "",
             hosts=len(self.hosts) - len(lost), lost=tuple(lost), deviation=0.01, intended=intended,
-            intended_why="without an offered rate, I/Os have no intended start" if offer.rate_iops is None else "",
+            intended_why="closed-loop" if offer.rate_iops is None else "",
         )  # fmt: skip
 
     @staticmethod
@@ -244,7 +245,7 @@ def scaling_in(
             10.0,
             {"hosts": count},
             "maximum",
-            why=f"{count} host{'s' * (count > 1)} at full load",
+            why=clause("hosts-at-full-load", hosts=count, again=False),
         )
         maker.offer(place, offer)
         if place == measured:

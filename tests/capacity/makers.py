@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from tui.capacity.next_point import next_offer
+from tui.model.operands import clause
 from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
 
 LIMIT = Limit("p99 < 10ms", "", "latency", 99.0, 10e6)
@@ -39,7 +40,8 @@ def point(search: Search, offer: Offer, step: int, latency: Latency) -> SearchPo
 
 def void(search: Search, offer: Offer, step: int) -> SearchPoint:
     """A point that lost a host."""
-    return SearchPoint(step, offer, offer.seconds, 100.0, 0.0, (), "void", "lost h2", 1, ("h2",))
+    lost = clause("hosts-lost", hosts=["h2"])
+    return SearchPoint(step, offer, offer.seconds, 100.0, 0.0, (), "void", lost, 1, ("h2",))
 
 
 def went(

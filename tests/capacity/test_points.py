@@ -14,8 +14,10 @@ from tui.capacity.points import PointData, clearly_over, judge
 from tui.metrics.histogram import Histogram
 from tui.metrics.series import ClusterSecond
 from tui.model.event import Buckets, DirectionResult, LatencyResult
+from tui.model.operands import clause
 from tui.model.profile_parts import parse_limit
 from tui.model.search import Limit, Offer, Search
+from tui.text.search_texts import search_text
 
 SEARCH = Search("capacity", limits=(p99_limit(20),))
 
@@ -99,13 +101,16 @@ def test_too_few_ios_behind_a_percentile_are_not_clear() -> None:
 def test_point_that_lost_a_host_is_void() -> None:
     seconds = seconds_like((1000, 1000))
     point = judge(SEARCH, Offer(1000.0, 10.0), PointData(0, results(seconds), seconds, 1, ("h2",)))
-    assert (point.verdict, point.why, point.lost) == ("void", "lost h2", ("h2",))
+    assert (point.verdict, point.why) == ("void", clause("hosts-lost", hosts=["h2"]))
+    assert point.lost == ("h2",)
 
 
 def test_offered_rate_that_is_not_done_breaks_the_limits() -> None:
     seconds = seconds_like((1000, 900))
     point = judge(SEARCH, Offer(1000.0, 10.0), PointData(0, results(seconds), seconds, 2))
-    assert (point.verdict, point.why) == ("breaks", "900 of 1.00k IOPS done")
+    short = clause("not-achieved", job="", iops=pytest.approx(900.0), offered_iops=1000.0)
+    assert (point.verdict, point.why) == ("breaks", short)
+    assert search_text(point.why) == "900 of 1.00k IOPS done"
 
 
 def test_errors_beyond_their_limit_break_it() -> None:
@@ -146,7 +151,7 @@ def test_stall_counts_from_the_intended_start() -> None:
     assert point.measured[0].value is not None and point.measured[0].value < 1e6
     assert 2e9 < point.intended["99"] < 3.5e9
     assert point.verdict == "breaks"
-    assert "from the intended start" in point.why
+    assert isinstance(point.why, dict) and point.why["code"] == "began-late"
 
 
 READS, WRITES = histogram((300, 6900), (900, 100)), histogram((4000, 3000))
@@ -192,7 +197,8 @@ def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_
     offer, dirs = Offer(1000.0, 30.0), results(seconds)
     point = judge(limited(text), offer, PointData(0, dirs, seconds, 2, split=split))
     assert point.verdict == ("breaks" if why else "meets")
-    assert not why or (point.why.startswith(why) and "from the intended start" in point.why)
+    told = search_text(point.why)
+    assert not why or (told.startswith(why) and "from the intended start" in told)
     assert 2e9 < point.intended["99"] < 3.5e9
 
 
@@ -229,10 +235,10 @@ def test_full_load_has_no_intended_start() -> None:
 def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
     offer = Offer(1000.0, 60.0)
     bad, good = seconds_like((30_000, 1000), times=1), seconds_like((1000, 1000), times=1)
-    assert clearly_over(SEARCH, offer, [*good * 5, *bad, *good * 5]) == ""
-    assert "I/Os above the limit" in clearly_over(SEARCH, offer, bad * 5)
-    assert clearly_over(SEARCH, replace(offer, role="curve"), bad * 5) == ""
-    assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
+    assert clearly_over(SEARCH, offer, [*good * 5, *bad, *good * 5]) is None
+    assert "slow-ios" in (clearly_over(SEARCH, offer, bad * 5) or {}).values()
+    assert clearly_over(SEARCH, replace(offer, role="curve"), bad * 5) is None
+    assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) is None
 
 
 def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_are_not_sure() -> (
@@ -249,17 +255,18 @@ def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_ar
 def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not() -> None:
     search, offer = limited("read.mean < 1ms"), Offer(1000.0, 60.0)
     bad, good = seconds_like((50_000, 1000), times=1), seconds_like((500, 1000), times=1)
-    assert "50.1 ms on average so far" in clearly_over(search, offer, bad * 5)
-    assert clearly_over(search, offer, bad * 4) == "", "a quiet rest could still mend it"
-    assert clearly_over(search, offer, [*good * 5, *bad * 2, *good * 5]) == ""
-    assert clearly_over(search, offer, seconds_like((2_000, 1000), times=50)) == ""
-    assert clearly_over(search, replace(offer, role="curve"), bad * 5) == ""
+    over = clearly_over(search, offer, bad * 5) or {}
+    assert over["code"] == "slow-mean"
+    assert over["operands"]["mean_ns"] == pytest.approx(50e6, rel=0.01)
+    assert clearly_over(search, offer, bad * 4) is None, "a quiet rest could still mend it"
+    assert clearly_over(search, offer, [*good * 5, *bad * 2, *good * 5]) is None
+    assert clearly_over(search, offer, seconds_like((2_000, 1000), times=50)) is None
+    assert clearly_over(search, replace(offer, role="curve"), bad * 5) is None
 
 
 def test_backlog_that_grows_ends_a_point_early() -> None:
-    assert "I/Os overdue" in clearly_over(
-        SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8)
-    )
+    over = clearly_over(SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8))
+    assert over is not None and over["code"] == "overdue"
 
 
 def test_point_at_its_capacity_is_seldom_ended_early() -> None:
@@ -279,4 +286,4 @@ def test_one_job_of_several_that_falls_behind_breaks_a_point_that_is_whole_in_al
         did = {"readers": 1000.0 - writers, "writers": writers}
         point = judge(SEARCH, offer, PointData(0, results(seconds), seconds, 2, jobs=did))
         assert point.verdict == verdict
-    assert point.why == "job writers: 0 of 10 IOPS done"
+    assert search_text(point.why) == "job writers: 0 of 10 IOPS done"

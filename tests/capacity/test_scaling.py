@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tui.capacity.curves import ScalingPoint, scaling
+from tui.model.operands import clause
 
 
 def law(hosts: int, contention: float, coherence: float) -> float:
@@ -37,11 +38,11 @@ def test_the_terms_of_the_law_are_found_and_lie_in_their_intervals() -> None:
 def test_two_numbers_of_hosts_fit_no_law() -> None:
     found = scaling([ScalingPoint(1, 1000), ScalingPoint(2, 1900)])
     assert found.contention is None
-    assert "three unknowns" in found.caveat
+    assert found.caveat == clause("few-host-counts", counts=2)
     assert [each.efficiency for each in found.points] == pytest.approx([1.0, 0.95])
 
 
 def test_linear_growth_has_no_best_number_of_hosts() -> None:
     found = scaling([ScalingPoint(n, 1000.0 * n) for n in (1, 2, 4, 8)])
     assert found.best_hosts is not None and found.best_hosts.value is None
-    assert "no maximum" in found.caveat
+    assert found.caveat == clause("no-maximum")

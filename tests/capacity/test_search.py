@@ -17,7 +17,9 @@ from tests.long.bench.capacity_search import CASES, NEAR, Trial, trial
 from tui.capacity.answer import answer
 from tui.capacity.budget import points_planned, seconds_for
 from tui.capacity.next_point import next_offer, spent_s
+from tui.model.operands import clause
 from tui.model.search import HOSTS, RATE, Knob, Limit, Offer, Search, SearchPoint
+from tui.text.search_texts import search_text
 
 CLIFF = "cliff: four times slower above 2000/s"
 
@@ -77,7 +79,7 @@ def test_limit_that_no_load_keeps_is_never_met_in_few_points() -> None:
     assert found.binding == LIMIT.text
     assert len(points) <= 4
     assert (points[-1].offer.rate_iops or 0) == pytest.approx(0.02 * TOP)
-    assert found.not_tried == ["loads below 2 % of the maximum"]
+    assert found.not_tried == [clause("lower-loads", share=0.02)]
 
 
 def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
@@ -88,14 +90,12 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
     assert [each.offer.role for each in points] == ["maximum", "confirm"]
     assert found.capacity.value == TOP
     assert found.headroom == {LIMIT.text: pytest.approx(0.8)}
-    assert found.not_tried == [
-        "a higher load than this load generator produced: more jobs, depth or hosts"
-    ]
+    assert found.not_tried == [clause("higher-load", heavier=[])]
 
 
 def test_what_makes_more_load_is_reported_as_the_options_of_the_next_search() -> None:
     search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
-    (said,) = answer(search, went(search, lambda rate: 2e6)).not_tried
+    (said,) = map(search_text, answer(search, went(search, lambda rate: 2e6)).not_tried)
     assert (
         "repeat with --over rate --over numjobs, or with --over rate --over iodepth=8,16 (" in said
     )
@@ -109,9 +109,8 @@ def test_point_that_lost_a_host_is_measured_again_and_counts_for_nothing() -> No
     assert offer is not None
     lost = [*before, void(search, offer, 3)]
     again = next_offer(search, lost)
-    assert (
-        again is not None and again.rate_iops == offer.rate_iops and again.why.startswith("again")
-    )
+    assert again is not None and again.rate_iops == offer.rate_iops
+    assert again.why == clause("again", why=lost[-1].why)
     found = answer(search, went(search, queue(7_000), before=lost))
     assert found.state == "found"
     assert found.capacity.value == pytest.approx(7_000, rel=0.03)
@@ -128,7 +127,7 @@ def test_host_that_stays_lost_ends_the_search_with_what_is_known() -> None:
     found = answer(search, points)
     assert found.capacity.low is not None and found.capacity.high is not None
     assert found.capacity.low < 7_000 < found.capacity.high
-    assert any("h2" in each for each in found.not_tried)
+    assert clause("hosts-lost-twice", hosts=["h2"]) in found.not_tried
 
 
 def test_search_that_was_stopped_tells_what_it_knows() -> None:
@@ -138,7 +137,7 @@ def test_search_that_was_stopped_tells_what_it_knows() -> None:
     assert found.state == "unfinished"
     assert found.capacity.low is not None and found.capacity.high is not None
     assert found.capacity.low < 7_000 < found.capacity.high
-    assert found.not_tried == ["the rest of the search: stopped"]
+    assert found.not_tried == [clause("rest-of-search", why=clause("search-stopped"))]
     assert answer(search, []).state == "unfinished"
 
 
@@ -147,7 +146,7 @@ def test_search_keeps_to_its_time() -> None:
     points = went(search, queue(7_000))
     assert spent_s(points) <= 45.0
     assert len(points) >= 3
-    assert "more than 45 s of load" in answer(search, points).not_tried
+    assert clause("more-time", within_s=45.0) in answer(search, points).not_tried
 
 
 def test_load_before_each_point_that_is_not_measured_is_part_of_its_time() -> None:
@@ -212,7 +211,9 @@ def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() ->
     found = answer(search, points)
     assert (found.state, found.knobs, found.capacity.value) == ("found", {"numjobs": 4}, 3_600.0)
     assert found.capacity.high == 7_200.0, "between 4 and 8 jobs nothing is known"
-    assert found.not_tried == ["numjobs 1, 2: implied by lighter or heavier settings"]
+    assert found.not_tried == [
+        clause("settings", settings=[[["numjobs", 1]], [["numjobs", 2]]], implied=True)
+    ]
     assert len(points) <= 3
 
 
@@ -238,7 +239,8 @@ def test_setting_beside_those_on_the_way_is_measured_too() -> None:
     search = two_knobs((1, 8))
     found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
     assert (found.state, found.knobs) == ("found", {"iodepth": 8, "numjobs": 1})
-    assert found.not_tried == ["iodepth=1 numjobs=1: implied by lighter or heavier settings"]
+    lighter = [["iodepth", 1], ["numjobs", 1]]
+    assert found.not_tried == [clause("settings", settings=[lighter], implied=True)]
     assert (found.capacity.value, found.capacity.high) == (801.0, 6408.0)
 
 
@@ -258,14 +260,19 @@ def test_best_of_all_settings_that_keep_the_limits_is_found(most: tuple[int, int
     found = answer(search, points)
     assert (found.state, found.capacity.value) == ("found", best)
     assert len(points) <= 12
-    assert all(each.endswith("implied by lighter or heavier settings") for each in found.not_tried)
+    assert all(each["operands"]["implied"] for each in found.not_tried)
 
 
 def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> None:
     search = replace(two_knobs((1, 8)), points=2)
     found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
     assert found.state == "unfinished"
-    assert found.not_tried == ["iodepth=1 numjobs=1, iodepth=8 numjobs=1", "more than 2 points"]
+    left = [[["iodepth", depth], ["numjobs", 1]] for depth in (1, 8)]
+    assert found.not_tried == [
+        clause("settings", settings=left, implied=False),
+        clause("more-points", points=2),
+    ]
+    assert search_text(found.not_tried[0]) == "iodepth=1 numjobs=1, iodepth=8 numjobs=1"
 
 
 def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_contradiction() -> (
@@ -282,7 +289,7 @@ def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_con
     found = answer(search, points)
     assert (found.knobs, found.capacity.value) == ({"numjobs": 1}, 900.0)
     (contradiction,) = found.contradictions
-    assert contradiction.startswith(
+    assert search_text(contradiction).startswith(
         "point 1 met the limits at numjobs 4, point 2 exceeded them at numjobs 2: "
     )
 
@@ -382,8 +389,7 @@ def test_scaling_measures_each_number_of_hosts_and_few_of_them_twice() -> None:
     points = went(search, queue(7_000))
     assert [each.offer.knobs[HOSTS] for each in points] == [1, 2, 4, 4, 2, 1]
     assert [each.offer.why for each in points][::5] == [
-        "1 host at full load",
-        "1 host at full load again",
+        clause("hosts-at-full-load", hosts=1, again=again) for again in (False, True)
     ]
 
 
@@ -410,7 +416,7 @@ def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blame
     short = replace(
         point(search, Offer(8_000.0, 10.0), 2, lambda rate: 1e6), iops=6_000.0, verdict="breaks"
     )
-    assert answer(search, [*points, fast, short]).binding == "the offered rate"
+    assert answer(search, [*points, fast, short]).binding == clause("rate-not-achieved")
     over = point(search, Offer(9_900.0, 10.0), 3, queue(9_000))
     assert answer(search, [*points, fast, over]).binding == LIMIT.text
 
@@ -422,10 +428,10 @@ def test_points_that_contradict_each_other_are_reported_as_a_contradiction() -> 
     assert answer(search, points).contradictions == []
     slower = point(search, Offer(3_000.0, 10.0), 4, lambda rate: 40e6)
     (contradiction,) = answer(search, [*points, slower]).contradictions
-    assert "point 5 exceeded them at 3.00k: the system changed during the search" in contradiction
+    assert contradiction == clause("system-changed", met=[4, 6_000.0], exceeded=[5, 3_000.0])
     well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
     (told,) = answer(search, [*points, slower, well]).contradictions
-    assert "point 5" in told and "point 6" in told and "does not count" in told
+    assert told == clause("after-overload", point=5, offered_iops=3_000.0, pause_s=0.0)
 
 
 def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_contradiction() -> None:
@@ -438,7 +444,5 @@ def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_contradiction()
         for at, rate in enumerate((2_000.0, 100.0), 2)
     ]
     (contradiction,) = answer(search, [*points, *low]).contradictions
-    assert contradiction.startswith(
-        "point 1 met the limits at full load, point 2 exceeded them at full load: "
-    )
+    assert contradiction == clause("system-changed", met=[1, None], exceeded=[2, None])
     assert answer(search, [points[1], *low]).contradictions == []

@@ -38,6 +38,7 @@ from tui.record.search import LiveSearch
 from tui.record.search_figures import curve_points, main_trace, traces
 from tui.text.line import plain_lines
 from tui.text.search import headline_text, short_text
+from tui.text.search_texts import search_text
 from tui.view.comparison import comparison_lines
 from tui.view.comparison_charts import charts
 from tui.view.comparison_formats import as_json, as_junit
@@ -356,7 +357,9 @@ def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Pat
     record = build_record(maker.run_dir)
     left = ", ".join(f"{share * 100:.0f} %" for share in shares_in_order(search)[1:])
     assert record.search is not None
-    assert record.search.not_tried == [f"{left} of the maximum: all 2 points used"]
+    assert [*map(search_text, record.search.not_tried)] == [
+        f"{left} of the maximum: all 2 points used"
+    ]
     assert f"not tried: {left} of the maximum" in summary_text(record)
 
 

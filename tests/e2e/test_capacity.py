@@ -25,6 +25,7 @@ from tests.patience import PATIENCE_S, wait_until
 from tui.engine.plan.search import SearchChoice
 from tui.engine.run.run import execute
 from tui.journal.rundir import is_running
+from tui.model.operands import clause
 
 pytestmark = pytest.mark.e2e
 
@@ -196,7 +197,8 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_conti
     assert done.returncode == 6, done.stderr
     record = record_of(last_run(home))
     assert "all 2 points used; runs resume --points" in record["reason"]
-    assert record["search"]["not_tried"][0].endswith("% of the maximum: all 2 points used")
+    (left,) = record["search"]["not_tried"]
+    assert left["operands"]["shares"] and left["operands"]["why"] == clause("points-used", points=2)
     done = benchtui(home, "runs", "resume", "last", "--points", "5")
     assert done.returncode in (0, 1), done.stderr
     points = record_of(last_run(home))["search"]["points"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.judge.test_own_figures import imported, look
+from tui.capacity.points import INTENDED
 from tui.judge import wording
 from tui.judge.catalogue import BY_ID
 from tui.judge.severity import Moot
@@ -19,6 +20,7 @@ from tui.model.check_names import FORMER_REASONS
 from tui.model.event import Contradiction
 from tui.model.operands import clause, likeness
 from tui.model.record import Finding, RunRecord
+from tui.text.search_texts import SEARCH
 from tui.view.objections import reason_code
 
 JUDGE = Path(wording.__file__).parent
@@ -41,10 +43,12 @@ def constants(node: ast.expr) -> Iterator[str]:
         yield from (*constants(node.body), *constants(node.orelse))
 
 
-def codes(makers: Mapping[str, int] = MAKERS) -> set[str]:
-    """Return the codes that checks give to findings and their parts."""
+def codes(
+    makers: Mapping[str, int] = MAKERS, files: Iterable[Path] = (*JUDGE.glob("*.py"),)
+) -> set[str]:
+    """Return the codes that checks, or other modules, give to texts and their parts."""
     found: set[str] = set()
-    for file in JUDGE.glob("*.py"):
+    for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -65,6 +69,12 @@ def test_every_reason_has_a_text_and_every_text_is_used() -> None:
     assert given == REASONS.keys()
     assert len(TEXTS) == sum(map(len, TABLES)), "codes of one text each"
     assert set(FORMER_REASONS.values()) == set(Moot)
+
+
+def test_every_code_of_a_search_has_a_text_and_every_text_is_used() -> None:
+    makers = (*JUDGE.parent.glob("capacity/*.py"), JUDGE.parent / "record" / "search.py")
+    given = codes({"clause": 0}, makers) | {*INTENDED}
+    assert given == SEARCH.keys() and len(given) > 50
 
 
 def test_reasons_of_older_records_keep_their_words_and_what_they_mean() -> None:

@@ -24,7 +24,7 @@ OLD = Path(__file__).parents[1] / "data" / "runs" / "findings-as-texts"
 QUOTED = ("quote", "quotes")
 # what people typed, hosts and load generators printed, and errors
 DATA = (
-    r"facts\..*|hosts\.(facts\..*|detail|problems\.message)|messages\.text|notes\.text|reason"
+    r"facts\..*|findings\.scope\.hosts|hosts\.(facts\..*|detail|problems\.message)|messages\.text|notes\.text|reason"
     r"|profile\..*|steps\.(cell|name|phases\.command|added_options\..*|errors\.message)"
     r"|provenance\..*|matrix\.cells\.key"
 )
@@ -84,7 +84,9 @@ def test_a_record_made_now_says_the_same_without_a_sentence(old: Path, new: Path
     assert [message_of(each) for each in summary.findings] == [each["message"] for each in shown]
 
 
-@pytest.mark.parametrize("name", ["plain", "sweep", "mdtest", "recovered"])
+@pytest.mark.parametrize(
+    "name", ["plain", "sweep", "mdtest", "recovered", "capacity", "curve", "scaling"]
+)
 def test_a_record_contains_no_sentence_of_benchtui(name: str) -> None:
     document = json.loads(build_record(OLD.parent / name).to_json())
     found = {path for path, text in strings(document) if SENTENCE.search(text)}

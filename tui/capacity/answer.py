@@ -7,25 +7,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui.capacity.belief import binding, not_recovered, usable
-from tui.capacity.hold import APART, hold_notes, hold_text, in_state, last_held
+from tui.capacity.hold import APART, hold_notes, hold_result, in_state, last_held
 from tui.capacity.interval import Z_975, Estimate
 from tui.capacity.ladder import Rung, above, lighter, of_rung, rungs, standing
-from tui.capacity.next_point import ENOUGH, KnobState, explored, has_rate, next_offer, unbounded
+from tui.capacity.next_point import (
+    ENOUGH,
+    LEAST_SHARE,
+    KnobState,
+    explored,
+    has_rate,
+    next_offer,
+    unbounded,
+)
 from tui.capacity.points import not_achieved
 from tui.metrics.repeat import t_975
-from tui.metrics.units import iops
-from tui.model.plain import some
+from tui.model.operands import Clause, clause, listed
 from tui.model.search import Search, SearchPoint
 
 EVIDENCE = 0.75  # of a capacity: a point that met the limits must be this close
-OFFERED = "the offered rate"  # binding if it was not achieved, within all limits
-MOST_NAMED = 3  # settings not measured, by name
+OFFERED = clause("rate-not-achieved")  # binding if so within all limits
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
@@ -42,13 +48,13 @@ class CapacityAnswer(Struct, frozen=True):
     maximum: Estimate = Estimate()  # at full load, in `unit`
     knobs: dict[str, int] = field(default_factory=dict)
     step: int | None = None
-    binding: str = ""
+    binding: Clause | str = ""
     headroom: dict[str, float] = field(default_factory=dict)
-    not_tried: list[str] = field(default_factory=list)
-    contradictions: list[str] = field(default_factory=list)
-    hold: str = ""
+    not_tried: list[Clause] = field(default_factory=list)
+    contradictions: list[Clause] = field(default_factory=list)
+    hold: Clause | str = ""
     held_s: float | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Clause] = field(default_factory=list)
 
 
 def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
@@ -76,7 +82,7 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
             ),
             *_recovered(points),
         ],
-        hold_text(search, points),
+        hold_result(search, points),
         None if (passed := last_held(search, points)) is None else passed.seconds,
         hold_notes(search, points),
     )
@@ -197,7 +203,9 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
 # -- headroom, contradictions, untested settings
 
 
-def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
+def _binding_point(
+    search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None
+) -> Clause | str:
     """Return the limit exceeded first, at the lowest load that exceeded any.
 
     OFFERED if that load was merely not achieved. If no load exceeded a limit, return the limit
@@ -235,8 +243,8 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
     return found
 
 
-def contradictions(points: Sequence[SearchPoint]) -> list[str]:
-    """Return the largest contradiction between points as text, in a list; empty without one.
+def contradictions(points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return the largest contradiction between points, in a list; empty without one.
 
     A limit was exceeded at clearly less load than another point that met it, or at full load after
     full load had met all limits.
@@ -256,34 +264,35 @@ def contradictions(points: Sequence[SearchPoint]) -> list[str]:
     if not pairs:
         return _contradictions_at_full_load(points)
     met, broke = max(pairs, key=lambda pair: _offered(pair[0]) / _offered(pair[1]))
-    return [_contradiction(met[0], f"{iops(_offered(met))} IOPS", broke[0], iops(_offered(broke)))]
+    return [_contradiction(met[0], _offered(met), broke[0], _offered(broke))]
 
 
-def _recovered(points: Sequence[SearchPoint]) -> list[str]:
-    """Return the violations that the answer ignores, as text.
+def _recovered(points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return the violations that the answer ignores.
 
     They came right after an overload, and a repeat after a pause met the limits.
     """
     return [
-        f"point {at + 1} exceeded the limits at {iops(_offered((at, each)))} IOPS right after "
-        f"an overload and does not count: point {at + 2} met them after a pause of "
-        f"{points[at + 1].offer.settle_s:g} s"
+        clause(
+            "after-overload", point=at + 1, offered_iops=_offered((at, each)),
+            pause_s=points[at + 1].offer.settle_s,
+        )
         for at, each in enumerate(points) if not_recovered(points, at)
     ]  # fmt: skip
 
 
-def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[str]:
+def _contradictions_at_full_load(points: Sequence[SearchPoint]) -> list[Clause]:
     full = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops is None]
     pairs = (
         (met, broke)
         for met, kept in full if kept.verdict == "meets"
         for broke, lost in full if lost.verdict == "breaks" and lost.offer.knobs == kept.offer.knobs
     )  # fmt: skip
-    return [_contradiction(met, "full load", broke, "full load") for met, broke in list(pairs)[:1]]
+    return [_contradiction(met, None, broke, None) for met, broke in list(pairs)[:1]]
 
 
-def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the first contradiction between settings at full load as text, in a list.
+def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return the first contradiction between settings at full load, in a list.
 
     A lighter setting exceeded a limit that a heavier one met. Empty if there is none.
     """
@@ -300,83 +309,62 @@ def contradictions_of_settings(search: Search, points: Sequence[SearchPoint]) ->
     found = next(pairs, None)
     if found is None:
         return []
-    kept, lost = (_named([tuple(points[place].offer.knobs.items())]) for place in found)
+    kept, lost = (listed([*points[place].offer.knobs.items()]) for place in found)
     return [_contradiction(found[0], kept, found[1], lost)]
 
 
-def _contradiction(met: int, kept: str, broke: int, lost: str) -> str:
-    told = f"point {met + 1} met the limits at {kept}, point {broke + 1} exceeded them at {lost}"
-    return f"{told}: the system changed during the search"
+Load = float | list[Any] | None
+"""An offered rate, a setting, or full load."""
+
+
+def _contradiction(met: int, kept: Load, broke: int, lost: Load) -> Clause:
+    return clause("system-changed", met=[met + 1, kept], exceeded=[broke + 1, lost])
 
 
 def _offered(point: tuple[int, SearchPoint]) -> float:
     return point[1].offer.rate_iops or 0.0
 
 
-def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[str]:
-    """Return what the search did not measure, and why, as text."""
+def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[Clause]:
+    """Return what the search did not measure, and why."""
     found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:
-        found.append(f"points that lost a host twice ({', '.join(lost)})")
+        found.append(clause("hosts-lost-twice", hosts=lost))
     if (
         state in ("found", "unfinished")
         and next_offer(unbounded(search, points), points) is not None
     ):
         found.append(_why_unfinished(search, points))
     if state == "never-met":
-        found.append("loads below 2 % of the maximum" if has_rate(search) else "any lower load")
+        found.append(clause("lower-loads", share=LEAST_SHARE if has_rate(search) else None))
     if state == "met-at-full-load":
-        found.append(f"a higher load than this load generator produced: {_heavier(search)}")
+        found.append(clause("higher-load", heavier=[*search.heavier]))
     return found
 
 
-def _heavier(search: Search) -> str:
-    """Return how to offer more load: options for another search, if the profile suggests any."""
-    options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
-    if not options:
-        return "more jobs, depth or hosts"
-    typed = " or ".join(search.heavier)
-    return (
-        f"repeat with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or "
-        f"with more hosts"
-    )
-
-
-def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the settings not measured, as text.
+def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return the settings not measured.
 
     Without an offered rate, settings implied by others are listed apart.
     """
     whole = usable(points)
     left = [step for step in rungs(search) if step and not of_rung(whole, step)]
     if has_rate(search):
-        return [_named(left)] if left else []
+        return _settings(left)
     unknown = standing(search, whole).left
     implied = [step for step in left if step not in unknown]
-    follow = [f"{_named(implied)}: implied by lighter or heavier settings"] if implied else []
-    return [*([_named(unknown)] if unknown else []), *follow]
+    return [*_settings(unknown), *_settings(implied, implied=True)]
 
 
-def _named(steps: Sequence[Rung]) -> str:
-    """Return settings as text, a long list cut.
-
-    ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``
-    """
-    if all(len(step) == 1 for step in steps):
-        return f"{steps[0][0][0]} {', '.join(str(value) for ((_, value),) in steps)}"
-    return some((" ".join(f"{name}={value}" for name, value in step) for step in steps), MOST_NAMED)
+def _settings(steps: Sequence[Rung], *, implied: bool = False) -> list[Clause]:
+    return [clause("settings", settings=listed(steps), implied=implied)] if steps else []
 
 
-def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> str:
+def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> Clause:
     if len(points) >= search.points:
-        return f"more than {search.points} points"
-    if (
-        search.within_s is not None
-        and next_offer(search, points) is None
-        and points[-1].verdict != "void"
-    ):
-        return f"more than {search.within_s:g} s of load"
-    if points and points[-1].verdict == "void":
-        return f"the rest of the search: {points[-1].why}"
-    return "the rest of the search: stopped"
+        return clause("more-points", points=search.points)
+    last = points[-1] if points and points[-1].verdict == "void" else None
+    if search.within_s is not None and next_offer(search, points) is None and last is None:
+        return clause("more-time", within_s=search.within_s)
+    return clause("rest-of-search", why=last.why if last else clause("search-stopped"))

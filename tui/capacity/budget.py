@@ -8,9 +8,9 @@ from random import Random
 
 from msgspec.structs import replace
 
-from tui.metrics import units
 from tui.metrics.buckets import CURVE_PERCENTILES
 from tui.metrics.units import TAIL_SAMPLES
+from tui.model.operands import clause
 from tui.model.search import HOSTS, Offer, Search, SearchPoint, usual_ramp_s
 
 BEHIND = 40  # I/Os beyond a percentile for a precision of about 15 %
@@ -87,7 +87,7 @@ def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None
     """
     top = next((each.iops for each in reversed(points) if each.offer.rate_iops is None), None)
     if top is None:
-        why = "rate at full load"
+        why = clause("full-load")
         return Offer(
             None, seconds_for(search, None), role="maximum", settle_s=settle_after(points), why=why
         )
@@ -95,7 +95,7 @@ def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None
     if not left:
         return None
     rate = round(top * left[0], 3)
-    why = f"{units.share(left[0])} of the maximum"
+    why = clause("share-of-maximum", share=left[0])
     return Offer(
         rate, seconds_for(search, rate), role="curve", settle_s=settle_after(points), why=why
     )
@@ -142,15 +142,13 @@ def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | No
     done, seen = Counter(each.offer.knobs.get(HOSTS, each.hosts) for each in points), set[int]()
     for hosts in hosts_in_order(search):
         if not done[hosts]:
-            named = "1 host" if hosts == 1 else f"{hosts} hosts"
-            why = f"{named} at full load{' again' if hosts in seen else ''}"
+            why = clause("hosts-at-full-load", hosts=hosts, again=hosts in seen)
             return Offer(None, seconds_for(search, None), {HOSTS: hosts}, "maximum", why=why)
         done[hosts] -= 1
         seen.add(hosts)
     return None
 
 
-OF_FULL_LOAD = " of the maximum"
 AS_IF_IOPS = 1e6  # of the maximum, if nothing was measured yet
 
 
@@ -186,11 +184,3 @@ def points_planned(search: Search) -> int:
     For a capacity search it is the maximum number.
     """
     return min(search.points, len(lacking(search, ())) or search.points)
-
-
-def lacking_text(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return the points still to measure as text; empty if there are none."""
-    whys = [offer.why for offer in lacking(search, points)]
-    shares = [why.removesuffix(OF_FULL_LOAD) for why in whys if why.endswith(OF_FULL_LOAD)]
-    others = [why for why in whys if not why.endswith(OF_FULL_LOAD)]
-    return ", ".join([*others, *([", ".join(shares) + OF_FULL_LOAD] if shares else [])])

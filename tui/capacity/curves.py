@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from tui.capacity.interval import Z_975, Estimate
 from tui.metrics.repeat import t_975
 from tui.model.extras import check_statistics
+from tui.model.operands import Clause, clause
 from tui.model.search import HOSTS, SearchPoint
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class CurveKnee(Struct, frozen=True):
 
     rate: Estimate
     latency_ns: float | None = None
-    caveat: str = ""
+    caveat: Clause | None = None
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
@@ -48,14 +49,14 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
     import numpy as np
 
     if len({round(each, 6) for each in rates}) < LEAST_POINTS:
-        return CurveKnee(Estimate(), caveat=f"{len(rates)} points: the curve has four unknowns")
+        return CurveKnee(Estimate(), caveat=clause("few-points", points=len(rates)))
     grid = np.linspace(min(rates), max(rates), GRID)
     curves = np.exp(_curves(rates, latencies_ns, grid))
     places = (grid / curves).argmax(axis=1)
     at = int(places[0])
     if at == GRID - 1:
         return CurveKnee(Estimate(None, float(grid[int(np.percentile(places, 2.5))]), None),
-                    caveat="up to the highest rate, latency grows no faster than load")  # fmt: skip
+                    caveat=clause("no-knee"))  # fmt: skip
     low, high = (float(each) for each in np.percentile(grid[places], [2.5, 97.5]))
     value = float(grid[at])
     return CurveKnee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
@@ -335,7 +336,7 @@ class Scaling(Struct, frozen=True):
     contention: Estimate | None = None
     coherence: Estimate | None = None
     best_hosts: Estimate | None = None
-    caveat: str = ""
+    caveat: Clause | None = None
 
 
 def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
@@ -355,7 +356,7 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     """Return the fitted law with its uncertainty, and its measured and extrapolated points."""
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
-        few = f"{len(numbers)} host counts: too few to fit the law's three unknowns"
+        few = clause("few-host-counts", counts=len(numbers))
         return Scaling(_measured_points(measured), caveat=few)
     check_statistics("the scaling law")
     import numpy as np
@@ -490,12 +491,14 @@ def _measured_points(measured: Sequence[ScalingPoint]) -> list[ScalePoint]:
     return found
 
 
-def _caveat(measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate) -> str:
+def _caveat(
+    measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate
+) -> Clause | None:
     found = []
     if len(measured) == SCALING_UNKNOWNS:
-        found.append("three points for three unknowns: the fit cannot be checked")
+        found.append(clause("three-points"))
     if best.value is None:
-        found.append("no maximum: no measurable cost of more hosts")
+        found.append(clause("no-maximum"))
     elif best.high is None or best.value > FAR * numbers[-1]:
-        found.append(f"the maximum is too far beyond {numbers[-1]} hosts to estimate")
-    return "; ".join(found)
+        found.append(clause("maximum-too-far", hosts=numbers[-1]))
+    return clause("several", texts=found) if len(found) > 1 else next(iter(found), None)

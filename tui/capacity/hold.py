@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui.capacity.interval import LEAST_BLOCKS, over_limit, time_in
-from tui.metrics.units import duration
-from tui.metrics.units import iops as iops_text
+from tui.model.operands import Clause, clause
 from tui.model.search import Search, SearchPoint, Steadiness
 
 if TYPE_CHECKING:
@@ -281,77 +280,54 @@ def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | No
     )
 
 
-def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return whether the answer was held.
-
-    ``held for 5:00 at 1.71k IOPS``, or ``not held: ...``.
-    """
+def hold_result(search: Search, points: Sequence[SearchPoint]) -> Clause:
+    """Return whether the answer was held, for how long and at which load."""
     if not search.hold_s:
         longest_s = max((each.seconds for each in points if each.verdict != "void"), default=0.0)
-        return f"not held: --hold 0; no load was measured for longer than {duration(longest_s)}"
+        return clause("hold-not-requested", longest_s=longest_s)
     found = last_held(search, points)
     if found is not None:
-        rate = found.offer.rate_iops
-        return (
-            f"held for {duration(found.seconds)} at"
-            f" {'full load' if rate is None else f'{iops_text(rate)} IOPS'}"
-        )
-    holds = holds_of(points)
-    if holds and not held(search, holds[-1]):
-        return f"not held: {failure_text(search, points, points.index(holds[-1]))}"
-    return f"not held: the search ended before a hold of {duration(search.hold_s)}"
+        return clause("held", seconds=found.seconds, offered_iops=found.offer.rate_iops)
+    failed = [at for at in failed_holds(search, points) if points[at] is holds_of(points)[-1]]
+    failure = failed_hold(search, points, failed[-1]) if failed else None
+    return clause("not-held", failure=failure, seconds=search.hold_s)
 
 
-def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
+def failed_hold(search: Search, points: Sequence[SearchPoint], at: int) -> Clause:
     """Return why the hold at index `at` failed, with the number of its point."""
     point, found = points[at], points[at].steadiness
-    load = (
-        "full load" if point.offer.rate_iops is None else f"{iops_text(point.offer.rate_iops)} IOPS"
-    )
-    text = f"point {at + 1} exceeded the limits at {load} when held for {duration(point.seconds)}"
     if found is None or not unlike(search, point):
-        return text
-    if found.kind == "changed":
-        return (
-            f"{text}: met them for {duration(found.at_s)}, then exceeded them "
-            f"(burst credits, a cache tier, or throttling)"
-        )
-    if found.kind == "stalls":
-        return f"{text}: stalls about every {duration(found.every_s)}"
-    return f"{text}: latency drifts upward"
+        found = Steadiness()
+    return clause(
+        "failed-hold", point=at + 1, offered_iops=point.offer.rate_iops, seconds=point.seconds,
+        kind=found.kind, at_s=found.at_s, every_s=found.every_s,
+    )  # fmt: skip
 
 
-def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return notes on holds, as text.
+def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return notes on holds.
 
     They give the effect of failed holds, how the last one passed, and what its length cannot
     detect.
     """
     notes = [
-        f"{failure_text(search, points, at)}; the capacity was lowered"
+        clause("capacity-lowered", failure=failed_hold(search, points, at))
         for at in failed_holds(search, points)
     ]
-    notes += [
-        f"point {at + 1} contradicts earlier points, which are discarded; later points are longer"
-        for at in contradictions(search, points)
-    ]
+    notes += [clause("points-discarded", point=at + 1) for at in contradictions(search, points)]
     passed = last_held(search, points)
     if passed is None:
         return notes
-    kind = passed.steadiness.kind if passed.steadiness is not None else "steady"
-    if kind == "drift":
-        notes.append(
-            "drift: latency rose while the load was held; a longer load may exceed the limits"
-        )
-    elif kind == "changed" and passed.steadiness is not None:
-        notes.append(
-            f"from {duration(passed.steadiness.at_s)} of the hold, most seconds exceeded a limit"
-        )
-    return [*notes, missed_text(search, passed)]
+    steady = passed.steadiness if passed.steadiness is not None else Steadiness()
+    if steady.kind == "drift":
+        notes.append(clause("drift"))
+    elif steady.kind == "changed":
+        notes.append(clause("exceeded-later", at_s=steady.at_s))
+    return [*notes, _can_be_missed(search, passed)]
 
 
-def missed_text(search: Search, passed: SearchPoint) -> str:
-    """Return the longest stall that a hold could have missed, as text.
+def _can_be_missed(search: Search, passed: SearchPoint) -> Clause:
+    """Return the longest stall that a hold could have missed.
 
     A stall as long as all allowed slow I/Os together stays within the limits.
     """
@@ -364,8 +340,4 @@ def missed_text(search: Search, passed: SearchPoint) -> str:
         allowed[each.limit] * max(0.0, 1 - (each.over or 0.0)) * passed.seconds
         for each in passed.measured if each.limit in allowed
     ]  # fmt: skip
-    span = duration(passed.seconds)
-    within = (
-        f"a stall of up to {min(left):.2g} s in {span} stays within the limits; " if left else ""
-    )
-    return f"{within}stalls rarer than one in {span} can be missed, whatever their length"
+    return clause("can-be-missed", stall_s=min(left, default=None), seconds=passed.seconds)

@@ -13,6 +13,7 @@ from tui.capacity.budget import (
     settle_after,
 )
 from tui.capacity.hold import held
+from tui.model.operands import Clause, clause
 from tui.model.search import RATE, Offer, Search, SearchPoint
 
 Rung = tuple[tuple[str, int], ...]
@@ -62,16 +63,13 @@ def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
     """
     known = standing(search, points)
     if known.unsure is not None:
-        return _offer_rung(
-            search, points, known.unsure, "unclear: repeat with a longer runtime", 2.0
-        )
+        return _offer_rung(search, points, known.unsure, clause("longer"), 2.0)
     if not known.left:
         return None
     heaviest = rungs(search)[-1]
     if heaviest in known.left:
-        return _offer_rung(search, points, heaviest, "the heaviest setting")
-    count = len(known.left)
-    why = "1 setting left" if count == 1 else f"{count} settings left"
+        return _offer_rung(search, points, heaviest, clause("heaviest"))
+    why = clause("settings-left", settings=len(known.left))
     return _offer_rung(search, points, _middle(known.left), why)
 
 
@@ -142,7 +140,7 @@ def above(known: Standing, rung: Rung) -> list[Rung]:
 
 
 def _offer_rung(
-    search: Search, points: Sequence[SearchPoint], step: Rung, why: str, longer: float = 1.0
+    search: Search, points: Sequence[SearchPoint], step: Rung, why: Clause, longer: float = 1.0
 ) -> Offer:
     last = next((each.iops for each in reversed(points)), None)
     return Offer(

@@ -12,6 +12,7 @@ from tui.capacity.budget import (
     AFTER_OVER_S,
     cost_s,
     fits,
+    lacking,
     lead_s,
     next_of_curve,
     next_of_scaling,
@@ -21,7 +22,7 @@ from tui.capacity.budget import (
 )
 from tui.capacity.hold import HOLDS, failed_holds, held, holds_of, in_state, last_held, lengthened
 from tui.capacity.ladder import next_of_ladder, of_rung, standing
-from tui.metrics.units import duration
+from tui.model.operands import Clause, clause
 from tui.model.search import RATE, Offer, Search, SearchPoint
 
 ENOUGH = 2.5  # tolerances: a capacity from an exhausted budget is accepted up to this
@@ -198,9 +199,9 @@ def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) 
     for knobs in _neighbours(search, dict(best.setting)):
         own = known_of(search, points, knobs).points
         if not own or (len(own) == 1 and own[0].verdict == "unclear"):
-            text = ", ".join(f"{name} {value}" for name, value in knobs.items())
+            why = clause("better", knobs=[[*each] for each in knobs.items()])
             seconds = seconds_for(search, rate, 1.0 + len(own))
-            yield Offer(rate, seconds, knobs, "search", settle_after(points), f"is {text} better?")
+            yield Offer(rate, seconds, knobs, "search", settle_after(points), why)
 
 
 # -- the rate
@@ -211,7 +212,7 @@ def _next_rate(search: Search, known: KnobState, points: Sequence[SearchPoint]) 
     knobs = dict(known.setting)
     # also if it must be measured again
     if not any(each.offer.rate_iops is None for each in points):
-        return Offer(None, seconds_for(search, None), knobs, "maximum", why="rate at full load")
+        return Offer(None, seconds_for(search, None), knobs, "maximum", why=clause("full-load"))
     if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
         return _again_at_full_load(search, known)
     if known.top <= 0 or known.never_met:
@@ -224,7 +225,7 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
         return None
     if search.hold_s:
         return _hold_offer(search, (), None, dict(known.setting))
-    why = "full load meets the limits: repeat"
+    why = clause("full-load-again")
     return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
 
 
@@ -245,8 +246,8 @@ def _recover(search: Search, known: KnobState) -> Offer | None:
     if not met or not after_overload or tried >= RECOVERS or rate > SURPRISE * max(met):
         return None
     pause = AFTER_OVER_S * 4 ** (tried + 1)
-    why = "a lower rate than before exceeds the limits: has the system recovered?"
-    return Offer(rate, seconds_for(search, rate), dict(known.setting), "recover", pause, why)
+    seconds = seconds_for(search, rate)
+    return Offer(rate, seconds, dict(known.setting), "recover", pause, clause("recovered"))
 
 
 def _by_belief(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
@@ -257,16 +258,10 @@ def _by_belief(search: Search, known: KnobState, points: Sequence[SearchPoint]) 
     if _seen_enough(known) and belief.half_width <= search.tolerance * MARGIN:
         return _confirm(search, known, points)
     if _asks_least(known):
-        return _offer_rate(
-            search,
-            known,
-            points,
-            LEAST_SHARE * known.top,
-            "is there any load that meets the limits?",
-        )
+        return _offer_rate(search, known, points, LEAST_SHARE * known.top, clause("least-load"))
     narrow = high / low <= WIDE
     aside = AROUND[len(known.evidence) % len(AROUND)] * search.tolerance if narrow else 0.0
-    why = f"capacity between {_short(low)} and {_short(high)} IOPS"
+    why = clause("capacity-between", low_iops=_round(low), high_iops=_round(high))
     return _offer_rate(
         search, known, points, max(belief.quantile(0.5) * (1 + aside), LEAST_SHARE * known.top), why
     )
@@ -298,9 +293,7 @@ def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) ->
     if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
         return None
     low = belief.interval[0] * (1 - search.tolerance)
-    return _offer_rate(
-        search, known, points, low, "does a slightly lower load meet the limits?", "confirm"
-    )
+    return _offer_rate(search, known, points, low, clause("slightly-lower"), "confirm")
 
 
 def _offer_rate(
@@ -308,7 +301,7 @@ def _offer_rate(
     known: KnobState,
     points: Sequence[SearchPoint],
     rate: float,
-    why: str,
+    why: Clause,
     role: str = "search",
 ) -> Offer:
     rate = _round(rate)
@@ -333,10 +326,6 @@ def _longer(search: Search, known: KnobState) -> float:
 def _round(rate: float) -> float:
     """Return a rate rounded to four digits, for job files and messages."""
     return float(f"{rate:.4g}")
-
-
-def _short(rate: float) -> str:
-    return f"{rate:.3g}" if rate < 1000 else f"{rate / 1000:.3g}k"
 
 
 # -- the hold
@@ -407,9 +396,8 @@ def _hold_offer(
     search: Search, points: Sequence[SearchPoint], rate: float | None, knobs: dict[str, int]
 ) -> Offer:
     seconds = max(search.hold_s, seconds_for(search, rate))
-    return Offer(
-        rate, seconds, knobs, "hold", settle_after(points), f"does it hold for {duration(seconds)}?"
-    )
+    why = clause("hold", seconds=seconds)
+    return Offer(rate, seconds, knobs, "hold", settle_after(points), why)
 
 
 __all__ = ["next_offer", "spent_s"]
@@ -433,7 +421,7 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
         return None
     if _voids(points):
         last = points[-1]
-        return fits(search, points, replace(last.offer, why=f"again: {last.why}"))
+        return fits(search, points, replace(last.offer, why=clause("again", why=last.why)))
     offer = _NEXT[search.kind](search, usable(points))
     return (
         None
@@ -442,17 +430,32 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     )
 
 
-def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return why a search ended, as text: answered, budget spent, or stopped."""
+def why_over(search: Search, points: Sequence[SearchPoint]) -> Clause:
+    """Return why a search ended: answered, budget spent, or stopped."""
     if len(points) >= search.points:
-        return f"all {search.points} points used"
+        return clause("points-used", points=search.points)
     if _voids(points) >= VOIDS:
-        return f"{VOIDS} points in a row failed"
+        return clause("points-failed", points=VOIDS)
     if next_offer(search, points) is not None:
-        return "stopped"
+        return clause("search-stopped")
     if next_offer(unbounded(search, points), points) is None:
-        return "no further point needed"
-    return f"time used up: {duration(search.within_s)} of load and pauses"
+        return clause("answered")
+    return clause("time-used", within_s=search.within_s)
+
+
+def points_left(search: Search, points: Sequence[SearchPoint]) -> list[Clause]:
+    """Return which points a curve or scaling run did not measure, and why; empty if it measured
+    all.
+    """
+    left = lacking(search, points)
+    shares = [
+        each.why["operands"]["share"]
+        for each in left
+        if each.role == "curve" and isinstance(each.why, dict)
+    ]
+    others = [each.why for each in left if each.role != "curve"]
+    ended = why_over(search, points)
+    return [clause("points-left", others=others, shares=shares, why=ended)] if left else []
 
 
 def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:

@@ -26,9 +26,8 @@ from tui.metrics.figures import kind_of, total_rates
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.metrics.series import ClusterSecond
-from tui.metrics.units import iops as iops_text
-from tui.metrics.units import latency as latency_text
 from tui.model.event import Buckets, DirectionResult, LatencyResult
+from tui.model.operands import Clause, clause
 from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, Verdict
 
 PARTS = 10  # of a second, each with a delay of its own
@@ -187,62 +186,48 @@ def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
     return replace(point, verdict=verdict, why=why)
 
 
-def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
-    """Return the verdict of a point, and its reason as text."""
+def _verdict(point: SearchPoint, flattered: Clause | None) -> tuple[Verdict, Clause]:
+    """Return the verdict of a point, and its reason."""
     if point.lost or not point.hosts:
-        return (
-            "void",
-            f"lost {', '.join(point.lost)}" if point.lost else "no host completed the measurement",
-        )
+        return "void", clause("hosts-lost", hosts=[*point.lost])
     if not point.iops:
-        return "void", "no I/O completed"
+        return "void", clause("no-io")
     broken = [each for each in point.measured if each.verdict == "breaks"]
     if broken:
-        return "breaks", "; ".join(_limit_text(each) for each in broken)
+        return "breaks", _limits(broken)
     if short := not_achieved(point):
         return "breaks", short
     if flattered:
         return "breaks", flattered
     open_ones = [each for each in point.measured if each.verdict in ("unclear", "void")]
     if open_ones:
-        return "unclear", "; ".join(_limit_text(each) for each in open_ones)
-    return "meets", "; ".join(_limit_text(each) for each in point.measured) or "no limits"
+        return "unclear", _limits(open_ones)
+    return "meets", _limits(point.measured)
 
 
-def _named(limit: str, direction: str) -> str:
-    """Return a limit and the direction it was applied to, as text."""
-    return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
+def _limits(measured: Sequence[MeasuredLimit]) -> Clause:
+    figures = [[each.limit, each.direction, each.value, each.low, each.high] for each in measured]
+    return clause("limits", figures=figures)
 
 
-def _limit_text(each: MeasuredLimit) -> str:
-    name = _named(each.limit, each.direction)
-    if each.value is None:
-        return f"{name}: not measured"
-    if each.low is None:
-        return f"{name}: {each.value:.0f}"
-    high = "no bound" if each.high is None else latency_text(each.high)
-    return f"{name}: {latency_text(each.value)} ({latency_text(each.low)} to {high})"
+def not_achieved(point: SearchPoint) -> Clause | None:
+    """Return how far the achieved rate is below the offered one.
 
-
-def not_achieved(point: SearchPoint) -> str:
-    """Return how far the achieved rate is below the offered one, as text.
-
-    Empty if the load was achieved, or full load was offered. Each of several jobs must achieve its
+    None if the load was achieved, or full load was offered. Each of several jobs must achieve its
     share: the total would hide a small job that stalls.
     """
     rate = point.offer.rate_iops
     if rate is None or point.seconds <= 0:
-        return ""
-    if short := _short(point.iops, rate, point.seconds):
-        return short
-    behind = ((name, _short(point.jobs[name], rate * share, point.seconds))
-              for name, share in point.offer.shares.items() if name in point.jobs)  # fmt: skip
-    return next((f"job {name}: {short}" for name, short in behind if short), "")
-
-
-def _short(done: float, rate: float, seconds: float) -> str:
-    allowed = SHORT * rate + SURE * sqrt(rate / seconds)
-    return f"{iops_text(done)} of {iops_text(rate)} IOPS done" if done < rate - allowed else ""
+        return None
+    shares = (
+        (name, point.jobs[name], rate * share)
+        for name, share in point.offer.shares.items()
+        if name in point.jobs
+    )
+    for job, iops, offered in (("", point.iops, rate), *shares):
+        if iops < offered - SHORT * offered - SURE * sqrt(offered / point.seconds):
+            return clause("not-achieved", job=job, iops=iops, offered_iops=offered)
+    return None
 
 
 def _flattered(
@@ -251,11 +236,8 @@ def _flattered(
     dirs: Mapping[str, DirectionResult],
     late: Mapping[str, Sequence[Late]],
     kind: str,
-) -> str:
-    """Return the limit, as text, that was met only because I/Os began late.
-
-    Empty if there is none.
-    """
+) -> Clause | None:
+    """Return the limit that was met only because I/Os began late; None if there is none."""
     limits = [each for each in search.limits if each.metric == "latency"]
     for limit, name in (
         (each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)
@@ -263,11 +245,8 @@ def _flattered(
         told = _known_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
         found = (m.value for m in point.measured if (m.limit, m.direction) == (limit.text, name))
         if told > max(limit.most, FLATTERED * (next(found, None) or 0.0)):
-            return (
-                f"{_named(limit.text, name)}: {latency_text(told)} from the intended start, because"
-                " I/Os began late"
-            )
-    return ""
+            return clause("began-late", limit=limit.text, direction=name, latency_ns=told)
+    return None
 
 
 def _known_from_intended(
@@ -433,8 +412,8 @@ def _ios(second: ClusterSecond) -> int:
 # -- while a point is running
 
 
-def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
-    """Return why a point may be ended early, as text; empty if it must continue.
+def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> Clause | None:
+    """Return why a point may be ended early; None if it must continue.
 
     One second never decides. Either at least three seconds contain four times the I/Os above a
     limit that the whole point may have, so that no quiet rest could compensate (for a mean: four
@@ -442,7 +421,7 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
     continues, because it shows whether the system recovers, and so does a point of a load curve.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
-        return ""
+        return None
     names = dict.fromkeys(name for each in so_far for name in each.lat)
     for limit in search.limits:
         if limit.metric == "latency":
@@ -453,7 +432,9 @@ def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) 
     return _falls_behind(offer.rate_iops, so_far)
 
 
-def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
+def _surely_over(
+    limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]
+) -> Clause | None:
     share = 1 - (limit.percentile or 0.0) / 100
     parts = [each.lat[name] for each in so_far if name in each.lat]
     slow = [over_limit(each, limit.most) for each in parts]
@@ -461,14 +442,13 @@ def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * _ios_of_all(
         offer, name, so_far
     ):
-        return ""
-    return (
-        f"{_named(limit.text, name)}: {sum(slow)} I/Os above the limit: already more"
-        f" than {label(100 * share)} % of all I/Os planned for the point"
-    )
+        return None
+    return clause("slow-ios", limit=limit.text, direction=name, ios=sum(slow), share=share)
 
 
-def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
+def _surely_slow(
+    limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]
+) -> Clause | None:
     parts = [each.lat[name] for each in so_far if name in each.lat]
     took = [time_in(each) for each in parts]
     in_seconds = sum(
@@ -477,10 +457,9 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     if in_seconds < OVER_SECONDS or sum(took) <= SURELY_OVER * limit.most * _ios_of_all(
         offer, name, so_far
     ):
-        return ""
-    mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
-    told = "on average so far; the point exceeds the limit even if the rest took no time"
-    return f"{_named(limit.text, name)}: {mean} {told}"
+        return None
+    mean = sum(took) / sum(sum(each.n) for each in parts)
+    return clause("slow-mean", limit=limit.text, direction=name, mean_ns=mean)
 
 
 def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
@@ -503,10 +482,10 @@ def _ios_due(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
     )
 
 
-def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> str:
+def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> Clause | None:
     behind = backlog([_ios(each) for each in so_far], [each.seconds for each in so_far], rate)
     last = behind[-OVER_SECONDS:]
     grows = all(later > earlier for earlier, later in pairwise(last))
     if not grows or last[-1] <= BEHIND_S * rate:
-        return ""
-    return f"{iops_text(last[-1])} I/Os overdue, and growing"
+        return None
+    return clause("overdue", ios=last[-1])

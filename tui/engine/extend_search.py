@@ -17,6 +17,7 @@ from tui.model.profile_parts import MOST_POINTS
 from tui.model.quantities import short_duration
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE
 from tui.model.search import Search, SearchPoint
+from tui.text.search_texts import search_text
 
 
 class Spent(Struct, frozen=True):
@@ -35,9 +36,8 @@ class Spent(Struct, frozen=True):
         """
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
-            raise UsageError(
-                f"run {self.name} has nothing to extend: {why_over(search, self.points)}"
-            )
+            why = search_text(why_over(search, self.points))
+            raise UsageError(f"run {self.name} has nothing to extend: {why}")
         last, first, tag = self.plan.slots[-1], len(self.plan.slots) + 1, self.plan.profile.tag
         names = [
             f"{tag} point {number}"

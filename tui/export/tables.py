@@ -15,6 +15,7 @@ from tui.model.plain_data import format_utc, parse_utc
 from tui.model.record import RunRecord
 from tui.model.step_record import OperationRecord, Scalar, StepRecord
 from tui.record.search_figures import found_figures
+from tui.text.search_texts import search_text
 
 LATENCIES = ("slat", "clat", "lat")
 SEARCHED = (
@@ -522,7 +523,7 @@ def search_points(record: RunRecord) -> ExportTable:
                 place,
                 point.step,
                 point.role,
-                point.why,
+                search_text(point.why),
                 knobs,
                 point.offered_iops,
                 point.iops,

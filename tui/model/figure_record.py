@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from tui.model.operands import Clause
 from tui.model.plain_data import MEAN, MEAN_PATTERN, PATTERN, is_percentile
 
 
@@ -51,6 +52,11 @@ class CodedText(RecordPart):
     operands: dict[str, Any] = Field(
         default_factory=dict, description="its figures and names, in base units"
     )
+
+
+def coded(told: Clause | str | None) -> CodedText | str:
+    """Return a text of a run as a record has it; empty for None."""
+    return CodedText.model_validate(told) if isinstance(told, dict) else told or ""
 
 
 class HistogramRecord(RecordPart):

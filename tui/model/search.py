@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from tui.model.operands import Clause
 from tui.model.plain_data import MeanOrPercentile
 
 SearchKind = Literal["capacity", "curve", "scaling"]
@@ -95,7 +96,7 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     knobs: dict[str, int] = field(default_factory=dict)
     role: Literal["maximum", "search", "confirm", "curve", "recover", "hold"] = "search"
     settle_s: float = 0.0
-    why: str = ""
+    why: Clause | str = ""  # text in older journals
     # of the rate, by job, if there are several
     shares: dict[str, float] = field(default_factory=dict)
     lead_s: float = 0.0
@@ -149,7 +150,7 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
     bw_bytes_per_s: float
     measured: tuple[MeasuredLimit, ...] = ()
     verdict: Verdict = "void"
-    why: str = ""
+    why: Clause | str = ""  # text in older journals
     hosts: int = 0  # that measured to the end
     lost: tuple[str, ...] = ()  # that did not
     cut: bool = False

@@ -46,7 +46,7 @@ class SearchPointRecord(RecordPart):
 
     step: int = Field(description="step index")
     role: str = Field(description="maximum, search, confirm, curve, recover or hold")
-    why: str = Field("", description="reason for measuring this point")
+    why: CodedText | str = Field("", description="reason for measuring this point")
     offered_iops: float | None = Field(
         None, description="offered over all hosts; null at full load"
     )
@@ -61,7 +61,7 @@ class SearchPointRecord(RecordPart):
         default_factory=list, description="every limit, with the measured value"
     )
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="verdict")
-    reason: str = Field("", description="reason for the verdict")
+    reason: CodedText | str = Field("", description="reason for the verdict")
     percentiles_ns: dict[str, dict[PercentileKey, int]] = Field(
         default_factory=dict,
         description=(
@@ -106,9 +106,12 @@ class AnswerRecord(RecordPart):
         default_factory=dict, description=("settings at the best point")
     )
     step: int | None = Field(None, description="index of the step that proves the capacity")
-    binding: str = Field(
+    binding: CodedText | str = Field(
         "",
-        description="the limit that is exceeded first; or the offered rate, if it was not achieved",
+        description=(
+            "the limit that is exceeded first, as requested; or the code rate-not-achieved, if only"
+            " the offered rate was not achieved"
+        ),
     )
     bottleneck: CodedText | str = Field(
         "", validation_alias="limiter", description="bottleneck at that step; empty if unknown"
@@ -117,16 +120,16 @@ class AnswerRecord(RecordPart):
         default_factory=dict,
         description="unused share of each limit at the best point, by limit text",
     )
-    not_tried: list[str] = Field(
-        default_factory=list, description="settings that were not measured, as text"
+    not_tried: list[CodedText | str] = Field(
+        default_factory=list, description="settings and loads that were not measured"
     )
-    contradictions: list[str] = Field(
+    contradictions: list[CodedText | str] = Field(
         default_factory=list,
         validation_alias="doubts",
-        description="contradictions between points, as text",
+        description="contradictions between points",
     )
-    hold: str = Field(
-        "", description="duration and load of the hold, or why there is none, as text"
+    hold: CodedText | str = Field(
+        "", description="duration and load of the hold, or why there is none"
     )
     held_s: float | None = Field(None, description="seconds of the hold; null if not held")
     caveats: list[Caveat] = Field(
@@ -137,8 +140,8 @@ class AnswerRecord(RecordPart):
             " cache"
         ),
     )
-    notes: list[str] = Field(
-        default_factory=list, description="result of the hold and its limitations, as text"
+    notes: list[CodedText | str] = Field(
+        default_factory=list, description="result of the hold and its limitations"
     )
     text: str | None = Field(
         None, description="the answer in one line, in older records and `runs show --json`"
@@ -153,7 +156,7 @@ class KneeRecord(RecordPart):
         None, description="latency at the knee, for the figure in `percentile`"
     )
     percentile: str = Field("", description="figure of the curve, such as p99 or write p99.9")
-    caveat: str = Field(
+    caveat: CodedText | str = Field(
         "", validation_alias="remark", description="why no knee was found, or its limitation"
     )
 
@@ -185,7 +188,7 @@ class ScalingRecord(RecordPart):
     best_hosts: ConfidenceInterval | None = Field(
         None, description="number of hosts at the model's maximum"
     )
-    caveat: str = Field("", validation_alias="remark", description="model caveats")
+    caveat: CodedText | str = Field("", validation_alias="remark", description="model caveats")
 
 
 class SearchRecord(RecordPart):
@@ -204,9 +207,9 @@ class SearchRecord(RecordPart):
         description="each job's share of the offered rate, if there are several jobs",
     )
     points: list[SearchPointRecord] = Field(default_factory=list, description="in measuring order")
-    not_tried: list[str] = Field(
+    not_tried: list[CodedText | str] = Field(
         default_factory=list,
-        description="for a curve or scaling: missing points and the reasons, as text",
+        description="for a curve or scaling: missing points and the reasons",
     )
     answer: AnswerRecord | None = Field(None, description="capacity search result")
     knee: KneeRecord | None = Field(None, description="load curve result")

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tui.capacity.answer import CapacityAnswer, answer, maximum_of
-from tui.capacity.budget import cost_s, lacking_text, points_planned, spent_s
+from tui.capacity.budget import cost_s, points_planned, spent_s
 from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
 from tui.capacity.interval import Estimate
-from tui.capacity.next_point import why_over
+from tui.capacity.next_point import points_left
 from tui.capacity.points import INTENDED
 from tui.journal.progress import SearchState
 from tui.journal.state import RunState
 from tui.journal.step import StepState
-from tui.metrics import units
 from tui.metrics.figures import Result, enough_behind, latency_of, over_hosts
 from tui.metrics.registry import MIXED
 from tui.model.criteria import default
-from tui.model.figure_record import CodedText
+from tui.model.figure_record import CodedText, coded
+from tui.model.operands import clause
 from tui.model.plan import Headline, Plan
 from tui.model.record import HeadlineRecord
 from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
@@ -83,7 +83,7 @@ def point_record(
     return SearchPointRecord(
         step=point.step,
         role=offer.role,
-        why=offer.why,
+        why=coded(offer.why),
         offered_iops=offer.rate_iops,
         knobs=dict(offer.knobs),
         seconds=point.seconds,
@@ -94,7 +94,7 @@ def point_record(
         cut=point.cut,
         figures=[_figure(each) for each in point.measured],
         verdict=point.verdict,
-        reason=point.why,
+        reason=coded(point.why),
         percentiles_ns={name: _percentiles(result, name, kind) for name, result in dirs.items()},
         bucket_width={
             name: latency.bucket_width
@@ -171,8 +171,8 @@ def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]
     """
     if points and search.kind == "capacity":
         record.answer = _answer(search, points, record)
-    if points and search.kind != "capacity" and (text := lacking_text(search, points)):
-        record.not_tried = [f"{text}: {why_over(search, points)}"]
+    if points and search.kind != "capacity":
+        record.not_tried = [*map(coded, points_left(search, points))]
     if points and search.kind == "scaling":
         record.scaling = _scaling(points)
     if search.kind != "scaling":
@@ -224,14 +224,14 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         unit=found.unit,
         knobs=dict(found.knobs),
         step=found.step,
-        binding=found.binding,
+        binding=coded(found.binding),
         bottleneck=_bottleneck(record, there),
         headroom=dict(found.headroom),
-        not_tried=list(found.not_tried),
-        contradictions=list(found.contradictions),
-        hold=found.hold,
+        not_tried=[*map(coded, found.not_tried)],
+        contradictions=[*map(coded, found.contradictions)],
+        hold=coded(found.hold),
         held_s=found.held_s,
-        notes=list(found.notes),
+        notes=[*map(coded, found.notes)],
         caveats=list(_caveats(found)),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
@@ -283,12 +283,12 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
     ]
     # where fewer I/Os are sent than are due, those that are sent stay fast
     if found.rate.value is None and missed:
-        caveat = f"latency stays low, but {units.iops(min(missed))} IOPS offered are not achieved"
+        caveat = clause("low-but-not-achieved", offered_iops=min(missed))
     return KneeRecord(
         iops=_interval(found.rate),
         latency_ns=found.latency_ns,
         percentile=trace.name,
-        caveat=caveat,
+        caveat=coded(caveat),
     )
 
 
@@ -308,7 +308,7 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
         contention=_interval_or_none(found.contention),
         coherence=_interval_or_none(found.coherence),
         best_hosts=_interval_or_none(found.best_hosts),
-        caveat=found.caveat,
+        caveat=coded(found.caveat),
     )
 
 

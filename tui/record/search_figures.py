@@ -15,6 +15,7 @@ from tui.metrics.figures import enough_behind
 from tui.metrics.registry import MIXED, in_order
 from tui.model.search_record import ConfidenceInterval, SearchPointRecord, SearchRecord
 from tui.text.search import headline_text, known, term
+from tui.text.search_texts import search_text
 
 USUAL_PERCENTILES = tuple(map(label, CURVE_PERCENTILES))
 MOST_TRACES = 4
@@ -278,7 +279,8 @@ def _figures(search: SearchRecord) -> Iterator[SearchFigure]:
     if search.maximum_iops is not None:
         yield SearchFigure("full_load", "iops", search.maximum_iops)
     if (knee := search.knee) is not None:
-        yield SearchFigure("knee", "iops", knee.iops, knee.caveat or f"of {knee.percentile}")
+        caveat = search_text(knee.caveat) or f"of {knee.percentile}"
+        yield SearchFigure("knee", "iops", knee.iops, caveat)
     if (law := search.scaling) is not None:
         parts = (("one_host", "iops", law.rate), ("contention", "", law.contention),
             ("coherence", "", law.coherence),

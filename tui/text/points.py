@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
+from tui.text.search_texts import search_text
 
 VERDICT_TEXTS = {
     "meets": "meets",
@@ -28,8 +29,8 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
     told = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
     verdict = f": {VERDICT_TEXTS[point.verdict]}" if search.limits else ""
-    why = f" ({point.why})" if point.verdict in ("void", "unclear") and point.why else ""
-    return f"point {number}: {told}{cut}{verdict}{why}"
+    why = search_text(point.why) if point.verdict in ("void", "unclear") else ""
+    return f"point {number}: {told}{cut}{verdict}{f' ({why})' if why else ''}"
 
 
 def _figure(limit: Limit, found: MeasuredLimit) -> str:

@@ -17,6 +17,7 @@ from tui.model.search_record import (
     SearchRecord,
 )
 from tui.text.points import knobs_text
+from tui.text.search_texts import search_text
 
 ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
     "recover": "recovery",
@@ -133,7 +134,7 @@ def hold_text(answer: AnswerRecord) -> str:
 
     ``not held`` for older records, which do not say.
     """
-    return answer.hold or "not held"
+    return search_text(answer.hold) or "not held"
 
 
 def caveats(search: SearchRecord | None) -> list[str]:
@@ -151,14 +152,14 @@ def caveats(search: SearchRecord | None) -> list[str]:
     elif answer is not None and answer.step is not None and answer.held_s is None:
         found.append("answer not held")
     if scaling is not None and scaling.caveat:
-        found.append(scaling.caveat)
+        found.append(search_text(scaling.caveat))
     return found
 
 
 def knee_text(knee: KneeRecord) -> str:
     """Return the knee: the load above which latency grows faster than load."""
     if knee.iops.value is None:
-        return f"no knee: {knee.caveat}"
+        return f"no knee: {search_text(knee.caveat)}"
     there = (
         f", {knee.percentile} {units.latency(knee.latency_ns)} there"
         if knee.latency_ns is not None

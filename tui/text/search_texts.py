@@ -1,13 +1,292 @@
-"""Texts about searches, by code."""
+"""Texts about searches, by code: why points are measured, their verdicts, answers, caveats.
+
+`offered_iops` null: full load.
+"""
 
 from __future__ import annotations
 
-from tui.text.form import Text
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-SEARCH: dict[str, Text] = {
+from tui.metrics import units
+from tui.metrics.buckets import label
+from tui.model.operands import Clause
+from tui.model.plain import some
+from tui.text.form import Text, worded_from
+
+if TYPE_CHECKING:
+    from tui.model.figure_record import CodedText
+
+Setting = Sequence[tuple[str, int]]
+MOST_NAMED = 3  # settings not measured, by name
+
+
+def search_text(told: CodedText | Clause | str) -> str:
+    """Return the text of a code; of an older record or journal, the one stored in it."""
+    return worded_from(SEARCH, told)
+
+
+def load_text(offered: float | Setting | None) -> str:
+    """Return an offered rate or a setting as text."""
+    if offered is None:
+        return "full load"
+    if isinstance(offered, int | float):
+        return f"{units.iops(offered)} IOPS"
+    return settings_text([offered])
+
+
+def settings_text(settings: Sequence[Setting]) -> str:
+    """Return settings as text, a long list cut.
+
+    ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``
+    """
+    if all(len(each) == 1 for each in settings):
+        return f"{settings[0][0][0]} {', '.join(str(value) for ((_, value),) in settings)}"
+    told = (" ".join(f"{name}={value}" for name, value in each) for each in settings)
+    return some(told, MOST_NAMED)
+
+
+def named_limit(limit: str, direction: str) -> str:
+    """Return a limit and the direction it was applied to."""
+    return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
+
+
+# -- points
+
+
+def hosts_at_full_load(hosts: int, again: bool) -> str:
+    """Return why a number of hosts is measured."""
+    return f"{units.plural(hosts, 'host')} at full load{' again' if again else ''}"
+
+
+def better(knobs: Setting) -> str:
+    """Return why another setting is measured."""
+    return f"is {', '.join(f'{name} {value}' for name, value in knobs)} better?"
+
+
+Figure = tuple[str, str, float | None, float | None, float | None]
+"""Limit, direction, value, lower and upper end of its interval."""
+
+
+def limits(figures: Sequence[Figure]) -> str:
+    """Return the figures of the limits that decided a point."""
+    return "; ".join(_figure(*each) for each in figures) or "no limits"
+
+
+def _figure(
+    limit: str, direction: str, value: float | None, low: float | None, high: float | None
+) -> str:
+    name = named_limit(limit, direction)
+    if value is None:
+        return f"{name}: not measured"
+    if low is None:
+        return f"{name}: {value:.0f}"
+    end = "no bound" if high is None else units.latency(high)
+    return f"{name}: {units.latency(value)} ({units.latency(low)} to {end})"
+
+
+def not_achieved(job: str, iops: float, offered_iops: float) -> str:
+    """Return how much of an offered rate came."""
+    of_job = f"job {job}: " if job else ""
+    return f"{of_job}{units.iops(iops)} of {units.iops(offered_iops)} IOPS done"
+
+
+def slow_ios(limit: str, direction: str, ios: int, share: float) -> str:
+    """Return why a point of a percentile was ended early."""
+    return (
+        f"{named_limit(limit, direction)}: {ios} I/Os above the limit: already more"
+        f" than {label(100 * share)} % of all I/Os planned for the point"
+    )
+
+
+def slow_mean(limit: str, direction: str, mean_ns: float) -> str:
+    """Return why a point of a mean was ended early."""
+    return (
+        f"{named_limit(limit, direction)}: {units.latency(mean_ns)} on average so far; the point"
+        " exceeds the limit even if the rest took no time"
+    )
+
+
+def began_late(limit: str, direction: str, latency_ns: float) -> str:
+    """Return which limit was met only because I/Os began late."""
+    return (
+        f"{named_limit(limit, direction)}: {units.latency(latency_ns)} from the intended start,"
+        " because I/Os began late"
+    )
+
+
+POINTS: dict[str, Text] = {
+    # why a point is measured
+    "full-load": "rate at full load",
+    "full-load-again": "full load meets the limits: repeat",
+    "hosts-at-full-load": hosts_at_full_load,
+    "share-of-maximum": "{share:share} of the maximum",
+    "capacity-between": "capacity between {low_iops:iops} and {high_iops:iops} IOPS",
+    "least-load": "is there any load that meets the limits?",
+    "slightly-lower": "does a slightly lower load meet the limits?",
+    "recovered": "a lower rate than before exceeds the limits: has the system recovered?",
+    "better": better,
+    "hold": lambda seconds: f"does it hold for {units.duration(seconds)}?",
+    "longer": "unclear: repeat with a longer runtime",
+    "heaviest": "the heaviest setting",
+    "settings-left": lambda settings: f"{units.plural(settings, 'setting')} left",
+    "again": "again: {why}",
+    # its verdict
+    "limits": limits,
+    "hosts-lost": lambda hosts: (
+        f"lost {', '.join(hosts)}" if hosts else "no host completed the measurement"
+    ),
+    "no-io": "no I/O completed",
+    "not-achieved": not_achieved,
+    "began-late": began_late,
+    # why it was ended early
+    "slow-ios": slow_ios,
+    "slow-mean": slow_mean,
+    "overdue": "{ios:iops} I/Os overdue, and growing",
+    # latency from intended start
     "within-a-second": (
         "from completions per second: a stall that is made up within a second is not visible"
     ),
     "closed-loop": "without an offered rate, I/Os have no intended start",
     "no-seconds": "per-second completions are unknown",
 }
+
+
+# -- ends and answers
+
+
+def failed_hold(
+    point: int, offered_iops: float | None, seconds: float, kind: str, at_s: float, every_s: float
+) -> str:
+    """Return how a held load exceeded the limits."""
+    how = {
+        "changed": (
+            f": met them for {units.duration(at_s)}, then exceeded them "
+            "(burst credits, a cache tier, or throttling)"
+        ),
+        "stalls": f": stalls about every {units.duration(every_s)}",
+        "drift": ": latency drifts upward",
+    }
+    return (
+        f"point {point} exceeded the limits at {load_text(offered_iops)} when held for"
+        f" {units.duration(seconds)}{how.get(kind, '')}"
+    )
+
+
+def not_held(failure: str | None, seconds: float) -> str:
+    """Return why the answer is not held."""
+    ended = f"the search ended before a hold of {units.duration(seconds)}"
+    return f"not held: {failure or ended}"
+
+
+def can_be_missed(stall_s: float | None, seconds: float) -> str:
+    """Return which stalls a hold could have missed."""
+    span = units.duration(seconds)
+    within = "" if stall_s is None else f"a stall of up to {stall_s:.2g} s in {span} stays within "
+    within = f"{within}the limits; " if within else ""
+    return f"{within}stalls rarer than one in {span} can be missed, whatever their length"
+
+
+Place = tuple[int, float | Setting | None]
+"""A point's number, and its offered rate or setting."""
+
+
+def system_changed(met: Place, exceeded: Place) -> str:
+    """Return the contradiction between two points."""
+    return (
+        f"point {met[0]} met the limits at {load_text(met[1])}, point {exceeded[0]} exceeded them"
+        f" at {load_text(exceeded[1])}: the system changed during the search"
+    )
+
+
+def after_overload(point: int, offered_iops: float, pause_s: float) -> str:
+    """Return which point does not count because of an overload before it."""
+    return (
+        f"point {point} exceeded the limits at {load_text(offered_iops)} right after an overload"
+        f" and does not count: point {point + 1} met them after a pause of {pause_s:g} s"
+    )
+
+
+def settings_not_tried(settings: Sequence[Setting], implied: bool) -> str:
+    """Return which settings were not measured."""
+    why = ": implied by lighter or heavier settings" if implied else ""
+    return f"{settings_text(settings)}{why}"
+
+
+def higher_load(heavier: Sequence[str]) -> str:
+    """Return how to offer more load: options for another search, if the profile suggests any."""
+    options = [" ".join(f"--over {word}" for word in words.split()) for words in heavier]
+    how = "more jobs, depth or hosts"
+    if options:
+        how = (
+            f"repeat with {', or with '.join(options)} (in the app r on Runs, then over:"
+            f" {' or '.join(heavier)}), or with more hosts"
+        )
+    return f"a higher load than this load generator produced: {how}"
+
+
+def points_left(others: Sequence[str], shares: Sequence[float], why: str) -> str:
+    """Return which points of a curve or scaling run were not measured, and why."""
+    told = [f"{', '.join(map(units.share, shares))} of the maximum"] if shares else []
+    return f"{', '.join([*others, *told])}: {why}"
+
+
+ANSWERS: dict[str, Text] = {
+    # why a search ended
+    "points-used": "all {points} points used",
+    "time-used": lambda within_s: f"time used up: {units.duration(within_s)} of load and pauses",
+    "points-failed": "{points} points in a row failed",
+    "search-stopped": "stopped",
+    "answered": "no further point needed",
+    # what was exceeded first, if no limit was
+    "rate-not-achieved": "the offered rate",
+    # the hold
+    "hold-not-requested": lambda longest_s: (
+        f"not held: --hold 0; no load was measured for longer than {units.duration(longest_s)}"
+    ),
+    "held": lambda seconds, offered_iops: (
+        f"held for {units.duration(seconds)} at {load_text(offered_iops)}"
+    ),
+    "not-held": not_held,
+    "failed-hold": failed_hold,
+    "capacity-lowered": "{failure}; the capacity was lowered",
+    "points-discarded": (
+        "point {point} contradicts earlier points, which are discarded; later points are longer"
+    ),
+    "drift": "drift: latency rose while the load was held; a longer load may exceed the limits",
+    "exceeded-later": lambda at_s: (
+        f"from {units.duration(at_s)} of the hold, most seconds exceeded a limit"
+    ),
+    "can-be-missed": can_be_missed,
+    # contradictions
+    "system-changed": system_changed,
+    "after-overload": after_overload,
+    # what was not tried
+    "settings": settings_not_tried,
+    "hosts-lost-twice": lambda hosts: f"points that lost a host twice ({', '.join(hosts)})",
+    "more-points": "more than {points} points",
+    "more-time": "more than {within_s:g} s of load",
+    "rest-of-search": "the rest of the search: {why}",
+    "lower-loads": lambda share: (
+        "any lower load" if share is None else f"loads below {units.share(share)} of the maximum"
+    ),
+    "higher-load": higher_load,
+    "points-left": points_left,
+}
+
+# -- curves and scaling
+
+CURVES: dict[str, Text] = {
+    "few-points": "{points} points: the curve has four unknowns",
+    "no-knee": "up to the highest rate, latency grows no faster than load",
+    "low-but-not-achieved": (
+        "latency stays low, but {offered_iops:iops} IOPS offered are not achieved"
+    ),
+    "few-host-counts": "{counts} host counts: too few to fit the law's three unknowns",
+    "three-points": "three points for three unknowns: the fit cannot be checked",
+    "no-maximum": "no maximum: no measurable cost of more hosts",
+    "maximum-too-far": "the maximum is too far beyond {hosts} hosts to estimate",
+    "several": "{texts:lines}",
+}
+
+SEARCH = POINTS | ANSWERS | CURVES

@@ -24,6 +24,7 @@ from tui.text.line import (
 )
 from tui.text.points import offer_text
 from tui.text.search import ROLES, headline_text, limits_text
+from tui.text.search_texts import search_text
 from tui.view.matrix import KNEE, legend
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def now_lines(view: SearchView, width: int) -> list[Line]:
         runs[1] = (load, ACCENT)
     runs += figures
     if width - width_of_runs(runs) >= LEAST_WHY:
-        runs.append((f"  {offer.why}", TEXT))
+        runs.append((f"  {search_text(offer.why)}", TEXT))
     return [Line.of(*clip(runs, width))]
 
 

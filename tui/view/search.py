@@ -51,6 +51,7 @@ from tui.text.search import (
     spread,
     term,
 )
+from tui.text.search_texts import search_text
 from tui.text.table import Column, text_table
 from tui.view.search_chart import curve_chart, scaling_chart
 from tui.view.step_notes import width_texts
@@ -79,7 +80,7 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
     for text in answer.contradictions if answer is not None else []:
-        yield CONTRADICTION, text, WARN
+        yield CONTRADICTION, search_text(text), WARN
     if answer is not None:
         yield from _answer_facts(search, answer)
     if answer is not None and answer.step is not None:
@@ -93,10 +94,10 @@ def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
     if search.job_shares:
         yield "jobs", shares_text(search.job_shares), TEXT
     for text in answer.notes if answer is not None else []:
-        yield "note", text, TEXT
+        yield "note", search_text(text), TEXT
     yield "spent", spent_text(search), TEXT
     for text in answer.not_tried if answer is not None else search.not_tried:
-        yield "not tried", text, TEXT
+        yield "not tried", search_text(text), TEXT
 
 
 def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[str, str, str]]:
@@ -106,7 +107,8 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
     if answer.binding:
         # no limit was exceeded there
         word = "nearest limit" if answer.state == "met-at-full-load" else "exceeded first"
-        yield word, texts.get(answer.binding, answer.binding), TEXT
+        binding = search_text(answer.binding)
+        yield word, texts.get(binding, binding), TEXT
     if answer.bottleneck:
         yield "limited by", worded(answer.bottleneck), TEXT
     if answer.headroom:
@@ -146,7 +148,7 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
     if scaling.best_hosts is not None and scaling.best_hosts.value:
         yield "maximum at", f"{scaling.best_hosts.value:.0f} hosts, according to the model", TEXT
     if scaling.caveat:
-        yield "caveat", scaling.caveat, WARN
+        yield "caveat", search_text(scaling.caveat), WARN
 
 
 class PointRow(Struct, frozen=True):
@@ -189,7 +191,7 @@ def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
     columns += _latency_columns(search)
     if search.limits:
         columns.append(Column("verdict", lambda row: _verdict(row.point)))
-    columns.append(Column("why", lambda row: (row.point.why, LABEL), drop=6))
+    columns.append(Column("why", lambda row: (search_text(row.point.why), LABEL), drop=6))
     return columns
 
 
@@ -298,9 +300,8 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
     lines = text_table(point_columns(search), point_rows(search), width)
     for row in point_rows(search):
         if row.point.lost or row.point.verdict == "void":
-            text = (
-                f"point {row.place + 1}: {row.point.reason or 'lost ' + ', '.join(row.point.lost)}"
-            )
+            reason = search_text(row.point.reason) or f"lost {', '.join(row.point.lost)}"
+            text = f"point {row.place + 1}: {reason}"
             lines += indented([(text, WARN)], width)
     return [
         *lines,

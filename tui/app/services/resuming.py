@@ -305,13 +305,14 @@ def spent_text(spent: Spent) -> str:
     """Return what a search has spent, and why it stopped."""
     from tui.capacity.next_point import spent_s, why_over
     from tui.metrics.units import duration
+    from tui.text.search_texts import search_text
 
     cost = (
         f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
     )
     return (
         f"{spent.name}\nmeasured  {cost}; results are kept\nended    "
-        f" {why_over(spent.search, spent.points)}"
+        f" {search_text(why_over(spent.search, spent.points))}"
     )
 
 

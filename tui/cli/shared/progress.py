@@ -51,6 +51,7 @@ from tui.record.progress import (
     step_name,
 )
 from tui.text.points import offer_text, point_text
+from tui.text.search_texts import search_text
 from tui.view.live_wait import allocation_text, cells_text, left_text
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class ProgressDisplay:
             text = f"point {self._place(search, self.decided + 1)}: {offer_text(event.offer)}"
             self.line(
                 f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)},"
-                f" {event.offer.why}"
+                f" {search_text(event.offer.why)}"
             )
 
     @staticmethod

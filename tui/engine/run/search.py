@@ -27,6 +27,7 @@ from tui.model.problem import UsageError
 from tui.model.rundir import JOURNAL_FILE
 from tui.model.search import Offer, Search, SearchPoint
 from tui.text.points import offer_text
+from tui.text.search_texts import search_text
 
 
 async def run_search(
@@ -67,7 +68,7 @@ def wants_more(ctx: RunContext) -> bool:
 
 def _skip(ctx: RunContext, slot: Step) -> None:
     ctx.skipped.add(slot.index)
-    reason = why_over(_search(ctx), ctx.search.points)
+    reason = search_text(why_over(_search(ctx), ctx.search.points))
     ctx.journal.append(StepEnded(t=0.0, step=slot.index, skipped=True, reason=reason))
 
 
@@ -110,7 +111,8 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
     """End a point early if its verdict is already certain."""
     if step.index in ctx.ended_early or not ctx.active:
         return
-    if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
+    if over := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
+        why = search_text(over)
         ctx.ended_early[step.index] = why
         ctx.say("info", f"{step.name} ended early: {why}")
         end_early(ctx)
@@ -186,17 +188,16 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     if search.kind == "capacity":
         found = answer(search, points)
         if found.state == "never-met":
-            return EXIT_NEVER_MET, f"no measured load meets {found.binding or 'the limits'}"
+            limit = search_text(found.binding) or "the limits"
+            return EXIT_NEVER_MET, f"no measured load meets {limit}"
         over = found.state != "unfinished"
         if over and found.held_s is None:
-            return EXIT_UNFINISHED, found.hold
+            return EXIT_UNFINISHED, search_text(found.hold)
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"
+    why = search_text(why_over(search, points))
     return (
         EXIT_UNFINISHED,
-        (
-            f"unfinished: {why_over(search, points)}; to extend it: runs resume {option}, or u"
-            " on Runs"
-        ),
+        f"unfinished: {why}; to extend it: runs resume {option}, or u on Runs",
     )
