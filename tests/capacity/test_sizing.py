@@ -34,6 +34,7 @@ from tui.library.summary import summarize
 from tui.model.record import RunRecord
 from tui.model.search import Limit, Offer, Search
 from tui.model.search_record import ConfidenceInterval, SearchRecord
+from tui.record.headline import headline_texts, told_headline
 from tui.record.search import LiveSearch
 from tui.record.search_figures import curve_points, main_trace, traces
 from tui.text.line import plain_lines
@@ -104,12 +105,12 @@ def test_capacity_is_shown_with_its_interval_in_headline_list_and_summary(
     assert record.headline is not None
     assert record.headline.value == pytest.approx(47_100, rel=0.03)
     interval = r"(± [\d.]+ %|\(-[\d.]+ % \+[\d.]+ %\))"
-    assert re.match(rf"capacity 4\d\.\dk IOPS {interval} at p99.9 < 2 ms", record.headline.text)
-    assert record.headline.text.endswith("at p99.9 < 2 ms, not held")
+    assert re.match(rf"capacity 4\d\.\dk IOPS {interval} at p99.9 < 2 ms", told_headline(record))
+    assert told_headline(record).endswith("at p99.9 < 2 ms, not held")
     write_record(found.run_dir)
     listed = summarize(found.run_dir)
     assert listed is not None
-    assert listed.headline == record.headline.text
+    assert listed.headline == told_headline(record)
     assert re.fullmatch(r"4\d\.\dk IOPS ±[\d.]+%", listed.headline_short)
     text = summary_text(record)
     for part in (
@@ -150,7 +151,7 @@ def test_a_search_without_an_answer_says_what_is_known(
 ) -> None:
     made = one_point(tmp_path, search, offer)
     assert made.headline is not None
-    assert words in made.headline.text
+    assert words in told_headline(made)
     assert words in " ".join(summary_text(made).split())
     assert "95 % interval" not in summary_text(made) or made.headline.step is not None
 
@@ -252,9 +253,8 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(
         ),
     ]
     for run in (curve_in(tmp_path / "curve"), scaling_in(tmp_path / "scaling")):
-        headline = build_record(run.run_dir).headline
-        assert headline is not None
-        texts.append(headline.short)
+        record = build_record(run.run_dir)
+        texts.append(headline_texts(record.headline, record.search)[1])
     assert all(text and len(text) <= 17 for text in texts), texts
     assert texts[0] == "limits not met"
     assert texts[1].startswith("≥ ")
@@ -366,8 +366,8 @@ def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Pat
 def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
     made = build_record(curve_in(tmp_path).run_dir)
     assert made.headline is not None
-    assert made.headline.text.startswith("at most 61.0k IOPS")
-    assert "knee at 3" in made.headline.text
+    assert told_headline(made).startswith("at most 61.0k IOPS")
+    assert "knee at 3" in told_headline(made)
 
 
 def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(
@@ -378,7 +378,7 @@ def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(
     assert made.search.scaling is not None
     assert made.state == "complete"
     assert made.headline is not None
-    assert made.headline.text == "78.1 % of linear at 8 hosts, 56.2k IOPS"
+    assert told_headline(made) == "78.1 % of linear at 8 hosts, 56.2k IOPS"
     # what lists, trend and exports go by
     assert (made.headline.value, made.headline.step) == (56_250.0, 3)
     assert "extrapolated" in summary_text(made)

@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.command import benchtui, only_run
 from tests.e2e.test_recovery import record_of
 from tests.lab.sshd import SshdLab
+from tests.samples.records import headline_of
 
 pytestmark = pytest.mark.e2e
 
@@ -80,7 +81,7 @@ def test_scaling_measures_one_two_and_all_hosts_and_fits_the_law(
     assert max(point["hosts"] for point in found) == 6, "the law is drawn on to twice as many hosts"
     assert search["scaling"]["contention"]["low"] <= search["scaling"]["contention"]["value"]
     assert record["headline"]["value"] == pytest.approx(rates[max(rates)][1], rel=1e-4)
-    assert "of linear at 3 hosts" in record["headline"]["text"]
+    assert "of linear at 3 hosts" in headline_of(record)
 
 
 @pytest.mark.slow
@@ -94,4 +95,4 @@ def test_a_search_over_hosts_asks_fewer_where_all_of_them_break_the_limit(
     asked = [point["knobs"]["hosts"] for point in search["points"]]
     assert sorted(asked) == [1, 2] and asked[0] == 2
     assert [len(rates[point["step"]][0]) for point in search["points"]] == asked
-    assert record["headline"]["text"].startswith("no load meets p99 < 1 µs")
+    assert headline_of(record).startswith("no load meets p99 < 1 µs")

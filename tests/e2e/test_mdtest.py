@@ -27,6 +27,7 @@ from tests.lab.faults import forget_on_hosts
 from tests.lab.netns import NetnsLab, possible
 from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
+from tests.samples.records import headline_of
 
 pytestmark = pytest.mark.e2e
 
@@ -226,7 +227,7 @@ def test_the_summary_shows_the_table_and_lists_show_the_headline(
         and "std dev" in shown
         and "rank shift: 2 ranks = 1 client on" in shown
     )
-    assert record["headline"]["text"] in benchtui(launch.home, "runs", "list").stdout
+    assert headline_of(record) in benchtui(launch.home, "runs", "list").stdout
 
 
 @needs_hydra

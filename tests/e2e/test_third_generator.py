@@ -22,6 +22,7 @@ import pytest
 from tests.e2e.command import command, environment
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
+from tests.samples.records import headline_of
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
@@ -177,7 +178,7 @@ def test_its_record_is_what_dd_printed_on_both_hosts(measured: Measured) -> None
 
 
 def test_its_headline_and_its_tool_are_in_the_summary(measured: Measured, installed: Path) -> None:
-    assert measured.record["headline"]["text"].startswith("write p99 ")
+    assert headline_of(measured.record).startswith("write p99 ")
     shown = benchtui(installed, measured.home, "runs", "show", measured.run_dir.name)
     assert shown.returncode == 0, shown.stderr
     assert "write p99" in shown.stdout

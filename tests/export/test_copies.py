@@ -10,6 +10,7 @@ import pytest
 from tests.samples.events import DATA
 from tui.export.copies import Copy, copies_of
 from tui.library.load import load_record
+from tui.record.headline import told_headline
 
 RUNS = DATA.parent / "runs"
 
@@ -21,9 +22,8 @@ def copies(name: str) -> dict[str, Copy]:
 
 def test_a_headline_says_figure_profile_hosts_verdict_and_run_in_one_line() -> None:
     record = load_record(RUNS / "plain")
-    assert record.headline is not None
     text = copies("plain")["headline"].text
-    assert text.startswith(record.headline.text)
+    assert text.startswith(told_headline(record))
     for part in (record.profile.tag, f"on {len(record.hosts)} host", record.run_id):
         assert part in text
     assert "\n" not in text and ", valid, " in text

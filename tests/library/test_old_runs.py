@@ -22,6 +22,7 @@ from tui.library.build import build_record
 from tui.library.load import load_record
 from tui.library.runs import RunStore
 from tui.library.unfinished import is_unfinished
+from tui.record.headline import told_headline
 
 OLD = Path(__file__).parents[1] / "data" / "runs"
 RUNS = ("plain", "sweep", "aborted", "recovered", "mdtest")
@@ -86,7 +87,7 @@ def test_the_record_of_then_opens_and_is_listed(run: str, tmp_path: Path) -> Non
     (summary,) = RunStore(tmp_path / "runs").list()
     assert (summary.state, summary.headline) == (
         record.state,
-        record.headline.text if record.headline else "",
+        told_headline(record),
     )
     assert not is_unfinished(tmp_path / "runs" / run)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.samples.events import DATA
+from tests.samples.records import headline_of
 from tui.cli.main import main
 from tui.library.build import write_record
 from tui.library.verify import Verified, differences, verify_run
@@ -113,7 +114,7 @@ def older(run_dir: Path, text: Callable[[str], str]) -> None:
 
     def change(document: dict[str, Any]) -> None:
         document["provenance"]["benchtui_version"] = OLDER
-        document["headline"]["text"] = text(document["headline"]["text"])
+        document["headline"]["text"] = text(headline_of(document))
 
     change_json(run_dir / "run.json", change)
     change_events(run_dir, "run_started", lambda event: event.update(benchtui_version=OLDER))
@@ -121,8 +122,7 @@ def older(run_dir: Path, text: Callable[[str], str]) -> None:
 
 def test_an_older_version_may_have_worded_the_same_numbers_differently(run_dir: Path) -> None:
     older(run_dir, lambda text: f"in those days {text}")
-    found = verify_run(run_dir)
-    assert found.differs == [] and "headline.text" in "".join(found.notes)
+    assert verify_run(run_dir).differs == []
 
 
 def test_numbers_in_the_texts_of_an_older_version_still_have_to_match(run_dir: Path) -> None:

@@ -43,6 +43,7 @@ from tui.model.plan import Headline, Plan
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord, run_json_schema
 from tui.record.figures import rebuild
+from tui.record.headline import told_headline
 
 SCHEMA = run_json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -476,10 +477,9 @@ def test_the_headline_is_the_figure_that_the_profile_names(
 ) -> None:
     plan = load_plan(DATA / "mix")
     plan.headline = headline
-    found = build_record(run_dir_of("mix", tmp_path / "run", plan=plan)).headline
-    assert found is not None
-    assert found.text == text
-    assert found.step == 0
+    record = build_record(run_dir_of("mix", tmp_path / "run", plan=plan))
+    assert told_headline(record) == text
+    assert record.headline is not None and record.headline.step == 0
 
 
 def steps_of(tmp_path: Path, iops: list[float], *, repeated: bool, headline: Headline) -> RunRecord:

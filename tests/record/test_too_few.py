@@ -23,6 +23,7 @@ from tui.library.build import build_record
 from tui.library.summary import summary_of
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile
+from tui.metrics.registry import figure_text
 from tui.model.event import LatencyResult
 from tui.model.figure_record import LatencyRecord
 from tui.model.plan import Headline, Plan
@@ -30,6 +31,7 @@ from tui.model.record import RunRecord
 from tui.model.rundir import PLAN_FILE
 from tui.record.cells import cells_of_record
 from tui.record.figures import latency_record
+from tui.record.headline import told_headline
 from tui.view.matrix import matrix_blocks
 from tui.view.run_summary import summary_text
 
@@ -76,7 +78,7 @@ def test_the_record_keeps_the_value_and_says_how_many_were_behind() -> None:
 
 def test_the_headline_keeps_its_value_and_its_text_is_n_less_than_10(record: RunRecord) -> None:
     assert record.headline is not None and record.headline.value
-    assert (record.headline.text, record.headline.behind) == ("read p99.999 n<10", 2)
+    assert (told_headline(record), record.headline.behind) == ("read p99.999 n<10", 2)
     assert json.loads(record.to_json())["headline"]["value"] == record.headline.value
     summary = json.loads(msgspec.json.encode(summary_of(record)))
     assert (summary["headline"], summary["headline_value"]) == (
@@ -135,7 +137,7 @@ def test_a_cell_of_a_matrix_says_so(tmp_path: Path) -> None:
     )
     made = build_record(maker.steps_done(dict.fromkeys(range(5), 1000.0)).finish().run_dir)
     assert made.matrix is not None
-    assert {cell.headline.text for cell in made.matrix.cells if cell.headline} == {
+    assert {figure_text(cell.headline) for cell in made.matrix.cells if cell.headline} == {
         "read p99.9999 n<10"
     }
     assert sum("n<10" in line for line in matrix_blocks(made, 80)[0]) == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -30,8 +31,16 @@ from tui.model.figure_record import (
 )
 from tui.model.host_record import HostRecord
 from tui.model.hostfacts import Fact
-from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, ProfileRecord, RunRecord
+from tui.model.record import (
+    CellRecord,
+    HeadlineRecord,
+    MatrixRecord,
+    ProfileRecord,
+    RunRecord,
+    parse_record,
+)
 from tui.model.step_record import MetadataRecord, OperationRecord, Scalar, StepRecord
+from tui.record.headline import told_headline
 
 IOPS = 10_000.0
 
@@ -198,6 +207,11 @@ def metadata_run(
         metric="ops", direction="create", value=1.0, unit="ops_per_s", step=0
     )
     return record
+
+
+def headline_of(document: Any) -> str:
+    """Return the headline of a record as JSON, as text."""
+    return told_headline(parse_record(json.dumps(document).encode()))
 
 
 SENTENCE = re.compile(r"\S+ \S*[a-z]\S* \S+")

@@ -24,6 +24,7 @@ from tui.analysis.published import (
     major,
     written,
 )
+from tui.library.record_head import HeadlineHead
 from tui.model.bounded import NO_JSON, read_file
 from tui.model.plain_data import MultiLine, PlainDecoder
 from tui.model.problem import UsageError
@@ -82,14 +83,6 @@ def _other(name: str, ours: str, shown: str) -> str:
 UNKNOWN = PointSetup()
 
 
-class PointHeadline(Struct, frozen=True):
-    """The headline of a point, as stored in run.json."""
-
-    value: float | None = None
-    unit: str = ""
-    text: str = ""
-
-
 class PointMeasurement(Struct, frozen=True):
     """A point of a run, its setup and its headline.
 
@@ -98,7 +91,7 @@ class PointMeasurement(Struct, frozen=True):
 
     point: str = ""
     setup: PointSetup = UNKNOWN
-    headline: PointHeadline | None = None
+    headline: HeadlineHead | None = None
 
 
 # -- the part of run.json with the setup; the rest is skipped unparsed
@@ -107,7 +100,7 @@ class PointMeasurement(Struct, frozen=True):
 class _Cell(Struct):
     key: str = ""
     steps: list[int] = field(default_factory=list)
-    headline: PointHeadline | None = None
+    headline: HeadlineHead | None = None
 
 
 class _Matrix(Struct):
@@ -236,7 +229,7 @@ def measured(head: Head) -> list[PointMeasurement]:
         ]
     return [
         PointMeasurement(
-            each.key, _setup(head, _step_of(head, each)), each.headline or PointHeadline()
+            each.key, _setup(head, _step_of(head, each)), each.headline or HeadlineHead()
         )
         for each in cells
     ]

@@ -16,6 +16,7 @@ from tui.analysis.compare import THRESHOLD
 from tui.analysis.setup import UNKNOWN, PointMeasurement, PointSetup
 from tui.analysis.stats import ALPHA
 from tui.library.summary import RunSummary
+from tui.metrics.registry import figure_text
 
 LEAST = 4  # runs before and after a change
 SHUFFLES = 999
@@ -168,7 +169,7 @@ def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSe
     for each in look(run) if look is not None else [PointMeasurement()]:
         head = each.headline
         about = {} if head is None else {
-            "headline": head.text, "headline_value": head.value, "headline_unit": head.unit
+            "headline": figure_text(head), "headline_value": head.value, "headline_unit": head.unit
         }  # fmt: skip
         yield each.point, each.setup, msgspec.structs.replace(run, **about)
 

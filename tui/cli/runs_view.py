@@ -228,16 +228,14 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
 
 def defend_text(record: RunRecord) -> str:
     """Return the run's headline and verdict, then the objections with their answers."""
+    from tui.record.headline import told_headline
     from tui.text.line import plain_lines
     from tui.view.objection_catalogue import objections_to
     from tui.view.objections import objection_lines
     from tui.view.step_notes import checks_text
 
-    headline = (
-        f"headline: {record.headline.text}"
-        if record.headline is not None and record.headline.value
-        else ""
-    )
+    known = record.headline is not None and record.headline.value
+    headline = f"headline: {told_headline(record)}" if known else ""
     first = [record.run_id, record.profile.tag, headline, checks_text(record)]
     lines = plain_lines(
         objection_lines(

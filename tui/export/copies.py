@@ -17,6 +17,7 @@ from tui.export.tables import summary
 from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 from tui.model.step_record import Scalar, StepRecord
+from tui.record.headline import told_headline
 from tui.view.comparison import sentence
 from tui.view.document import DocumentColumn, DocumentTable, markdown_table
 from tui.view.report.overview import headline_parts, judged
@@ -48,7 +49,7 @@ def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
 
 def headline(record: RunRecord) -> str:
     """Return one line: headline, profile, number of hosts, verdict, run id."""
-    text = record.headline.text if record.headline is not None else ""
+    text = told_headline(record)
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     verdict = _in_line(judged(record)[0])
     parts = [

@@ -9,6 +9,7 @@ from tui.judge.catalogue import BY_ID
 from tui.judge.wording import message_of, reasons_of
 from tui.model.exporter import Exporter, ExportFile, ExportSource
 from tui.model.record import Finding, RunRecord
+from tui.record.headline import told_headline
 from tui.text.junit import Case, Suite, junit_xml
 
 
@@ -42,7 +43,7 @@ def suite_of(record: RunRecord) -> Suite:
         "run_id": record.run_id,
         "profile": record.profile.tag,
         "verdict": record.verdict or "not judged",
-        "headline": record.headline.text if record.headline is not None else "",
+        "headline": told_headline(record),
         "hosts": ", ".join(host.name for host in record.hosts),
     }
     return Suite(record.profile.tag, cases, record.created_utc, record.duration_s, properties)

@@ -38,6 +38,7 @@ from tui.model.plain_data import format_utc
 from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE
+from tui.record.headline import headline_texts
 
 PUBLISHED = (
     RunStarted,
@@ -185,7 +186,10 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
     if isinstance(moment, Event):
         return moment
     if isinstance(moment, RunRecord):
-        headline = moment.headline.model_dump() if moment.headline is not None else None
+        headline = None
+        if moment.headline is not None:
+            text, short = headline_texts(moment.headline, moment.search)
+            headline = {**moment.headline.model_dump(), "text": text, "short": short}
         findings = [with_message(finding) for finding in moment.findings]
         known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
         return {

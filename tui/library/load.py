@@ -77,18 +77,38 @@ def with_texts(record: str) -> str:
     """Return a record as JSON with the texts of findings and of codes, which run.json does not
     contain.
     """
-    from tui.judge.wording import message_of, with_words
+    from tui.judge.wording import message_of, proof_text, with_words
+    from tui.model.step_record import ProofRecord, RoundsRecord
+    from tui.record.progress import rounds_text
 
     document = with_words(msgspec.json.decode(record))
+    proofs = [document.get("proves")]
     for step in document.get("steps") or ():
         _word_step(step)
-    _word_proof(document.get("proves"))
-    if (document.get("search") or {}).get("answer"):
-        search = SearchRecord.model_validate(document["search"])
-        document["search"]["answer"]["text"] = headline_text(search)
+        proofs.append((step.get("bottleneck") or {}).get("proof"))
+    for proof in filter(None, proofs):
+        proof["text"] = proof_text(ProofRecord.model_validate(proof))
+    for each in (document.get("precondition") or {}).get("rounds") or ():
+        each["text"] = rounds_text(RoundsRecord.model_validate(each))
+    _word_headlines(document)
     for each in document.get("findings") or ():
         each["message"] = message_of(Finding.model_validate(each))
     return msgspec.json.encode(document).decode() + "\n"
+
+
+def _word_headlines(document: dict[str, Any]) -> None:
+    """Add the texts of the headlines of a run and its points, and of the answer of a search."""
+    from tui.model.record import HeadlineRecord
+    from tui.record.headline import headline_texts
+
+    search = SearchRecord.model_validate(document["search"]) if document.get("search") else None
+    if search is not None and search.answer is not None:
+        document["search"]["answer"]["text"] = headline_text(search)
+    points = (document.get("matrix") or {}).get("cells") or ()
+    for each, of_search in [(document, search), *((point, None) for point in points)]:
+        if each.get("headline"):
+            texts = headline_texts(HeadlineRecord.model_validate(each["headline"]), of_search)
+            each["headline"] |= zip(("text", "short"), texts, strict=True)
 
 
 def _word_step(step: dict[str, Any]) -> None:
@@ -97,19 +117,9 @@ def _word_step(step: dict[str, Any]) -> None:
     from tui.record.headline import coverage_text, meanings
 
     covered = [CoverageRecord.model_validate(each) for each in step.get("coverage") or ()]
-    _word_proof((step.get("bottleneck") or {}).get("proof"))
     step["coverage_text"] = step.get("coverage_text") or coverage_text(covered)
     if step.get("metadata"):
         step["metadata"] |= meanings(MetadataRecord.model_validate(step["metadata"]))
-
-
-def _word_proof(proof: dict[str, Any] | None) -> None:
-    """Add the result of a counter-experiment as text."""
-    from tui.judge.wording import proof_text
-    from tui.model.step_record import ProofRecord
-
-    if proof:
-        proof["text"] = proof_text(ProofRecord.model_validate(proof))
 
 
 def parse_findings(record: bytes) -> list[Finding]:

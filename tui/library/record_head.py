@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
-from tui.metrics.registry import MIXED
+from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
 
@@ -56,9 +56,13 @@ class _ProfileHead(Struct):
 class HeadlineHead(Struct):
     """The headline and the step it comes from."""
 
-    text: str = ""
-    short: str = ""
+    text: str | None = None  # this and the next: in older records
+    short: str | None = None
+    metric: MetricName = "iops"
+    percentile: float | None = None
     value: float | None = None
+    behind: int | None = None
+    request: str = ""
     unit: str = ""
     direction: str = ""
     step: int | None = None
@@ -112,6 +116,7 @@ class RecordHead(Struct):
     profile: _ProfileHead = field(default_factory=_ProfileHead)
     hosts: list[_Name] = field(default_factory=list)
     headline: HeadlineHead | None = None
+    search: dict[str, Any] | None = None
     steps: list[StepHead] = field(default_factory=list)
     notes: list[_NoteHead] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)

@@ -332,6 +332,8 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     try:
         text = read_file(run_dir / RECORD_FILE)
         head = _head_decoder.decode(text)
+        headline = head.headline or HeadlineHead()
+        said, short = _headline_texts(headline, head.search)
     except (OSError, *NO_JSON) as error:
         why = (
             f"cannot be read: {error.strerror}"
@@ -339,15 +341,14 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
             else f"not a run record: {error}"
         )
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
-    headline = head.headline or HeadlineHead()
     summary = RunSummary(
         run_id=run_dir.name,
         utc=head.created_utc,
         profile=head.profile.tag,
         hosts=[host.name for host in head.hosts],
         state=head.state,
-        headline=headline.text,
-        headline_short=headline.short,
+        headline=said,
+        headline_short=short,
         headline_value=headline.value,
         headline_unit=headline.unit,
         duration_s=head.duration_s,
@@ -368,6 +369,17 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
     return summary
 
 
+def _headline_texts(headline: HeadlineHead, search: dict[str, Any] | None) -> tuple[str, str]:
+    """Return the headline as text and in few characters. Raises ValueError for a bad search."""
+    from tui.record.headline import headline_texts  # a list from cached summaries needs none
+
+    if search is None or headline.text is not None:
+        return headline_texts(headline, None)
+    from tui.model.search_record import SearchRecord  # its models take long to load
+
+    return headline_texts(headline, SearchRecord.model_validate(search))
+
+
 def unreadable(run_dir: Path, why: str) -> RunSummary:
     """Return the summary of a run that cannot be read."""
     return RunSummary(run_dir.name, _utc_of_id(run_dir.name), "", [], "unreadable", problem=why)
@@ -375,15 +387,18 @@ def unreadable(run_dir: Path, why: str) -> RunSummary:
 
 def summary_of(record: RunRecord) -> RunSummary:
     """Return the summary of a record."""
+    from tui.record.headline import headline_texts
+
     headline = record.headline
+    text, short = headline_texts(headline, record.search)
     summary = RunSummary(
         run_id=record.run_id,
         utc=record.created_utc,
         profile=record.profile.tag,
         hosts=[host.name for host in record.hosts],
         state=record.state,
-        headline=headline.text if headline is not None else "",
-        headline_short=headline.short if headline is not None else "",
+        headline=text,
+        headline_short=short,
         headline_value=headline.value if headline is not None else None,
         headline_unit=headline.unit if headline is not None else "",
         duration_s=record.duration_s,

@@ -194,6 +194,21 @@ class NamesHeadline(Protocol):
     def percentile(self) -> float | None: ...  # noqa: D102
 
 
+class HeadlineFigure(NamesHeadline, Protocol):
+    """A headline with its figure."""
+
+    @property
+    def value(self) -> float | None: ...  # noqa: D102
+    @property
+    def behind(self) -> int | None: ...  # noqa: D102
+    @property
+    def request(self) -> str: ...  # noqa: D102
+    @property
+    def text(self) -> str | None: ...  # noqa: D102
+    @property
+    def short(self) -> str | None: ...  # noqa: D102
+
+
 NO_REQUESTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -216,6 +231,20 @@ def _ranked(percentile: float | None) -> str:
     if percentile is None:
         return "mean"
     return "max" if percentile >= 100 else f"p{label(percentile)}"
+
+
+def figure_text(headline: HeadlineFigure) -> str:
+    """Return a headline with its figure; of an older record, the text stored in it.
+
+    Empty if nothing was measured. A percentile with too few slower I/Os is ``n<10``.
+    """
+    if headline.text is not None or headline.value is None:
+        return headline.text or ""
+    few = headline.behind is not None and headline.behind < units.TAIL_SAMPLES
+    value = units.Few(headline.value) if few else headline.value
+    return headline_text(
+        headline, value, {headline.direction: headline.request or headline.direction}
+    )
 
 
 def headline_text(

@@ -106,8 +106,18 @@ class HeadlineRecord(RecordPart):
             "without a percentile"
         ),
     )
-    text: str = Field("", description="the figure as text")
-    short: str = Field("", description="short text for lists; empty: `text` is short")
+    request: str = Field(
+        "", description="request of an object store that `direction` stands for: GET for read"
+    )
+    text: str | None = Field(
+        None, description="the figure as text, in older records and `runs show --json`"
+    )
+    short: str | None = Field(
+        None,
+        description=(
+            "short text for lists, in older records and `runs show --json`; empty: `text` is short"
+        ),
+    )
 
 
 class AttestationRecord(RecordPart):

@@ -541,7 +541,9 @@ class RoundsRecord(RecordPart):
     attained: bool | None = Field(
         None, description="true: steady; null if it ended before this was decided"
     )
-    text: str = Field("", description="result as text")
+    text: str | None = Field(
+        None, description="result as text, in older records and `runs show --json`"
+    )
 
 
 class PreconditionRecord(RecordPart):

@@ -10,13 +10,15 @@ from tui import workloads
 from tui.journal.clock import loss_text
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
-from tui.metrics.registry import METRICS, headline_text, metric_of_operation, rate_of_operation
+from tui.metrics.registry import METRICS, figure_text, metric_of_operation, rate_of_operation
 from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Headline, Step
 
 if TYPE_CHECKING:
+    from tui.metrics.registry import HeadlineFigure
     from tui.model.figure_record import AggregateRecord
-    from tui.model.record import HeadlineRecord
+    from tui.model.record import HeadlineRecord, RunRecord
+    from tui.model.search_record import SearchRecord
     from tui.model.step_record import CoverageRecord, MetadataRecord, OperationRecord, StepRecord
 
 SHORT_SHARE = 0.95  # of the requested runtime
@@ -388,8 +390,27 @@ def put_figure(
     record.behind = figures.headline_behind(
         headline, step.results.aggregate, step.latency_kind or kind
     )
-    few = record.behind is not None and record.behind < units.TAIL_SAMPLES
-    record.text = headline_text(headline, units.Few(value) if few else value, step.requests)
+    record.request = step.requests.get(headline.direction, "")
+
+
+def headline_texts(found: HeadlineFigure | None, search: SearchRecord | None) -> tuple[str, str]:
+    """Return the headline of a run as text, of a search its answer, and in few characters if the
+    text is long.
+
+    Of older records, the texts stored in them; empty without a figure.
+    """
+    if found is None:
+        return "", ""
+    if search is None or found.text is not None:
+        return figure_text(found), found.short or ""
+    from tui.text.search import headline_text, short_text  # only runs with a search need it
+
+    return headline_text(search), short_text(search)
+
+
+def told_headline(record: RunRecord) -> str:
+    """Return the headline of a run as text; empty without a figure."""
+    return headline_texts(record.headline, record.search)[0]
 
 
 def blank(headline: Headline) -> HeadlineRecord:

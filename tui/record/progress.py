@@ -31,6 +31,7 @@ from tui.record.headline import operation_value
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
+    from tui.model.step_record import RoundsRecord
 
 MADE = ("done", "failed", "cut", "running")
 
@@ -63,21 +64,20 @@ class Rounds(Struct, frozen=True):
             return True
         return False if len(self.steps) == len(self.planned) and not self.stopped else None
 
-    @property
-    def text(self) -> str:
-        """Outcome with its figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
-        made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
-        words = {
-            True: f"steady after {made}",
-            False: f"not steady after {made}",
-            None: f"after {made}",
-        }
-        window = self.window
-        few = f"too few for a window of {self.rule.window}"
-        return (
-            f"{words[self.attained]}:"
-            f" {window_text(self.rule, window) if window is not None else few}"
-        )
+
+def rounds_text(found: RoundsRecord) -> str:
+    """Return the outcome with its figures; of an older record, the text stored in it.
+
+    ``steady after 6 rounds: range 12.0 % (max 20 %), slope 4.0 % (max 10 %)``
+    """
+    if found.text is not None:
+        return found.text
+    words = {True: "steady after ", False: "not steady after ", None: "after "}
+    figures = f"too few for a window of {found.window}"
+    if found.range is not None and found.slope is not None:
+        rule = Precondition("round", range=found.range_limit, slope=found.slope_limit)
+        figures = window_text(rule, SteadyWindow((), found.range, found.slope))
+    return f"{words[found.attained]}{units.plural(len(found.steps), 'round')}: {figures}"
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:

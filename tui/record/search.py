@@ -36,7 +36,7 @@ from tui.model.search_record import (
 )
 from tui.model.step_record import StepRecord
 from tui.record.search_figures import PointNow, main_trace, point_now, rate_of, rate_unit
-from tui.text.search import headline_text, measured_scales, short_text
+from tui.text.search import measured_scales
 
 RATE_REACHED = default("offered-rate.reached")
 Bottlenecks = Mapping[int, CodedText | str]  # by step
@@ -337,8 +337,6 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
         value=value,
         unit="bytes_per_s" if unit == "bytes_per_s" else "iops",
         step=step,
-        text=headline_text(search),
-        short=short_text(search),
     )
 
 

@@ -72,7 +72,6 @@ def _rounds(each: Rounds) -> RoundsRecord:
         range_limit=rule.range,
         slope_limit=rule.slope,
         attained=each.attained,
-        text=each.text,
     )
 
 

@@ -20,7 +20,7 @@ from tui.model.record import Finding, RunRecord
 from tui.model.search_record import SearchRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import invalid_steps
-from tui.record.headline import is_short, metadata_lines, metadata_notes
+from tui.record.headline import is_short, metadata_lines, metadata_notes, told_headline
 from tui.record.host_facts import facts_together
 from tui.text.facts import Fold, common_lines, differing_lines, machine_lines
 from tui.text.objects import left_texts
@@ -161,7 +161,7 @@ def _headline(record: RunRecord) -> list[str]:
         return []
     repeated = repeated_text(record)
     judged = f"; {VERDICTS[record.verdict]}" if record.verdict is not None else ""
-    told = _wrapped("headline", f"{record.headline.text}{_where(record)}{judged}")
+    told = _wrapped("headline", f"{told_headline(record)}{_where(record)}{judged}")
     return [*told, *([f"  {repeated}"] if repeated else [])]
 
 

@@ -22,6 +22,7 @@ from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.record.headline import coverage_text, length_text
+from tui.record.progress import rounds_text
 from tui.text.line import (
     LABEL,
     SEVERITY_MARKS,
@@ -73,7 +74,7 @@ def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> s
         else ""
     )
     figures = _figures(_headline_of(record, rounds), rounds.values)
-    return f"{name}{rounds.text}{f'; {figures}' if figures else ''}"
+    return f"{name}{rounds_text(rounds)}{f'; {figures}' if figures else ''}"
 
 
 def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) -> str:

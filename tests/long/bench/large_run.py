@@ -126,7 +126,7 @@ def record_of(
     ]
     record["provenance"]["tool_versions"] = dict.fromkeys(names, "fio-3.36")
     record["duration_s"] = START_S + SECONDS + 8
-    record["headline"].update(direction="read", value=1500.0 * HOSTS, text="read 96.0k IOPS")
+    record["headline"].update(direction="read", value=1500.0 * HOSTS)
     merged = Histogram()
     for each in whole.values():
         merged.merge(each)

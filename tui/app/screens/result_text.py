@@ -34,6 +34,7 @@ from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
+from tui.record.headline import told_headline
 from tui.text.line import (
     LABEL,
     TEXT,
@@ -132,7 +133,7 @@ def title_line(page: Page, width: int) -> Line:
         found = page.record.headline
         mark, key = judgement(record)[0]
         has_figure = found is not None and (found.value is not None or record.search is not None)
-        figure = found.text if found is not None and has_figure else "no headline"
+        figure = told_headline(record) if has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
         return Line.of(
             *spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width)

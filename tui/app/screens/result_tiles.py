@@ -22,6 +22,7 @@ from tui.metrics.registry import (
     metric_of_operation,
     rate_of_operation,
 )
+from tui.record.headline import told_headline
 from tui.record.matrix import of_which
 from tui.text.digits import FigureTile, tile_lines
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
@@ -54,7 +55,8 @@ def headline(page: Page, width: int) -> list[Line]:
             Line.of(*clip([(f"{what}, {which}: ", LABEL), (best_name(page), TEXT)], width))
         )
     if tiles and found is not None and page.record.search is not None:
-        lines.append(Line.of(*clip([(found.text, VALUE)], width)))  # the answer and its limit
+        answer = told_headline(page.record)  # with its limit
+        lines.append(Line.of(*clip([(answer, VALUE)], width)))
     return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
 
 
@@ -304,7 +306,7 @@ def headline_parts(page: Page) -> tuple[str, str, str]:
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
     number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
     what = (
-        found.text
+        told_headline(page.record)
         if page.record.search is not None
         else meaning(found, page.record.requests_of(found.step))
     )

@@ -12,6 +12,7 @@ from tui.metrics.units import plural
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.cells import cells_of_record
+from tui.record.headline import told_headline
 from tui.record.host_facts import facts_together
 from tui.record.matrix import of_which
 from tui.text.facts import common_lines
@@ -111,7 +112,7 @@ def headline_parts(record: RunRecord) -> tuple[str, str, str]:
         )
     if record.search is not None:
         number, unit = METRICS[found.metric].split(found.value)
-        return number, unit, found.text
+        return number, unit, told_headline(record)
     if found.value is None:
         return units.UNKNOWN, "", f"{meaning(found)} was not measured"
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES

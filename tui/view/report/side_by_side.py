@@ -14,6 +14,7 @@ from tui.metrics import units
 from tui.metrics.registry import MIXED, in_order
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
+from tui.record.headline import told_headline
 from tui.text.line import BAD, LABEL, TEXT
 from tui.view.comparison import (
     ROLES,
@@ -135,7 +136,7 @@ def _runs(sides: Sides) -> DocumentTable:
         ],
         [
             "headline",
-            *(record.headline.text if record.headline else units.UNKNOWN for record in records),
+            *(told_headline(record) or units.UNKNOWN for record in records),
         ],
     ]
     return DocumentTable(
