@@ -78,7 +78,10 @@ class FigureTile(Struct, frozen=True):
 
 
 def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
-    """Return the tiles that fit side by side into `width` cells."""
+    """Return the tiles to show side by side in `width` cells.
+
+    Tiles with `drop` 0, and the last tile left, stay even if they do not fit.
+    """
     kept = list(tiles)
     while len(kept) > 1 and sum(tile.width for tile in kept) + GAP * (len(kept) - 1) > width:
         least = max(kept, key=lambda tile: tile.drop)
@@ -93,7 +96,7 @@ def tile_lines(
 ) -> list[Line]:
     """Return tiles side by side in four rows: the titles, then the digits.
 
-    `wide`: minimum width of a tile.
+    `wide`: minimum width of a tile, if there is room.
     """
     kept = tiles_that_fit(tiles, width)
     if not kept:

@@ -89,7 +89,7 @@ PHRASES: dict[str, dict[str, str]] = {
 Everything is in the record and in `hosts check --facts`.
 """
 
-# parent of a missing directory
+# unknown while the target does not exist: the mount read is that of its parent
 OF_A_TARGET = ("mounts.nfs_version", "mounts.options")
 
 NAMED_FACTS = 6
@@ -99,10 +99,12 @@ Fold = Iterable[tuple[str, list[Run]]]
 def common_lines(found: FactsTogether) -> Fold:
     """Yield a subject and the facts that all hosts share, as text."""
     for subject, phrases in PHRASES.items():
-        told = ((name, phrase, _common_value(found, name)) for name, phrase in phrases.items())
-        said = [_phrase(name, phrase, value) for name, phrase, value in told if value is not None]
-        if said:
-            yield subject, [(said[0], BRIGHT), ("".join(f", {each}" for each in said[1:]), TEXT)]
+        values = ((name, phrase, _common_value(found, name)) for name, phrase in phrases.items())
+        texts = [
+            _phrase(name, phrase, value) for name, phrase, value in values if value is not None
+        ]
+        if texts:
+            yield subject, [(texts[0], BRIGHT), ("".join(f", {each}" for each in texts[1:]), TEXT)]
 
 
 def _common_value(found: FactsTogether, name: str) -> Value:
@@ -110,10 +112,8 @@ def _common_value(found: FactsTogether, name: str) -> Value:
 
     Facts of a target are None while its file system is unknown.
     """
-    if name in OF_A_TARGET and not {"target_fstype"} & {
-        *found.common,
-        *(each.name for each in found.differing),
-    }:
+    known = {*found.common, *(each.name for each in found.differing)}
+    if name in OF_A_TARGET and "target_fstype" not in known:
         return None
     value = found.common.get(name)
     return None if value in (0, NONE, "") else value
@@ -136,7 +136,7 @@ def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
 
 
 def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
-    """Return how many machines the hosts are: ``3 names, 1 machine``.
+    """Return how many machines, or kernels, the hosts are: ``3 names, 1 machine``.
 
     Empty if no two hosts share a boot id.
     """
@@ -149,7 +149,7 @@ def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
 
 
 def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
-    """Yield the other names of a host's machine: ``the same machine as lo1, lo3``."""
+    """Yield the other names of a host's machine or kernel: ``the same machine as lo1, lo3``."""
     for each in one_boot(hosts):
         if host in each.hosts:
             others = [name for name in each.hosts if name != host]
@@ -159,7 +159,8 @@ def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
 def differing_lines(found: FactsTogether) -> Fold:
     """Yield a label and a text for each difference: which hosts, and the values.
 
-    Performance-relevant differences are listed, the others counted.
+    Performance-relevant differences have their values. Of the others, and of facts known on some
+    hosts only, the first titles are named.
     """
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
@@ -313,7 +314,7 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield facts that could not be read: the reason, and the hosts unless it is all."""
+    """Yield facts that could not be read, with the reason, and the hosts unless all are meant."""
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):

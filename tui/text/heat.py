@@ -76,7 +76,7 @@ class LatencyAxis:
         return (index - self.low) // step_of(self.span, rows)
 
     def nearest(self, index: int, rows: int) -> int:
-        """Return the bucket of this many rows that is nearest to a bucket."""
+        """Return `index`, or the first or last bucket that this many rows show."""
         return max(self.low, min(self.low + rows * step_of(self.span, rows) - 1, index))
 
 
@@ -126,7 +126,7 @@ class HeatCells:
     def _fit(self, old: LatencyAxis | None) -> LatencyAxis:
         """Return an axis that covers nearly all I/Os.
 
-        The old axis is kept while the I/Os fill all but an octave of it.
+        The old axis is kept while it covers them and less than an octave of it is unused.
         """
         items = merged_items(
             part.items_of(place) for part in self.parts for place in list(part.columns)
@@ -245,7 +245,10 @@ def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
 
 @lru_cache(maxsize=32)
 def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
-    """Return round latencies by row, with row 0 at the bottom: as many as fit without crowding."""
+    """Return round latencies by row, with row 0 at the bottom: as many as fit without crowding.
+
+    If no set of round latencies fits, the latencies are those at which rows begin.
+    """
     step = step_of(span, rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
     apart = _apart(rows)

@@ -81,10 +81,10 @@ def _add_case(suite: ElementTree.Element, case: Case, suite_name: str) -> None:
         if case.detail or case.message:
             ElementTree.SubElement(element, "system-out").text = _clean(case.detail or case.message)
         return
-    told = ElementTree.SubElement(
+    problem = ElementTree.SubElement(
         element, _ELEMENTS[case.outcome], {"message": _clean(case.message)}
     )
-    told.text = _clean(case.detail) or None
+    problem.text = _clean(case.detail) or None
 
 
 def _counts(cases: Sequence[Case]) -> dict[str, str]:

@@ -88,7 +88,7 @@ def plain_lines(lines: Iterable[Line]) -> list[str]:
 
 
 def clip(runs: Sequence[Run], width: int) -> list[Run]:
-    """Cut the runs to at most `width` cells."""
+    """Cut the runs, with an ellipsis, to at most `width` cells."""
     kept: list[Run] = []
     room = width
     for text, role in runs:
@@ -114,7 +114,7 @@ def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
 
 
 def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]:
-    """Cut or pad runs to exactly `width` cells."""
+    """Cut runs with an ellipsis, or pad them, to exactly `width` cells."""
     kept = clip(runs, width)
     blank: Run = (" " * (width - width_of_runs(kept)), TEXT)
     return [blank, *kept] if right else [*kept, blank]
@@ -275,8 +275,8 @@ def diverging(
 ) -> list[Run]:
     """Return a bar from a thin middle line: negative shares to the left, positive to the right.
 
-    The bar is `width` cells wide in all; `reach` is the share that fills one half. Without a share
-    the cells are blank. A bar of half a cell or more is always visible.
+    The bar takes `width` cells, or one less if that is even; `reach` is the share that fills one
+    half. Without a share the cells are blank.
     """
     half = (width - 1) // 2
     start, full, end = MARKS[symbols]

@@ -33,7 +33,7 @@ MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")
 BOTH = "#"  # cells where several curves meet
 POINT = "◆"
 WRONG = "✗"
-# of the 256 of a terminal
+# colour numbers of a 256-colour terminal
 SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15, BAD: 9}
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column within a cell
@@ -350,8 +350,9 @@ def _cell(
 ) -> Run | None:
     """Return a cell with the dots of all curves in it, in the colour of the curve with most dots.
 
-    Curves with as many dots take turns, so that none hides another where they coincide. None if
-    neither a curve nor a filled area is in it.
+    Curves with as many dots take turns, so that none hides another where they coincide. `by_mark`:
+    the curve's mark instead of dots, or `BOTH` if several meet. None if neither a curve nor a
+    filled area is in it.
     """
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)
@@ -485,7 +486,7 @@ def axis_of(
 ) -> TimeAxis:
     """Return the time axis of a load: the shortest round length that covers the time so far.
 
-    It is never longer than the planned time.
+    It is at least `LEAST_S` long, but no longer than the planned time until the load exceeds that.
     """
     span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
     span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S

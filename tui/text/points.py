@@ -26,11 +26,11 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
         for each in point.measured
         if each.value is not None and each.limit in limits
     ]
-    told = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
+    load = ", ".join((offer_text(point.offer), f"achieved {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
     verdict = f": {VERDICT_TEXTS[point.verdict]}" if search.limits else ""
     why = search_text(point.why) if point.verdict in ("void", "unclear") else ""
-    return f"point {number}: {told}{cut}{verdict}{f' ({why})' if why else ''}"
+    return f"point {number}: {load}{cut}{verdict}{f' ({why})' if why else ''}"
 
 
 def _figure(limit: Limit, found: MeasuredLimit) -> str:

@@ -34,7 +34,7 @@ def rate(value: float | None, unit: str) -> str:
 def spread(figure: ConfidenceInterval, short: bool = False) -> str:
     """Return the 95 % interval relative to a figure: ``± 2.1 %``, or ``(-5 % +1 %)`` if asymmetric.
 
-    Empty if unknown.
+    `short`: always with ±, and the larger side. Empty if unknown.
     """
     value, low, high = figure.value, figure.low, figure.high
     if not value or low is None or high is None:
@@ -138,9 +138,9 @@ def hold_text(answer: AnswerRecord) -> str:
 
 
 def caveats(search: SearchRecord | None) -> list[str]:
-    """Return why the answer of a search is weaker than a valid run, in a few words each.
+    """Return the reasons why the answer of a search is weak although its run is valid, in brief.
 
-    Its facts give each at length (`tui.view.search.answer_facts`).
+    `tui.view.search.answer_facts` has them at length.
     """
     if search is None:
         return []
@@ -157,7 +157,7 @@ def caveats(search: SearchRecord | None) -> list[str]:
 
 
 def knee_text(knee: KneeRecord) -> str:
-    """Return the knee: the load above which latency grows faster than load."""
+    """Return the load above which latency grows faster than load, or why no knee is known."""
     if knee.iops.value is None:
         return f"no knee: {search_text(knee.caveat)}"
     there = (
@@ -184,7 +184,7 @@ def scaling_text(scaling: ScalingRecord) -> str:
     last = measured[max(measured)]
     figure = METRICS["iops"].with_unit(last.iops.value)
     if last.efficiency is None or len(measured) < 2:
-        return f"{last.hosts} hosts: {figure}"
+        return f"{units.plural(last.hosts, 'host')}: {figure}"
     return f"{units.percent(last.efficiency)} of linear at {last.hosts} hosts, {figure}"
 
 
@@ -216,12 +216,15 @@ def shares_text(shares: dict[str, float]) -> str:
 
     ``readers 71.2 %, writers 28.8 % of each offered rate, as at full load``
     """
-    told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
-    return f"{told} of each offered rate, as at full load"
+    jobs = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
+    return f"{jobs} of each offered rate, as at full load"
 
 
 def short_text(search: SearchRecord) -> str:
-    """Return the result of a search in 17 cells: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``."""
+    """Return the result of a search in about 17 cells: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``.
+
+    Empty while there is none.
+    """
     answer = search.answer
     if answer is not None:
         return _short_answer(answer)
