@@ -238,4 +238,4 @@ def test_of_an_older_record_it_is_not_said_how_many_checks_were_made(tmp_path: P
     record = record_of(tmp_path, {"h1": 5.0}, 60.0).model_copy(
         update={"checks": None, "findings": []}
     )
-    assert checks_text(record) == "no finding"
+    assert checks_text(record) == "no findings"

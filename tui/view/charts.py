@@ -39,8 +39,9 @@ def chart(
 ) -> list[Line]:
     """Return a chart of one step over time, in lines of at most `width` cells.
 
-    The default step is the headline's. Each direction has its own colour; without `coloured`
-    also its own mark. Without samples, returns one line that says so.
+    `step`: by default the headline's; if it has no samples, the first step with samples is drawn.
+    Each direction has its own colour; without `coloured` also its own mark. Without any samples,
+    returns one line that says so.
     """
     found = _plot(record, metric, width, height, step)
     if found is None:
@@ -59,7 +60,8 @@ def aligned_charts(
 ) -> list[list[Line]]:
     """Return charts of one step over time, with their time axes aligned.
 
-    If values differ little, the value axis does not start at 0, and the title says so.
+    If values differ little, the value axis does not start at 0, and the title says so. A metric
+    without samples is one line that says so.
     """
     plots = [_plot(record, each, width, height, step, zoomed=True) for each in metrics]
     wide = max((each.label_width(height) for each in plots if each is not None), default=0)
@@ -181,6 +183,7 @@ def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Value
 
 
 def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
+    """Return the wanted step, by default the headline's; the first with samples if it has none."""
     if wanted is None and record.headline is not None:
         wanted = record.headline.step
     steps = [step for step in record.steps if step.series is not None]
@@ -198,8 +201,8 @@ def values_of(column: SeriesColumns, metric: Drawn) -> Values:
 
 
 def _name(metric: Drawn) -> str:
-    said = {"latency": "mean ", "p99": "p99 "}.get(metric, "")
-    return said + METRICS[unit_of(metric)].title
+    statistic = {"latency": "mean ", "p99": "p99 "}.get(metric, "")
+    return statistic + METRICS[unit_of(metric)].title
 
 
 def unit_of(metric: Drawn) -> ChartMetric:
@@ -334,6 +337,7 @@ def percentile_curves(
     """Return a chart of latency over percentile, both logarithmic.
 
     From one tick of the percentile axis to the next, the share of slower I/Os falls to a tenth.
+    Percentiles with too few slower I/Os are left out.
     """
     curves = []
     for each in found:

@@ -94,7 +94,7 @@ def as_figures(found: Comparison, name: str = "B") -> str:
 
 
 def reasons(found: Comparison, name: str = "B") -> list[str]:
-    """Return the first few reasons why runs are not comparable, each in a few words."""
+    """Return the first few reasons why runs are not comparable, and how many more there are."""
     told = [_reason(each, name) for each in found.obstacles[:NAMED]]
     if not told and found.search is not None:
         told = [found.search.why]
@@ -385,7 +385,7 @@ def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
 def gate_lines(found: Comparison, width: int) -> list[Line]:
     """Return the differences in setup, first those that prevent a comparison.
 
-    Differences that the sentence mentions are left out.
+    Differences that the sentence mentions are left out. If none remain, one line says so.
     """
     lines: list[Line] = []
     mattering = [
@@ -452,9 +452,9 @@ def _table(
 
 
 def _shared_words(changes: Sequence[Change]) -> str | None:
-    """Return the result that applies to every figure, to print it once; None if results differ.
+    """Return the result that applies to every figure, to print it once.
 
-    Empty if runs are not comparable, because the answer says so.
+    None if results differ, or for one figure. Empty if runs are not comparable: the answer says so.
     """
     said = {(each.word, each.why) for each in changes}
     if len(said) != 1 or (len(changes) < 2 and changes[0].word != "not comparable"):

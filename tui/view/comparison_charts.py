@@ -19,10 +19,10 @@ NAMES = ("A", "B")
 def charts(
     found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
 ) -> Iterator[list[Line]]:
-    """Yield a chart of each direction at one point.
+    """Yield the percentile curves and the histogram of each direction at one point.
 
-    The point is the only one, or the first whose headline is better or worse. For searches, the
-    charts show latency vs. load, or throughput by number of hosts, from each side's first search.
+    The point is the only one, or the first whose headline is better or worse. For searches, yields
+    one chart of latency vs. load, or throughput by number of hosts, from each side's first search.
     """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:
@@ -32,12 +32,12 @@ def charts(
         return
     ours, theirs = points_of(found.a), points_of(found.b)
     keys = [key for key in ours if key in theirs]
-    told = {
+    changed = {
         point.name
         for point in found.points
         if point.headline and point.headline.word in ("worse", "better")
     }
-    key = next((key for key in keys if ours[key].name in told), keys[0] if keys else None)
+    key = next((key for key in keys if ours[key].name in changed), keys[0] if keys else None)
     if key is None:
         return
     names = {name for attempt in ours[key].attempts for name in attempt.step.results.aggregate} - {

@@ -169,7 +169,7 @@ ORDER = ("findings", "bottleneck", "capacity", "results", "history", "published"
 def markdown_of(report: Report) -> str:
     """Return the report as Markdown: CommonMark with tables.
 
-    Editors of GitHub, GitLab and Jira accept it.
+    Editors of GitHub, GitLab and Jira accept it. It has the sections of `ORDER`, without charts.
     """
     parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.caveats)]
     parts += [f"**{escaped(each.text)}**" for each in report.answer]
@@ -236,7 +236,7 @@ def _block(block: Block) -> str:
     if isinstance(block, Paragraph):
         return escaped(block.text)
     if isinstance(block, FindingBlock):
-        return _found(block)
+        return _finding(block)
     return _code(block) if isinstance(block, Code) else ""
 
 
@@ -260,7 +260,7 @@ def _entities(text: str) -> str:
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _found(found: FindingBlock) -> str:
+def _finding(found: FindingBlock) -> str:
     where = f" ({escaped(found.where)})" if found.where else ""
     lines = [f"- {MARKS[found.severity]} {escaped(found.id)}{where}: {escaped(found.message)}"]
     return "\n".join(

@@ -37,13 +37,11 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
     return lines
 
 
-def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
-    """Return a finding in full: message, figure and threshold, rule, meaning, advice."""
-    return check_lines([finding], width, when)
-
-
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return the findings of one check: all messages, then advice, meaning and rule."""
+    """Return the findings of one check in full: all messages, then advice, meaning and rule.
+
+    `when`: a text in front of the check's id, such as the time.
+    """
     finding = findings[0]
     mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)
@@ -98,9 +96,10 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
-    """Return the bottleneck, current findings and past findings, each in full with its time.
+    """Return the bottlenecks, then current and past findings, each in full with its time.
 
-    Times count from `zero_t`.
+    Below them: how many checks run live, or that the run has ended; and checks without data. Times
+    count from `zero_t`.
     """
     limited = [
         line
@@ -111,11 +110,13 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     lines = [
         line
         for each in found.now
-        for line in whole_lines(each.finding, width, of_role(each.role, _since(each, zero_t)))
+        for line in check_lines([each.finding], width, of_role(each.role, _since(each, zero_t)))
     ]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
     over = [
-        line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))
+        line
+        for each in found.was
+        for line in check_lines([each.finding], width, _span(each, zero_t))
     ]
     lines += [Line.of(("Earlier findings", HEADING)), Line(), *over] if over else []
     text = f"{len(found.made)} checks run live, the rest after the run."
@@ -154,10 +155,10 @@ def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
         reasons.setdefault(reason, []).append(name)
-    told = {reason: ", ".join(names) for reason, names in reasons.items()}
-    column = min(max(map(len, told.values())), max(MOST_NAMES, width * 2 // 5))
+    checks = {reason: ", ".join(names) for reason, names in reasons.items()}
+    column = min(max(map(len, checks.values())), max(MOST_NAMES, width * 2 // 5))
     lines = [Line.of(("No data for these checks", HEADING)), Line()]
-    for reason, names in told.items():
+    for reason, names in checks.items():
         label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
         lines += labelled(label, [(reason, LABEL)], width, column + 4)
     return lines

@@ -53,7 +53,7 @@ BOTTLENECKS = {  # by kind, where there is no room for the evidence
 }
 
 
-class Said(NamedTuple):
+class HealthText(NamedTuple):
     """A text in two versions: in full, and short for narrow screens."""
 
     whole: list[Run]
@@ -83,7 +83,7 @@ def health(
     steady, bottleneck = steadiness(state, plan), bottleneck_runs(found, state, plan)
     if waiting or _is_too_short(planned_of(state, plan)):
         # the load of all hosts together is over, or ends before there is anything to judge
-        steady = bottleneck = Said([], [])
+        steady = bottleneck = HealthText([], [])
     rest = _after(steady.whole, bottleneck.whole)
     spare = width - 2 - width_of_runs([*first, *counts])
     if width_of_runs(rest) <= spare:
@@ -129,11 +129,12 @@ def with_others(first: list[Run], others: list[str], room: int) -> list[Run]:
 
 
 def _in_short(
-    first: list[Run], steady: Said, bottleneck: Said, counts: list[Run], width: int
+    first: list[Run], steady: HealthText, bottleneck: HealthText, counts: list[Run], width: int
 ) -> Line:
     """Return finding, steadiness and bottleneck in one line.
 
-    If there is no room, evidence and counts are left out first, then the finding is cut.
+    If there is no room, evidence and counts are left out first, then steadiness and the bottleneck
+    if the finding would be cut too short.
     """
     key = counts[-2:]
     for right in (counts, key):
@@ -165,7 +166,10 @@ def is_loaded(state: RunState) -> bool:
 
 
 def planned_of(state: RunState, plan: Plan | None) -> float | None:
-    """Return the planned duration of the current step in seconds; None if it has no time limit."""
+    """Return the planned seconds of load of the current step.
+
+    None without a plan or a step, or if the step is not bounded by time.
+    """
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
     return step.expected_s if step is not None else None
 
@@ -177,10 +181,10 @@ def worst(
     planned_s: float | None,
     waiting: list[Run],
 ) -> list[Run]:
-    """Return the worst current problem; if there is none, that nothing was found.
+    """Return the worst current problem; without one the latest past one, or that none is known.
 
     Lost hosts are worst, then errors, stragglers, silent hosts, warnings. `waiting`: the hosts that
-    the end of the load still waits for.
+    the end of the load still waits for; they come first if a host is silent, otherwise last.
     """
     now = found.now if found is not None else []
     errors = [each for each in now if each.severity == "error"]
@@ -253,13 +257,13 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
     ]
 
 
-def steadiness(state: RunState, plan: Plan | None) -> Said:
+def steadiness(state: RunState, plan: Plan | None) -> HealthText:
     """Return whether the rate of all hosts is steady so far, by SNIA's rule.
 
     Empty without a load.
     """
     if not is_loaded(state):
-        return Said([], [])
+        return HealthText([], [])
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
     values = [value or 0.0 for value in state.total.series("iops")][
         int(step.ramp_s or 0) if step is not None else 0 :
@@ -272,14 +276,18 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
         )
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
         if short:
-            return Said([("too short to judge steadiness", LABEL)], [("steady? too short", LABEL)])
-        return Said([(f"steadiness known in {left} s", LABEL)], [("steady?", LABEL)])
+            return HealthText(
+                [("too short to judge steadiness", LABEL)], [("steady? too short", LABEL)]
+            )
+        return HealthText([(f"steadiness known in {left} s", LABEL)], [("steady?", LABEL)])
     jobs = step.jobs if step is not None else []
     if window.within(*steady_limits(values, jobs)):
         steady: Run = ("steady", GOOD)
-        return Said([steady, (f" within {units.share(max(0.01, window.range))}", TEXT)], [steady])
+        return HealthText(
+            [steady, (f" within {units.share(max(0.01, window.range))}", TEXT)], [steady]
+        )
     unsteady: Run = ("not steady", WARN)
-    return Said([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady])
+    return HealthText([unsteady, (f": {apart_text(window)}", TEXT)], [unsteady])
 
 
 def apart_text(window: SteadyWindow) -> str:
@@ -292,23 +300,23 @@ def apart_text(window: SteadyWindow) -> str:
     return f"range {units.share(window.range)}, {trend}"
 
 
-def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> Said:
-    """Return the bottleneck of the current step.
+def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | None) -> HealthText:
+    """Return the bottleneck of the current step, or why it is not known.
 
-    Empty without a load, "not yet known" until one is found.
+    Empty without a load.
     """
     if not is_loaded(state):
-        return Said([], [])
+        return HealthText([], [])
     label: Run = ("limited by  ", LABEL)
     bottleneck = found.bottlenecks.get(state.step or 0) if found is not None else None
     if bottleneck is not None:
         what, colon, evidence = worded(bottleneck.text).partition(":")
         brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[bottleneck.kind], VALUE)]
-        return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
+        return HealthText([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not yet known" if looked else "unknown: no telemetry"
     whole: Run = (why if plan is not None else "unknown: no plan", LABEL)
-    return Said([label, whole], [("bottleneck unknown", LABEL)])
+    return HealthText([label, whole], [("bottleneck unknown", LABEL)])
 
 
 def counts_of(found: LiveFindings | None) -> list[Run]:

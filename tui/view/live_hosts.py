@@ -89,8 +89,8 @@ class HostLevels:
     ) -> None:
         """Read samples up to second `end_s` of the run.
 
-        `load` has the samples, `job` selects one of its jobs; if either changes, all levels are
-        read anew.
+        `load` has the samples, `job` selects one of its jobs. If either, the hosts, or the columns
+        change, all levels are read anew. A long load of many hosts takes several calls.
         """
         for _ in self.taking(hosts, axis, columns, end_s, load, job):
             pass

@@ -54,18 +54,21 @@ class Marks:
     def stalls(
         self, state: RunState, found: LiveFindings | None, host: str | None
     ) -> Sequence[int]:
-        """Return the seconds of the run in which a host's I/O stalled."""
+        """Return the second of the run in which each stall began, for all hosts or for one.
+
+        Only hosts of the current finding are searched; empty without one.
+        """
         now = found.now if found is not None else ()
-        told = next(
+        stall = next(
             (each for each in now if each.finding.id == STALL and each.step in (None, state.step)),
             None,
         )
-        if found is None or told is None:
+        if found is None or stall is None:
             return ()
-        jobs = found.plan.steps[told.step].jobs if told.step is not None else []
-        key = (told.finding, host)
+        jobs = found.plan.steps[stall.step].jobs if stall.step is not None else []
+        key = (stall.finding, host)
         if self._of is None or self._of != key:
-            names = [name for name in told.hosts if host in (None, name)][:MOST_HOSTS]
+            names = [name for name in stall.hosts if host in (None, name)][:MOST_HOSTS]
             self._of, self._stalled = (
                 key,
                 sorted({second for name in names for second in stalls_of(state, name, jobs)}),
@@ -74,7 +77,7 @@ class Marks:
 
 
 def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:
-    """Return the seconds of the run in which a host's I/O stalled.
+    """Return the second of the run in which each stall of a host began.
 
     `jobs`: jobs in the current step.
     """

@@ -123,7 +123,10 @@ def _now(now: PointNow) -> FigureTile:
 
 
 def live_matrix_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[Line]:
-    """Return the tables of a matrix in at most `height` lines, the most important first."""
+    """Return the cells being measured, the best points so far, and the legend of the marks.
+
+    At most `height` lines, the most important first.
+    """
     cells = [cell for table in tables for cell in table.cells]
     lines: list[list[Run]] = [
         [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE)]

@@ -179,7 +179,10 @@ class HostsOverTime:
         return Line.of(*clip(runs, width))
 
     def lines(self, axis: TimeAxis, cells: LaneCells, room: int, symbols: Symbols) -> list[Line]:
-        """Return the lanes that have data, in at most `room` lines, and the times below."""
+        """Return the lanes that have data, and the times below, in at most `room` lines in all.
+
+        Empty without data or room.
+        """
         shown = self.known[: room - 1]
         if not shown or cells.columns < 1:
             return []
@@ -375,9 +378,9 @@ def _operation(
 def bar_lines(
     view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING
 ) -> list[Line]:
-    """Return a bar for each operation and iteration, relative to the operation's best.
+    """Return a bar for each operation and recent iteration, relative to the operation's best.
 
-    Empty with a single iteration and no other run.
+    Empty with a single iteration and no other run, or without room for the bars.
     """
     rates = {
         name: {each.iteration: each.rate for each in view.finished if each.operation == name}
@@ -467,9 +470,10 @@ def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, f
 def time_lines(
     view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES
 ) -> list[Line]:
-    """Return one lane per iteration, all on one scale: the time of each phase.
+    """Return a heading, and a lane for each of the last `lanes` iterations: the time of each phase.
 
-    Includes the time expected for phases still to come.
+    All have one scale, which includes the time expected for phases still to come. Empty before any
+    time has passed.
     """
     last = view.iterations if view.over else view.iteration
     shown = range(max(1, last - lanes + 1), last + 1)
@@ -517,7 +521,7 @@ def _lane(
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
     """Return a lane: each phase's name, as long as the phase took; expected time is faint.
 
-    The last name is never cut, because there is room after it.
+    The name of the latest phase is not cut if there is room after it.
     """
     runs: list[Run] = []
     at, done = 0.0, 0

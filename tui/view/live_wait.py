@@ -44,7 +44,7 @@ class Waiting(Struct, frozen=True):
     lines: tuple[str, ...] = ()
     tiles: tuple[FigureTile, ...] = ()
     bars: tuple[Bar, ...] = ()
-    told: int = 0  # so many lines repeat what the tiles show
+    repeated: int = 0  # number of first lines that repeat what the tiles show
 
     @property
     def text(self) -> str:
@@ -146,7 +146,7 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
         lines,
         tuple(tiles),
         _bars(hosts, total),
-        told=2,
+        repeated=2,
     )
 
 
@@ -161,7 +161,10 @@ def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
 
 
 def _behind(hosts: list[HostView]) -> str:
-    """Return the host that has written far less than the others; empty if none has."""
+    """Return the host that has written far less than the others, or that none has.
+
+    Empty with few hosts.
+    """
     written = {host.name: host.total.bytes for host in hosts if host.state == "layout"}
     if len(written) < LEAST_HOSTS:
         return ""

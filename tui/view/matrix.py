@@ -43,7 +43,7 @@ class FigureScale(Struct, frozen=True):
 def scale_of(cells: Sequence[Cell]) -> FigureScale:
     """Return one scale for all figures of a table, so that they are easy to compare.
 
-    All bandwidths have one unit.
+    All bandwidths have one unit. Figures of different units are plain counts without one.
     """
     found = {cell.unit for cell in cells}
     if len(found) != 1:
@@ -197,7 +197,10 @@ def _efficiency(table: MatrixTable, cell: Cell) -> str:
 
 
 def _count(cell: Cell) -> str:
-    """Return the number of repetitions measured and planned; empty if one is planned."""
+    """Return the number of repetitions: ``3``, or ``2/3`` if fewer were measured than planned.
+
+    Empty if one is planned.
+    """
     if cell.planned <= 1:
         return ""
     return (
@@ -208,7 +211,7 @@ def _count(cell: Cell) -> str:
 
 
 def _note(table: MatrixTable, cell: Cell) -> Run:
-    """Return the note at the end of a row: the cell's state, or that it is the knee."""
+    """Return the note at the end of a row: state, invalid, shorter than requested, or knee."""
     if cell.state == "missing" and cell.values:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
@@ -347,7 +350,7 @@ def _main_text(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str
 
 
 def _below(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
-    """Return the second line of a cell: lowest and highest figure, scaling efficiency."""
+    """Return the second line of a cell: spread, efficiency, short measured time, ``INVALID``."""
     if cell is None:
         return ""
     marks = (cell.short and f"in {cell.short}", INVALID if cell.invalid else "")
@@ -446,9 +449,9 @@ def _short(value_ns: float | None) -> str:
 def knee_texts(table: MatrixTable) -> list[str]:
     """Return a sentence for each of the first knees, and the number of further ones."""
     scale = scale_of(table.cells)
-    told = [knee_text(found, scale) for found in table.knees[:KNEES_TOLD]]
-    more = len(table.knees) - len(told)
-    return [*told, *([f"and {more} more knees"] if more else [])]
+    texts = [knee_text(found, scale) for found in table.knees[:KNEES_TOLD]]
+    more = len(table.knees) - len(texts)
+    return [*texts, *([f"and {units.plural(more, 'more knee')}"] if more else [])]
 
 
 def knee_text(found: KneeAt, scale: FigureScale) -> str:
@@ -468,7 +471,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 
 
 def table_notes(tables: Sequence[MatrixTable]) -> list[str]:
-    """Return notes on the tables: legend, meaning of repetitions, points within noise."""
+    """Return notes on the tables: legend, meaning of repetitions, best points, points in noise."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
     return [
         text
@@ -511,12 +514,12 @@ def _repetitions(tables: Sequence[MatrixTable]) -> str:
     if not any(table.repeated for table in tables):
         return ""
     saved = sum(cell.skipped for table in tables for cell in table.cells)
-    tail = f"; {saved} repetitions were not needed" if saved else ""
+    tail = f"; not needed: {units.plural(saved, 'repetition')}" if saved else ""
     return f"figures are medians of repetitions, ± 95 % confidence interval of the mean{tail}"
 
 
 def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> list[list[str]]:
-    """Return the tables of a run as blocks of lines; empty for a run of one step."""
+    """Return the tables of a run, and the notes on them, as blocks of lines."""
     tables = tables_of(cells_of_record(record, running=running))
     blocks = [_block(table, width, named=len(tables) > 1) for table in tables]
     return [*blocks, said] if (said := table_notes(tables)) else blocks

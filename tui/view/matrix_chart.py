@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import log2
 
 from tui.metrics.registry import BY_UNIT
+from tui.metrics.units import plural
 from tui.record.cells import Cell
 from tui.record.matrix import MatrixTable, main_axis, series_over
-from tui.text.line import BAD, LABEL, TEXT, Line, clip
+from tui.text.line import BAD, LABEL, Line, clip
 from tui.text.plot import (
     LEAST_HEIGHT,
     LEAST_WIDTH,
@@ -53,16 +54,18 @@ def table_chart(
     found = series_of(table, axis) if axis is not None else []
     if axis is None or not found:
         return []
-    title = (
-        f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} "
-        f"over"
-        f" {axis}"
-    )
+    title = chart_title(table, axis, named=named)
     size = (max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT))
     return [
         *_draw(table, axis, found[:MOST_CURVES], title, size, coloured),
         *_notes(found, width),
     ]
+
+
+def chart_title(table: MatrixTable, axis: str, *, named: bool) -> str:
+    """Return the title of a table's chart, without the unit: ``read bandwidth over numjobs``."""
+    title = title_of(table, profile=named)
+    return f"{title.rpartition(', ')[0] or title} over {axis}"
 
 
 def series_of(table: MatrixTable, axis: str) -> list[SweepCurve]:
@@ -77,8 +80,8 @@ def series_of(table: MatrixTable, axis: str) -> list[SweepCurve]:
 
 def _notes(series: Sequence[SweepCurve], width: int) -> list[Line]:
     """Return the meaning of the marks, and the number of curves left out."""
-    lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves not shown", LABEL))]
-    lines = lines if len(series) > MOST_CURVES else []
+    more = len(series) - MOST_CURVES
+    lines = [Line.of((f"  {plural(more, 'more curve')} not shown", LABEL))] if more > 0 else []
     if any(cell.invalid for each in series[:MOST_CURVES] for cell in each.cells):
         said = [(f"  {WRONG}", BAD), (" invalid: see findings", LABEL)]
         lines.append(Line.of(*clip(said, width)))
@@ -88,7 +91,7 @@ def _notes(series: Sequence[SweepCurve], width: int) -> list[Line]:
 def is_logarithmic(values: Sequence[float]) -> bool:
     """Return whether to draw an axis logarithmically.
 
-    Powers of two, and values over a wide range, are drawn so.
+    Three or more positive values are, if they are powers of two or cover a wide range.
     """
     if min(values) <= 0:
         return False
@@ -137,7 +140,7 @@ def _draw(
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> AxisTicks:
-    """Return a tick at every value; labels that would touch are left out."""
+    """Return ticks at ascending values, without those whose labels would touch."""
     return AxisTicks(*map(list, zip(*_apart(values, width), strict=True)))
 
 

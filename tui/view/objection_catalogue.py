@@ -81,13 +81,12 @@ def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
     dropped = [drop for drop in step.cache_drops if drop.ok] if step is not None else []
     if dropped:
         how = ", ".join(dict.fromkeys(drop.method for drop in dropped))
-        yield ObjectionEvidence(
-            "fact", f"page cache dropped before the step on {len(dropped)} hosts ({how})"
-        )
+        count = units.plural(len(dropped), "host")
+        yield ObjectionEvidence("fact", f"page cache dropped before the step on {count} ({how})")
 
 
 def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield whether flash and caches were in a steady state before the run."""
+    """Yield how the storage was preconditioned, or that its state is unknown."""
     texts = precondition_texts(record)
     yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in texts)
     if not texts:
@@ -97,15 +96,19 @@ def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEviden
 
 
 def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield whether benchtui laid out the files before the load."""
+    """Yield the layout of the files by benchtui, with its duration; nothing without one."""
     phases = [
         phase for phase in (step.phases if step is not None else []) if phase.name == "layout"
     ]
     phases += [phase for phase in record.phases if phase.name == "layout"]
     for phase in phases[:1]:
         took = (phase.end_s or 0.0) - (phase.start_s or 0.0)
-        done = f"in {units.duration(took)}" if phase.ok else "incomplete"
-        yield ObjectionEvidence("fact", f"the run laid out the files, {done}")
+        yield ObjectionEvidence(
+            "fact",
+            f"benchtui laid out the files in {units.duration(took)}"
+            if phase.ok
+            else "benchtui's layout of the files is incomplete",
+        )
 
 
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -139,7 +142,7 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
 
 
 def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield by how much five equal windows of the load differ."""
+    """Yield by how much five equal windows of the load differ, and how storage was prepared."""
     from tui.judge.proof import cluster_rates
     from tui.judge.severity import UnknownError
     from tui.metrics.steady import window_across
@@ -191,7 +194,10 @@ def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 
 
 def stragglers(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield how far hosts are from the median host, and which hosts dropped out."""
+    """Yield how far hosts are from the median host, and which hosts dropped out.
+
+    For operations of an MPI program: the slowest and the fastest host by its slowest rank.
+    """
     if step is None:
         return
     for name in each_io_once(step.results.aggregate):
@@ -229,7 +235,7 @@ def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
     kind = record.latency_kind_of(step)
     for name, result in step.results.aggregate.items():
         if name != MIXED:
-            yield from _taken_apart(step, name, kind_of(name, kind), len(result.hosts))
+            yield from _recomputed(step, name, kind_of(name, kind), len(result.hosts))
     jobs = any(
         result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
     )
@@ -243,7 +249,7 @@ def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
         )
 
 
-def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[ObjectionEvidence]:
+def _recomputed(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[ObjectionEvidence]:
     whole = latency_of(step.results.aggregate[name], name, kind)
     found = [
         latency_of(dirs[name], name, kind)
@@ -359,9 +365,8 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
     else:
         yield ObjectionEvidence("unknown", "no load generator output saved")
     if found.journal is not None and found.journal.damaged_lines:
-        yield ObjectionEvidence(
-            "partly", f"{found.journal.damaged_lines} lines of the journal are damaged"
-        )
+        damaged = units.plural(found.journal.damaged_lines, "damaged line")
+        yield ObjectionEvidence("partly", f"the journal has {damaged}")
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:

@@ -13,9 +13,10 @@ from tui.judge.wording import message_of, reasons_of
 from tui.metrics.units import plural
 from tui.model.plain import printable
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, WARN, Line, Run, labelled, spread
+from tui.view.step_notes import finding_place
 
 if TYPE_CHECKING:
-    from tui.model.record import Finding, RunRecord
+    from tui.model.record import RunRecord
     from tui.model.step_record import StepRecord
 
 Weight = Literal["refutes", "confirms", "partly", "unknown", "fact", "n/a"]
@@ -53,22 +54,22 @@ class ObjectionEvidence(Struct, frozen=True):
         return f"checked: {BY_ID[self.check].rule}{self.words}"
 
 
-Look = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
+FindEvidence = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
 
 
 class Objection(Struct, frozen=True):
     """An argument against a figure.
 
     `checks` are relevant to it. If a `decisive` check could not run, the answer is unknown.
-    `not_applicable` returns why the objection does not apply to a run, empty if it does; `look`
-    yields further evidence about the step of the headline.
+    `not_applicable` returns why the objection does not apply to a run, empty if it does;
+    `find_evidence` yields further evidence about the step of the headline.
     """
 
     id: str
     claim: str
     checks: tuple[str, ...] = ()
     decisive: tuple[str, ...] = ()
-    look: Look | None = None
+    find_evidence: FindEvidence | None = None
     not_applicable: Callable[[RunRecord], str] | None = None
 
 
@@ -94,9 +95,10 @@ def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
     if why:
         return ObjectionAnswer(objection, "n/a", (ObjectionEvidence("fact", why),))
     step = headline_step(record)
-    looked = tuple(objection.look(record, step)) if objection.look is not None else ()
-    evidence = (*_of_findings(objection, record), *looked, *_of_checks(objection, record))
-    open_ = any(each.weight == "unknown" for each in looked)
+    find = objection.find_evidence
+    own = tuple(find(record, step)) if find is not None else ()
+    evidence = (*_of_findings(objection, record), *own, *_of_checks(objection, record))
+    open_ = any(each.weight == "unknown" for each in own)
     return ObjectionAnswer(
         objection, standing_of(objection, record, evidence, open_=open_), evidence
     )
@@ -125,22 +127,9 @@ def standing_of(
 def _of_findings(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
     for finding in record.findings:
         if finding.id in objection.checks:
-            text = f"{message_of(finding)}{_where(record, finding)}"
+            place = finding_place(record, finding)
+            text = f"{message_of(finding)}{f' ({place})' if place else ''}"
             yield ObjectionEvidence(WEIGHT_OF[finding.severity], text, finding.id)
-
-
-def _where(record: RunRecord, finding: Finding) -> str:
-    """Return which step of several a finding is about, in brackets; empty for a single step."""
-    if len(record.steps) < 2:
-        return ""
-    step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
-    if several:
-        return f" (on {len(several)} of {len(record.steps)} steps)"
-    return (
-        f" ({record.steps[step].name})"
-        if isinstance(step, int) and step < len(record.steps)
-        else ""
-    )
 
 
 def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
@@ -248,7 +237,8 @@ def objection_lines(
 ) -> list[Line]:
     """Return all objections with their evidence, worst first.
 
-    Objections that do not apply are listed at the end. `judged`: the record says which checks ran.
+    Objections without data are named in one line, those that do not apply at the end. `judged`: the
+    record says which checks ran. Without objections, one line says that nothing was measured.
     """
     if not answers:
         return [Line.of(("nothing was measured: no objections", LABEL))]

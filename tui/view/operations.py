@@ -28,7 +28,7 @@ GAP = 4
 def operation_tiles(
     view: MetadataView | None, step: Step, hosts: int, now: float
 ) -> list[FigureTile]:
-    """Return one tile per operation; empty before the first phase.
+    """Return one tile per operation, the current one first; empty before the first phase.
 
     mdtest prints nothing during a phase, so the current phase shows an upper bound of its rate,
     which falls until the phase ends.
@@ -99,9 +99,9 @@ def mean_of(view: MetadataView, phase: str) -> float | None:
 
     The tool's own mean if it was printed, otherwise the mean of the iterations so far.
     """
-    told = view.result.operations.get(phase) if view.result is not None else None
-    if told is not None and told.mean is not None:
-        return told.mean
+    printed = view.result.operations.get(phase) if view.result is not None else None
+    if printed is not None and printed.mean is not None:
+        return printed.mean
     rates = [each.rate for each in view.finished if each.operation == phase]
     return sum(rates) / len(rates) if rates else None
 

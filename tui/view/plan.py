@@ -123,7 +123,7 @@ def _places(plan: Plan, steps: Iterable[Step]) -> list[str]:
 
 
 def time_note(plan: Plan) -> str:
-    """Return what the planned time excludes: layout and fill."""
+    """Return what the planned time covers, and what comes on top of it: layout and fill."""
     extra = [
         name
         for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))
@@ -279,7 +279,8 @@ def steps_text(plan: Plan) -> str:
     if plan.until is not None:
         width = f"{plan.until.width * 100:g} %"
         parts.append(
-            f"each {plan.until.least} to {plan.until.most} times, until the interval is ±{width}"
+            f"each {plan.until.least} to {plan.until.most} times, until the 95 % interval of the"
+            f" mean is within ±{width}"
         )
     elif most > 1:
         parts.append("each twice" if most == 2 else f"each {most} times")
@@ -395,7 +396,7 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         for role, names in hosts_by_role(plan).items()
     )
     yield from (
-        PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}")
+        PlanFact("from", each.spec, f"  {units.plural(len(each.hosts), 'host')} at {each.utc}")
         for each in plan.sources
     )
     if plan.servers:

@@ -93,7 +93,7 @@ class PublishedView(Struct, frozen=True):
         digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
         columns: tuple[Column[PublishedRow], ...] = (
             Column(
-                " " * digits + " baseline",
+                " " * digits + " published result",
                 lambda row: f"{row.number or '':>{digits}} {row.label}",
                 least=20,
             ),
@@ -148,7 +148,10 @@ def view_of(
 def rows_of(
     record: RunRecord, number: int, found: PublishedComparison, *, full: bool
 ) -> Iterator[PublishedRow]:
-    """Yield the rows of one published result, its headline first."""
+    """Yield the rows of one published result, the figure of the headline first.
+
+    Unless `full`, only the first row.
+    """
     figures = [each for each in found.figures if is_shown(each.figure, record.latency_kind)]
     figures.sort(key=lambda each: (not is_headline(record, each.figure), order_of(each.figure)))
     several = len(record.steps) > 1
@@ -195,7 +198,7 @@ def order_of(figure: PublishedFigure) -> int:
 
 
 def is_headline(record: RunRecord, figure: PublishedFigure) -> bool:
-    """Return whether a published figure is the headline of its profile."""
+    """Return whether a published figure is the same quantity as the run's headline."""
     about = record.headline
     if about is None or about.direction != figure.of or about.metric != figure.metric:
         return False
@@ -223,7 +226,10 @@ def value_text(figure: PublishedFigure, value: float | None) -> str:
 
 
 def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
-    """Return a published figure as printed, marked if its run is doubtful or invalid."""
+    """Return a published figure, marked if its run is doubtful or invalid.
+
+    Latencies and computed figures are in benchtui's units, others as printed.
+    """
     quantity = figure.quantity
     if baseline.computed or figure.metric == "latency":
         text = ("~" if quantity.approximate else "") + value_text(figure, quantity.value)

@@ -13,6 +13,7 @@ from tui.metrics.buckets import SHOWN_NAMES, SHOWN_PERCENTILES
 from tui.metrics.facts import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
+from tui.metrics.units import plural
 from tui.model.figure_record import DirectionRecord
 from tui.model.host_record import HostRecord
 from tui.model.plain import printable, some
@@ -30,6 +31,7 @@ from tui.view.step_notes import (
     VERDICTS,
     attest_texts,
     checks_text,
+    finding_place,
     length_texts,
     load_lines,
     measured_nothing,
@@ -133,11 +135,11 @@ def _about(record: RunRecord) -> list[str]:
     profile = record.profile
     began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
     target = f", target {record.target}" if record.target else ""
-    lines = _wrapped_text(f"{began}, {_count(len(record.hosts), 'host')}{target}")
+    lines = _wrapped_text(f"{began}, {plural(len(record.hosts), 'host')}{target}")
     if profile.changed:
         lines += _wrapped("changed", changed_text(profile.changed))
     for left in record.left_out:
-        steps = _count(left.steps, "step")
+        steps = plural(left.steps, "step")
         lines += _wrapped(
             "left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}"
         )
@@ -146,7 +148,7 @@ def _about(record: RunRecord) -> list[str]:
             "counter-experiment",
             f"{record.proves.kind} as the bottleneck of {record.proves.run_id}",
         )
-        lines += _wrapped("  it", proof_text(record.proves))
+        lines += _wrapped("  result", proof_text(record.proves))
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:
@@ -391,11 +393,8 @@ def _findings(record: RunRecord) -> list[str]:
 
 
 def _finding(record: RunRecord, finding: Finding) -> list[str]:
-    step = finding.scope.get("step")
-    where = f" {record.steps[step].name}" if isinstance(step, int) and len(record.steps) > 1 else ""
-    if several := str(finding.scope.get("steps") or "").split():
-        where = f" on {len(several)} of {len(record.steps)} steps"
-    return _wrapped(f"{finding.severity} {finding.id}{where}", message_of(finding), indent="  ")
+    label = f"{finding.severity} {finding.id} {finding_place(record, finding)}".rstrip()
+    return _wrapped(label, message_of(finding), indent="  ")
 
 
 def _problems(record: RunRecord) -> list[str]:
@@ -424,7 +423,7 @@ def _facts(record: RunRecord) -> list[str]:
 def _facts_of(found: FactsTogether, what: str, same: Fold = (), *, brief: bool) -> list[str]:
     if not found.hosts:
         return []
-    lines = [f"{_count(len(found.hosts), what)}:"]
+    lines = [f"{plural(len(found.hosts), what)}:"]
     for label, runs in (*same, *(() if brief else common_lines(found)), *differing_lines(found)):
         lines += _wrapped(label, "".join(text for text, _ in runs), indent="  ")
     return lines if len(lines) > 1 else []
@@ -480,7 +479,3 @@ def _wrapped_text(text: str, indent: str = "") -> list[str]:
 
 def _fit(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

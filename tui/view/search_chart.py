@@ -172,7 +172,7 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
 def _log_ticks(low: float, high: float, rows: int) -> AxisTicks:
     """Return ticks at 1, 2, 5, at 1, 3, or at powers of ten of each decade.
 
-    The first of these sets that is evenly spaced in rows is used.
+    The first of these sets that is evenly spaced in rows is used, otherwise the coarsest.
     """
     powers = range(floor(low), ceil(high) + 1)
     choices = [

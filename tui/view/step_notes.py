@@ -39,7 +39,7 @@ from tui.text.search import caveats
 
 if TYPE_CHECKING:
     from tui.model.figure_record import AggregateRecord
-    from tui.model.record import AttestationRecord, HeadlineRecord
+    from tui.model.record import AttestationRecord, Finding, HeadlineRecord
     from tui.model.step_record import FillRecord, RoundsRecord
 
 LEFT_OUT = "skipped at launch, although the profile requires it"
@@ -49,14 +49,15 @@ OFTEN = {1: "once", 2: "twice"}
 
 
 def precondition_texts(record: RunRecord) -> list[str]:
-    """Return what was filled, and the rounds of each point, unsteady points first."""
+    """Return what was left out or filled, and the rounds of the first points, unsteady first."""
     found = record.precondition
     if found is None:
         return []
     several = len(found.rounds) > 1
     ordered = sorted(found.rounds, key=lambda each: each.attained is True)
     rounds = [_rounds_text(record, each, several=several) for each in ordered[:POINTS_SHOWN]]
-    more = [f"and {len(ordered) - POINTS_SHOWN} more points"] if len(ordered) > POINTS_SHOWN else []
+    left = len(ordered) - POINTS_SHOWN
+    more = [f"and {plural(left, 'more point')}"] if left > 0 else []
     return [*([LEFT_OUT] if found.left_out else []), *map(_fill_text, found.fills), *rounds, *more]
 
 
@@ -155,13 +156,14 @@ def submission_text(step: StepRecord, kind: str) -> str:
 def checks_text(record: RunRecord) -> str:
     """Return the verdict, the findings and how many checks ran; empty if the run was not judged.
 
-    ``valid: nothing found; 21 checks ran, 9 had no data``. Records of older versions have no
-    verdict."""
+    ``valid: no findings; 21 checks ran, 9 had no data``. Records of older versions have only the
+    findings, or also the number of checks.
+    """
     if record.verdict is None:
         return ""
     found = found_text([finding.severity for finding in record.findings])
     if record.checks is None:
-        return found if record.findings else "no finding"
+        return found
     made = f"{plural(len(record.checks), 'check')} ran"
     if record.checks_not_made is None:
         return f"{made}, {found}"
@@ -188,10 +190,24 @@ def found_text(severities: Sequence[str]) -> str:
     return ", ".join(plural(count, word) for count, word in counts if count) or "no findings"
 
 
+def finding_place(record: RunRecord, finding: Finding) -> str:
+    """Return the steps that a finding is about: ``on 3 of 8 steps``, or the name of one step.
+
+    Empty if the run has one step, or the finding is about the run.
+    """
+    if len(record.steps) < 2:
+        return ""
+    step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
+    if several:
+        return f"on {len(several)} of {len(record.steps)} steps"
+    known = isinstance(step, int) and 0 <= step < len(record.steps)
+    return record.steps[step].name if isinstance(step, int) and known else ""
+
+
 def repeated_text(record: RunRecord) -> str:
     """Return the number of repetitions of the headline, and their spread.
 
-    Empty for a single run.
+    Empty if it was measured once.
     """
     found, matrix = record.headline, record.matrix
     if found is None or found.step is None or matrix is None:
@@ -213,7 +229,7 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 
 def note_texts(step: StepRecord, kind: str) -> Iterator[str]:
-    """Yield notes: measured time, what latencies exclude, lost hosts, skew."""
+    """Yield notes: names of requests, submission wait, bucket error, lost hosts, windows, skew."""
     yield from request_texts(step)
     yield from filter(None, (submission_text(step, kind),))
     if any(
@@ -490,8 +506,9 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
         count = round(sum(host.mean_of(f"group.{name}.procs") or 0.0 for host in having))
         disks = sum(len(disks_in_use(host)) for host in having)
         per_disk = f"; {cpu / disks:.1f} % per disk ({disks} with traffic)" if disks else ""
+        processes = f"{count} process{'' if count == 1 else 'es'}"
         hosts_text = plural(len(having), "host")
-        yield f"{name} CPU: {cores_text(cpu)}, {count} processes on {hosts_text}{per_disk}"
+        yield f"{name} CPU: {cores_text(cpu)}, {processes} on {hosts_text}{per_disk}"
 
 
 def cores_text(percent: float) -> str:

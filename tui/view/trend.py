@@ -18,9 +18,6 @@ from tui.view.charts import value_axis
 UNBOUNDED = 10_000  # columns of text in a pipe
 
 
-# -- for people
-
-
 def trend_lines(found: Trend, width: int | None) -> list[Line]:
     """Return the table of a history: its runs and changes."""
     where = f" on {found.target}" if found.target else ""
@@ -109,7 +106,7 @@ def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
 
 
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
-    """Return a change as text: ``worse from here on: -12.3 % (p 0.001)``."""
+    """Return a change as text: ``worse from this run on: -12.3 % (p 0.001)``."""
     if change is None:
         return []
     word, role = change_word(found, change)

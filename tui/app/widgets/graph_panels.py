@@ -139,7 +139,7 @@ def wait_graph(waiting: Waiting) -> Graph:
         meter=waiting.fraction,
         notes=notes,
         bars=waiting.bars,
-        told=waiting.told if waiting.tiles else 0,
+        told=waiting.repeated if waiting.tiles else 0,
     )
 
 

@@ -1,6 +1,6 @@
-"""The document of a report.
+"""The document of a report: the sections of each run, and several runs side by side.
 
-Its last section has everything needed to repeat the run.
+The section "What was run" has everything needed to repeat the run.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ from tui.view.report.tables import (
 from tui.view.step_notes import (
     attest_texts,
     checks_text,
+    finding_place,
     length_texts,
     load_sums,
     note_texts,
@@ -300,7 +301,7 @@ def _differs(record: RunRecord, first: JobFile, other: JobFile) -> Iterator[str]
 
 
 def _commands(record: RunRecord) -> Iterator[Code]:
-    """Yield each command once, with the number of hosts and steps it ran on."""
+    """Yield the first 200 commands, each once, with the number of hosts and steps it ran on."""
     seen: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for each in record.provenance.commands:
         seen.setdefault((each.phase, shlex.join(each.argv)), []).append((each.host, each.step))
@@ -400,7 +401,7 @@ def _findings(record: RunRecord) -> Iterator[Block]:
         yield Paragraph(f"Nothing was measured. {record.reason}".strip(), BAD)
     else:
         yield Paragraph("This run was not checked.", WARN)
-    yield from (_found(record, each) for each in by_weight(record.findings))
+    yield from (_finding(record, each) for each in by_weight(record.findings))
     criteria = judge([], [record], criteria_of([record]))
     if criteria:
         yield criteria_table("Profile thresholds", criteria)
@@ -419,38 +420,29 @@ def _findings(record: RunRecord) -> Iterator[Block]:
         yield DocumentTable(
             "Checks without data", [DocumentColumn("checks"), DocumentColumn("why")], rows
         )
-    said = [each for each in record.messages if each.severity != "info"]
-    if said:
-        told = [[each.host or "", each.severity, each.text] for each in said[:MESSAGES]]
-        more = f"{len(said) - MESSAGES} more messages in run.json." if len(said) > MESSAGES else ""
+    messages = [each for each in record.messages if each.severity != "info"]
+    if messages:
+        more = len(messages) - MESSAGES
         yield DocumentTable(
             "Messages during the run",
-            [DocumentColumn("host"), DocumentColumn("weight"), DocumentColumn("message")],
-            told,
-            more,
+            [DocumentColumn("host"), DocumentColumn("severity"), DocumentColumn("message")],
+            [[each.host or "", each.severity, each.text] for each in messages[:MESSAGES]],
+            f"{plural(more, 'more message')} in run.json." if more > 0 else "",
         )
 
 
-def _found(record: RunRecord, finding: Finding) -> FindingBlock:
+def _finding(record: RunRecord, finding: Finding) -> FindingBlock:
     check = BY_ID.get(finding.id)
     return FindingBlock(
         id=finding.id,
         severity=finding.severity,
         title=check.title if check is not None else "",
-        where=_where(record, finding),
+        where=finding_place(record, finding),
         message=message_of(finding),
         advice=check.advice if check is not None and finding.severity != "info" else "",
         rule=check.rule if check is not None else "",
         means=" ".join(check.means.split()) if check is not None else "",
     )
-
-
-def _where(record: RunRecord, finding: Finding) -> str:
-    step = finding.scope.get("step")
-    if several := str(finding.scope.get("steps") or "").split():
-        return f"on {len(several)} of {len(record.steps)} steps"
-    known = isinstance(step, int) and 0 <= step < len(record.steps) and len(record.steps) > 1
-    return record.steps[step].name if isinstance(step, int) and known else ""
 
 
 def _problems(record: RunRecord) -> Iterator[list[str]]:
@@ -490,7 +482,8 @@ def _results(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
     left_out = len(measured_steps(record)) - len(steps)
     if left_out > 0:
         yield Paragraph(
-            f"for details of {left_out} more steps: benchtui runs show --steps {record.run_id}",
+            f"for details of {plural(left_out, 'more step')}:"
+            f" benchtui runs show --steps {record.run_id}",
             LABEL,
         )
     if not steps:
@@ -550,7 +543,7 @@ def _published(view: PublishedView | None) -> Iterator[Block]:
         numbers = (
             DocumentColumn(name, right=True) for name in ("ours", "published", "of published")
         )
-        heads = [DocumentColumn("baseline"), DocumentColumn("figure"), *numbers]
+        heads = [DocumentColumn("published result"), DocumentColumn("figure"), *numbers]
         rows = [
             [f"{row.number or ''} {row.label}".strip(), row.figure, row.ours, row.theirs, row.ratio]
             for row in view.rows

@@ -58,7 +58,7 @@ def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
             )
             span = spans.get(event.step)
             if span is not None and event.phase == "measure" and not event.ramp:
-                _take(found, span, event, (t0 + t1) / 2)
+                _add_sample(found, span, event, (t0 + t1) / 2)
     return found
 
 
@@ -78,7 +78,7 @@ class _Span:
         return cls(series.start_s, seconds, max(1, ceil(seconds / MOST_COLUMNS)))
 
 
-def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
+def _add_sample(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
     place = int((middle_s - span.start_s) // span.width_s)
     columns = ceil(span.seconds / span.width_s)
     if not 0 <= place < columns:

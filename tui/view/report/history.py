@@ -19,12 +19,15 @@ from tui.view.trend import change_word
 
 MOST_CHARTS = 4
 MOST_MARKS = 10
-# the others are only counted
+# by unit; others have the axis of a rate per second
 AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 
 
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
-    """Yield the profile's history on the run's target; for a sweep, each point's history."""
+    """Yield the profile's history on the run's target; for a sweep, each point's history.
+
+    `drawn`: with charts of the first few histories.
+    """
     for found in trends:
         yield Paragraph(*_change_text(found))
     if trends:
@@ -70,7 +73,7 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
                 found.runs[begin],
                 any(run.run_id == record.run_id for run in found.runs[begin:end]),
             )
-            told: Cell = (
+            change_cell: Cell = (
                 ""
                 if change is None
                 else (f"{_percent(change.ratio)} (p {change.p:.3f})", _role(found, begin))
@@ -78,7 +81,14 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
             shown = metric.with_unit(middle) if metric is not None else f"{middle:g}"
             since = f"{first.run_id} ({first.utc[:10]})" if first.utc else first.run_id
             rows.append(
-                [found.name, since, str(end - begin), shown, told, "this run" if ours else ""]
+                [
+                    found.name,
+                    since,
+                    str(end - begin),
+                    shown,
+                    change_cell,
+                    "this run" if ours else "",
+                ]
             )
     numbers = [DocumentColumn(title, right=True) for title in ("runs", "median", "change")]
     note = " ".join(

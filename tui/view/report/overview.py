@@ -36,9 +36,10 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 
 
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps to show with charts and hosts.
+    """Return the steps to show with charts and hosts: all measured ones if they are few.
 
-    If there are many, a matrix shows its headlines' steps.
+    Otherwise the headline's step, of a suite the first members' headlines' steps; if none of them
+    was measured, the first measured step.
     """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:
@@ -61,10 +62,7 @@ def name_of(record: RunRecord, step: StepRecord) -> str:
 
 
 def directions_of(step: StepRecord) -> list[str]:
-    """Return the directions of a step to show.
-
-    `mixed` is only in tables if reads and writes are shown.
-    """
+    """Return the directions of a step to draw: without `mixed`, unless it is the only one."""
     found = in_order(step.results.aggregate)
     return [name for name in found if name != "mixed" or len(found) == 1]
 
@@ -166,7 +164,7 @@ def verdict_reasons(record: RunRecord) -> Iterator[str]:
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
     yield from (f"{each.severity} {each.id}: {message_of(each)}" for each in worst[:WORST])
     if len(worst) > WORST:
-        yield f"and {plural(len(worst) - WORST, 'finding')} more below"
+        yield f"and {plural(len(worst) - WORST, 'more finding')} below"
 
 
 def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str, list[str]]]:

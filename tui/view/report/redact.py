@@ -57,7 +57,7 @@ DEVICE = re.compile(
 BELOW = r"(?:/[\w.@%+:,~$-]+)"
 PATH = re.compile(rf"(?<![\w/.]){BELOW}+/?")
 PART = re.compile(r"[^/]+")
-# and GIDs of InfiniBand
+# also GIDs of InfiniBand
 MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")
 # with an optional protocol and port
 IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
@@ -65,7 +65,7 @@ MAYBE_IPV6 = re.compile(
     r"(?:(?<![\w.:])|(?<=\w:))(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)"
 )
 UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-# SAN
+# names of SAN devices
 WORLDWIDE = re.compile(
     r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE
 )
@@ -87,11 +87,11 @@ ENDINGS = _words(
     " example test invalid de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au"
     " nz ca br mx ru ua za"
     # endings of host names; other dotted words are host names unless known as something else
-    # else:
 )
-# kernel settings, programs: what they begin with
-OURS = _words("vm net kernel fs sunrpc fuse benchtui asyncssh")
-COLUMNS = OURS.union(DIRECTIONS, (family for family, _ in TELEMETRY))
+# first parts of dotted words that are no host names: kernel settings, programs, columns
+COLUMNS = _words("vm net kernel fs sunrpc fuse benchtui asyncssh").union(
+    DIRECTIONS, (family for family, _ in TELEMETRY)
+)
 KINDS = _words(
     "json jsonl txt log csv xml html md yaml yml ini conf cfg job toml gz xz tgz tar zip so ko py"
     " sh service socket target timer slice scope mount nano micro small medium large xlarge metal"
@@ -130,7 +130,7 @@ class Names:
     kept: set[str] = field(default_factory=set)  # run IDs, which identify nothing
     given: set[str] = field(default_factory=set)  # replacements
     public: set[str] = field(default_factory=set)  # sites named by presets
-    # of the runs: files of theirs end with their names
+    # load generators of the runs, which are also endings of their files
     tools: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
@@ -145,7 +145,7 @@ class Names:
             self._pattern = None
         return self.known[key]
 
-    def stands(self, word: str) -> bool:
+    def may_stay(self, word: str) -> bool:
         """Return whether a word may stay: it is a replacement, or identifies nothing."""
         return word in self.kept or word.casefold() in self.given
 
@@ -283,9 +283,9 @@ def _learn_user(names: Names, user: object) -> None:
 
 
 def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
-    """Return one run with all names replaced.
+    """Return one run with all names replaced, and without notes and tags.
 
-    Its journal is read only for histograms, which are merged over hosts.
+    Its journal is later read only for histograms, which are merged over hosts.
     """
     record = source.record
     kept = (
@@ -305,12 +305,12 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
     # a first pass collects all names: late ones may occur in early texts
     _walk(data, replacer)
     view = source.published and _without_names(source.published, names)
-    told = RunRecord.model_validate(_walk(data, replacer))
-    history = [_nameless(names, each, record.run_id, kept) for each in source.history]
-    return replace(source, record=told, published=view, called="", history=history)
+    nameless = RunRecord.model_validate(_walk(data, replacer))
+    history = [_redacted_history(names, each, record.run_id, kept) for each in source.history]
+    return replace(source, record=nameless, published=view, called="", history=history)
 
 
-def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
+def _redacted_history(names: Names, found: Trend, own: str, kept: str) -> Trend:
     """Return a history with run ids replaced by numbers.
 
     The run `own` is called as in the rest of the report.
@@ -379,14 +379,15 @@ class Replacer:
         return lambda match: self.names.give(match[0], kind)
 
     def _user(self, name: str) -> str:
-        return name if name == "root" or self.names.stands(name) else self.names.give(name, "user")
+        plain = name == "root" or self.names.may_stay(name)
+        return name if plain else self.names.give(name, "user")
 
     def _host(self, name: str) -> str:
         low = name.casefold()
         plain = (
             len(name) < 2 or low in NO_NAMES or low in self.names.public or NETWORK.fullmatch(low)
         )
-        if plain or self.names.stands(name) or name.startswith("127."):
+        if plain or self.names.may_stay(name) or name.startswith("127."):
             return name
         _learn_domains(self.names, name.split(".")[1:])
         return self.names.give(name, "server")
@@ -405,7 +406,7 @@ class Replacer:
     def _address(self, match: re.Match[str]) -> str:
         """Return the replacement of an IP address.
 
-        Versions and times of day, which only look like one, stay.
+        Loopback addresses stay, and versions and times of day, which only look like one.
         """
         text = match[0] if match[0].endswith("::") else match[0].rstrip(":")
         try:
@@ -439,7 +440,7 @@ class Replacer:
         part = match[0]
         ours = part.lower().lstrip(".") in PLAIN_PARTS or part in workloads.names()
         plain = ours or DEVICE.fullmatch(part) or part.isdigit() or "$" in part
-        if plain or self.names.stands(part) or part.startswith(("benchtui-", ".benchtui")):
+        if plain or self.names.may_stay(part) or part.startswith(("benchtui-", ".benchtui")):
             return part
         return self.names.give_part(part)
 

@@ -14,8 +14,8 @@ from tui.model.step_record import HostTelemetryRecord, OperationRecord, StepReco
 from tui.record.cells import Cell, cells_of_record
 from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.view.document import Chart
-from tui.view.matrix import KNEE, knee_texts, scale_of, title_of
-from tui.view.matrix_chart import METRICS, SweepCurve, is_logarithmic, series_of
+from tui.view.matrix import KNEE, knee_texts, scale_of
+from tui.view.matrix_chart import METRICS, SweepCurve, chart_title, is_logarithmic, series_of
 from tui.view.report.step_charts import (
     SeriesSpan,
     band_layer,
@@ -75,11 +75,7 @@ def sweep_chart(
         }
 
     rows = [row(cell, each.name) for each in found for cell in each.cells]
-    title = (
-        f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} "
-        f"over"
-        f" {axis}"
-    )
+    title = chart_title(table, axis, named=named)
     title = title[0].upper() + title[1:]
     spec = _sweep_spec(
         rows, [(log2(n) if logarithmic else n, text) for n, text in numbers], axis, cells, found
@@ -90,7 +86,7 @@ def sweep_chart(
         f" {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
     )
     note = " ".join(f"{KNEE} {text}." for text in knees[:3])
-    note += f" {left_out} more curves: see the table." if left_out > 0 else ""
+    note += f" {units.plural(left_out, 'more curve')}: see the table." if left_out > 0 else ""
     if any(len(cell.values) > 1 for cell in cells):
         note += " Bars span the lowest to the highest repetition."
     return Chart(title, spec, alt, note.strip())

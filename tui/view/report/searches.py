@@ -54,8 +54,8 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> DocumentTable:
     """Return a report table with the columns of a terminal table."""
     heads = [Heading(column.title, right=column.right) for column in columns]
-    told: list[list[Cell]] = [[_cell(column.runs(row)) for column in columns] for row in rows]
-    return DocumentTable(title, heads, told)
+    cells: list[list[Cell]] = [[_cell(column.runs(row)) for column in columns] for row in rows]
+    return DocumentTable(title, heads, cells)
 
 
 def _cell(runs: Sequence[Run]) -> Cell:
@@ -193,7 +193,7 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
     """Yield throughput by number of hosts, with linear growth and the scaling law.
 
-    Extrapolation is dashed.
+    Extrapolation is dashed. Nothing with fewer than two numbers of hosts.
     """
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:

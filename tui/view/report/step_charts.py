@@ -49,7 +49,7 @@ class SeriesSpan:
     high: float | None
 
 
-def seconds_a_point(seconds: float, most: int = MOST_POINTS) -> int:
+def seconds_per_point(seconds: float, most: int = MOST_POINTS) -> int:
     """Return how many seconds each point of a chart covers."""
     return max(1, ceil(seconds / most))
 
@@ -62,7 +62,7 @@ def points_of(
     A point without known values is unknown. Mean latencies are weighted by the I/Os of each second
     (`weights`).
     """
-    width = seconds_a_point(len(values), most)
+    width = seconds_per_point(len(values), most)
     return [
         _point(values[at : at + width], weights[at : at + width], (at + width / 2) * step_s)
         for at in range(0, len(values), width)
@@ -78,7 +78,7 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
 
 def reading_note(seconds: int, what: str = "single seconds") -> str:
     """Return how to read a down-sampled series; empty if each point is one second."""
-    width = seconds_a_point(seconds)
+    width = seconds_per_point(seconds)
     return f"Each point covers {width} s; line: mean; band: range over {what}." if width > 1 else ""
 
 
@@ -87,7 +87,7 @@ def rows_over(
 ) -> list[SeriesSpan]:
     """Return several series of equal length as one: mean, lowest and highest of all values."""
     length = max(map(len, columns), default=0)
-    width = seconds_a_point(length, most)
+    width = seconds_per_point(length, most)
     found = []
     for at in range(0, length, width):
         values = [value for column in columns for value in column[at : at + width]]
@@ -139,7 +139,7 @@ def rate_axis(metric: ChartMetric, highest: float, title: str = "") -> Spec:
 
 
 def _throughput(step: StepRecord) -> Iterator[Chart]:
-    """Yield charts of IOPS and, if varying block sizes give it another shape, of bandwidth."""
+    """Yield charts of operations per second and of bandwidth, where known."""
     series = step.series
     if series is None:
         return
@@ -211,7 +211,7 @@ def band_layer(y: Spec, color: Spec, points: int) -> Spec:
 
 
 def _single(curves: Mapping[str, Sequence[SeriesSpan]]) -> Any:
-    """Return how to mark points if curves have so few that a line would be invisible."""
+    """Return how to mark points if curves have so few that a line would be invisible, or False."""
     return (
         {"size": 24, "filled": True}
         if all(len(points) < 3 for points in curves.values())
@@ -398,7 +398,7 @@ def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
 def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
     """Return (1 / share of slower I/Os, latency in ns) for a step's histogram.
 
-    The curve ends where too few I/Os are slower.
+    The curve ends where too few I/Os are slower; it is empty without a histogram.
     """
     latency = latency_of(result, name, kind)
     histogram = latency.buckets if latency is not None else None
@@ -422,7 +422,7 @@ def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
 
 
 def _thinned(points: list[tuple[float, float]]) -> Curve:
-    """Return only points far enough apart to be told apart: 40 per nine."""
+    """Return points far enough apart to be distinguished: at most 40 per nine."""
     kept: Curve = []
     for x, y in points:
         if not kept or log10(x) - log10(kept[-1][0]) >= 0.025:

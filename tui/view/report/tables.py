@@ -205,7 +205,7 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
 
 
 def operations_table(found: MetadataRecord) -> DocumentTable:
-    """Return an MPI benchmark's operations: the printed statistics, and each iteration."""
+    """Return an MPI benchmark's operations: the printed statistics, and the first iterations."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
     made = any(each.from_iterations for each in found.operations.values())
     whose = "" if made else rank_0_text(found)  # the tool reports the sum of all ranks
@@ -267,7 +267,7 @@ def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
         )
     heads = [
         *(DocumentColumn(name) for name in table.down),
-        *_right("figure", "lowest–highest", "of", "mean", "p99"),
+        *_right("figure", "lowest–highest", "n", "mean", "p99"),
         DocumentColumn(""),
     ]
     return DocumentTable(title, heads, [_row(table, row, scale) for row in table.rows])
@@ -391,11 +391,11 @@ def objection_blocks(record: RunRecord) -> Iterator[Block]:
 
 def _evidence(answer: ObjectionAnswer) -> str:
     """Return the evidence on an objection, most important first, with the checks it is from."""
-    told = sorted(
+    known = sorted(
         (each for each in answer.evidence if each.weight in ORDER),
         key=lambda each: ORDER.index(each.weight),
     )
     return (
-        "; ".join(f"{each.text} ({each.check})" if each.check else each.text for each in told)
+        "; ".join(f"{each.text} ({each.check})" if each.check else each.text for each in known)
         or "no data"
     )

@@ -86,7 +86,10 @@ def _array(texts: Sequence[str]) -> str:
 
 
 def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spec:
-    """Return a logarithmic axis for latencies in ns, ticks at 1, 2 and 5 of each decade."""
+    """Return a logarithmic axis for latencies in ns.
+
+    It has ticks at 1, 2 and 5 of each decade, over a wide range at 1 only.
+    """
     powers = range(2, 12)
     wide = highest / max(lowest, 1.0) > 300
     marks = [factor * 10**power for power in powers for factor in ((1,) if wide else (1, 2, 5))]
@@ -178,14 +181,14 @@ def _join(parent: ElementTree.Element) -> None:
     for child in list(parent):
         if child.tag != f"{{{SVG}}}path" or len(child) or child.get("aria-label"):
             before = None
-        elif before is not None and _look(child) == _look(before):
+        elif before is not None and _style(child) == _style(before):
             before.set("d", f"{before.get('d', '')}{child.get('d', '')}")
             parent.remove(child)
         else:
             before = child
 
 
-def _look(path: ElementTree.Element) -> dict[str, str]:
+def _style(path: ElementTree.Element) -> dict[str, str]:
     return {
         name: value
         for name, value in path.attrib.items()

@@ -81,8 +81,8 @@ def _is_long(block: Block) -> bool:
     return block.kind == "table" and len(block.rows) > FOLDED_LINES
 
 
-SHOWN_FROM = 5  # runs from which on a report includes the history by default
-LEAST_HISTORY = 2
+SHOWN_FROM = 5  # minimum runs of a history that a report includes by default
+LEAST_HISTORY = 2  # and on request
 Shape = Literal["html", "md"]
 
 
@@ -103,24 +103,25 @@ def with_histories(
 ) -> list[ReportedRun]:
     """Return the runs, each with the history of its profile on its target.
 
-    Only runs measured alike are in a history; reported runs with the same history share it. A
-    history of fewer than SHOWN_FROM runs is left out unless `always`. Raises UsageError.
+    Only runs measured alike are in a history; of reported runs with the same history, the first has
+    it. A history of fewer than SHOWN_FROM runs, with `always` LEAST_HISTORY, is left out. Raises
+    UsageError.
     """
     from tui.analysis.setup import head_at, head_of, measured, measured_at
     from tui.analysis.trend import trends_of
 
-    runs, told, found = store.everything().runs, set(), []
+    runs, included, found = store.everything().runs, set(), []
     for source in sources:
         record = source.record
         head = head_at(source.run_dir) if source.run_dir is not None else None
         like = {each.point: each.setup for each in measured(head or head_of(record))}
         key = record.profile.tag, record.target or ""
-        if (alike := (*key, *sorted(like.items()))) in told:
+        if (alike := (*key, *sorted(like.items()))) in included:
             trends = []
         else:
             trends = trends_of(runs, *key, lambda run: measured_at(store.directory_of(run)), like)
         least = LEAST_HISTORY if always else SHOWN_FROM
-        told.add(alike)
+        included.add(alike)
         found.append(replace(source, history=[each for each in trends if len(each.runs) >= least]))
     return found
 
