@@ -476,7 +476,7 @@ async def test_while_another_screen_is_shown_nothing_is_read(maker: RunMaker) ->
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         live = app.live
-        live.go_on()
+        live.show_again()
         await app.settle(pilot)
         app.go("runs")
         await app.settle(pilot)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tui.app.screens.live_text import does
+from tui.app.screens.live_text import telemetry_texts
 from tui.journal.clock import HostClocks
 from tui.journal.fold import fold_all
 from tui.journal.state import RunState
@@ -152,8 +152,11 @@ def test_live_says_what_a_host_does_now() -> None:
         RunState(HostClocks({"h1": -1000.0})),
         [StepStarted(t=0.0, step=0), columns(*names), second(1, 42, 3, 99, 1024**2, 0, 7)],
     )
-    assert list(does(state, "h1")) == [("CPU", "42 %, core 3 at 99 %"), ("eth0", "1.00 MiB/s")]
-    assert list(does(state, "h2")) == []
+    assert list(telemetry_texts(state, "h1")) == [
+        ("CPU", "42 %, core 3 at 99 %"),
+        ("eth0", "1.00 MiB/s"),
+    ]
+    assert list(telemetry_texts(state, "h2")) == []
 
 
 def test_a_second_is_a_short_line_of_the_journal() -> None:

@@ -87,7 +87,7 @@ class BenchtuiApp(AppShell):
     def on_mount(self) -> None:
         """Handle signals, open the screen named on the command line, look for a running run."""
         if not self.is_headless:
-            take_signals(self)
+            handle_signals(self)
         self.apply_options()
         self.call_after_refresh(self.set_timer, FIND_RUNNING_AFTER_S, self.find_running)
         self.call_after_refresh(
@@ -113,7 +113,7 @@ class BenchtuiApp(AppShell):
             self.post_message(found)
 
     def on_runs_found(self, found: RunsFound) -> None:
-        """Show notices that offer to watch the running run and to finish interrupted runs.
+        """Let Live and Result show the runs found, and offer to recover interrupted runs.
 
         Then open the screen that had to wait for the search, if any.
         """
@@ -173,7 +173,8 @@ class BenchtuiApp(AppShell):
     def go(self, name: str, at: str = "") -> None:
         """Show a screen with the cursor on `at`.
 
-        If the screen has nothing to show, say what is missing.
+        If the screen has nothing to show, say what is missing; while runs are still searched for,
+        show it once they are found.
         """
         if name in ("hosts", "profiles"):
             self.again_from = ""
@@ -441,7 +442,7 @@ async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
     shell.exit()
 
 
-def take_signals(shell: AppShell) -> None:
+def handle_signals(shell: AppShell) -> None:
     """Handle SIGTERM, SIGHUP and a lost terminal: leave with the terminal restored."""
 
     def leave_if_hung_up() -> None:  # the terminal may be gone without a signal

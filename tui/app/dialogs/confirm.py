@@ -138,16 +138,16 @@ class Confirm(Dialog[str | None]):
     def on_mount(self) -> None:
         """Focus the first answer, which does no harm."""
         self.set_focus(self.query(Button).first())
-        self.watch(self.scroll, "show_vertical_scrollbar", self.say_how)
+        self.watch(self.scroll, "show_vertical_scrollbar", self.show_scroll_keys)
 
-    def say_how(self, scrolls: bool) -> None:
+    def show_scroll_keys(self, scrolls: bool) -> None:
         """Show the keys for scrolling if the text does not fit."""
         self.query_one(".dialog", Vertical).border_subtitle = "PgDn PgUp scroll" if scrolls else ""
 
     def action_step(self, places: int) -> None:
-        """Focus the next answer, or scroll.
+        """Focus the next or the previous answer.
 
-        Scrolls if the text does not fit and the answers are not stacked.
+        If the text does not fit and the answers are not stacked, scroll instead.
         """
         if self.scroll.show_vertical_scrollbar and not self.stacked:
             self.scroll.scroll_relative(y=places, animate=False)

@@ -18,6 +18,7 @@ from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
 from tui.app.widgets.lines import Lines
 from tui.app.widgets.picklist import PickList
+from tui.metrics.units import plural
 from tui.text.line import BRIGHT, LABEL, TEXT, Line, clip, rule, width_of, wrap
 from tui.text.table import Column
 
@@ -194,7 +195,7 @@ class Beginning(Lines):
         lines, room = text_lines(self.text, width), height - 1  # the rule takes one
         if len(lines) > room:
             more = len(lines) - room + 1
-            lines = [*lines[: room - 1], Line.of((f"and {more} more lines", LABEL))]
+            lines = [*lines[: room - 1], Line.of((f"and {plural(more, 'more line')}", LABEL))]
         return [rule("Begins with", "", width), *lines]
 
 

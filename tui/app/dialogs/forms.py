@@ -15,6 +15,7 @@ from textual.widgets import Button, Static
 from tui.app.dialogs.confirm import Dialog
 from tui.app.widgets.form import FieldSpec, Form
 from tui.engine.extend_search import Spent, with_more
+from tui.metrics.units import plural
 from tui.model import hostspec
 from tui.model.problem import UsageError
 from tui.model.profile_parts import known_span
@@ -82,7 +83,7 @@ def check_names(taken: frozenset[str], text: str) -> str | None:
     seen = set(taken)
     for name in names:
         if name in seen:
-            return f"{name} is {'already in the list' if name in taken else 'named twice'}"
+            return f"{name} is {'already in the list' if name in taken else 'given twice'}"
         seen.add(name)
     return None
 
@@ -102,7 +103,9 @@ def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
     except UsageError as error:
         return error.problems[0].message
     hosts = len(hostspec.expand(specs[0]))
-    return None if addresses == hosts else f"{hosts} hosts need {hosts} addresses, not {addresses}"
+    if addresses == hosts:
+        return None
+    return f"give one address per host: found {addresses} for {plural(hosts, 'host')}"
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ class AddHost(Dialog[NewHosts | None]):
     @on(Button.Pressed, "#add")
     @on(Form.Done)
     def done(self) -> None:
-        """Close with the hosts, if there is a name and all fields are valid."""
+        """Close with the hosts, if they have a name and all fields are valid."""
         values = self.form.values
         if not values["name"]:
             self.form.fields[0].show_state("a host needs a name")
@@ -272,13 +275,13 @@ class MoreDialog(Dialog[Bounds | None]):
         try:
             self.spent.more(bounds.points, bounds.within_s)
         except UsageError as error:
-            self.tell(
+            self.show_problem(
                 self.wanting(bounds.points or 0), str(error).removeprefix(f"run {self.spent.name} ")
             )
         else:
             self.dismiss(bounds)
 
-    def tell(self, name: str, problem: str) -> None:
+    def show_problem(self, name: str, problem: str) -> None:
         """Show a problem below a field."""
         next(field for field in self.form.fields if field.spec.name == name).show_state(problem)
         self.form.focus_on(name)

@@ -41,13 +41,13 @@ class TooSmall(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Show the size of the terminal."""
-        self.tell(self.app.size)
+        self.show_sizes(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the new size of the terminal."""
-        self.tell(event.size)
+        self.show_sizes(event.size)
 
-    def tell(self, size: Size) -> None:
+    def show_sizes(self, size: Size) -> None:
         """Show the actual and the required size."""
         text = (
             f"terminal is {size.width}x{size.height}; benchtui needs"
@@ -87,7 +87,7 @@ def help_lines(screen: str, search: str, width: int) -> list[Line]:
 def matches(action: Action, search: str) -> bool:
     """Return whether an action matches a search.
 
-    Each word of the search must begin a word of the action's key, name or help.
+    Each word of the search must begin a word of the action's key, name, help or screen.
     """
     text = (
         f"{action.shown_keys} {action.label} {action.help} "

@@ -33,7 +33,7 @@ class LineDialog(Dialog[str | None]):
         "LineDialog .line-about { color: $dim; height: auto; margin-bottom: 1; padding: 0 1; }"
     )
 
-    def __init__(self, title: str, about: str, value: str = "", does: str = "keep") -> None:
+    def __init__(self, title: str, about: str, value: str = "", does: str = "save") -> None:
         super().__init__()
         self.question = title
         self.about = about
@@ -136,18 +136,18 @@ class NewProfile(Dialog[tuple[str, str] | None]):
     @on(Input.Submitted)
     def submitted(self) -> None:
         """Extend the original, on Enter."""
-        self.take("extend")
+        self.close_with("extend")
 
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
         """Extend or copy the original, by the button pressed."""
-        self.take(event.button.id or "extend")
+        self.close_with(event.button.id or "extend")
 
-    def take(self, way: str) -> None:
-        """Close with `way` and the name, if the name is valid."""
+    def close_with(self, how: str) -> None:
+        """Close with "extend" or "copy" and the name, if the name is valid."""
         name = self.query_one(TextInput).value.strip()
         if self.problem(name) is None:
-            self.dismiss((way, name))
+            self.dismiss((how, name))
         else:
             self.query_one(TextInput).focus()
 

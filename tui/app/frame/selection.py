@@ -75,16 +75,16 @@ class Selection(Struct):
         self.servers = [name for name in known if name in servers]
 
     def choose_profile(self, tag: str) -> None:
-        """Select a profile, and drop the input for parameters of another profile."""
+        """Select a profile; if it was another one before, reset the input of Review for that."""
         if tag != self.profile:
             self.profile = tag
-            self.change_nothing()
+            self.reset_input()
             self.attest = {}
             self.caveats = []
             self.changes += 1
 
-    def change_nothing(self) -> None:
-        """Reset all input to the profile's values."""
+    def reset_input(self) -> None:
+        """Reset parameters, roles and options to the profile's values; attested answers stay."""
         self.overrides, self.roles = {}, {}
         self.repeat = self.sweep = ""
         self.cleanup, self.precondition, self.search = None, True, None

@@ -172,7 +172,7 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def draws_colors(self) -> bool:
-        """Whether the terminal has enough colours to tell curves apart."""
+        """Whether the terminal can distinguish curves by colour."""
         return self.symbols.name != "ascii" and not self.options.environ.get("NO_COLOR")
 
     # -- the backend, loaded on first use so that the first frame does not wait for it
@@ -310,7 +310,7 @@ class AppShell(TypeAheadApp[None]):
         self.open("result", run_dir)
 
     def run_ended(self, run_dir: Path) -> None:
-        """Make Result show this run."""
+        """Make Result show this run, and Runs move its cursor to it; stop waiting for its end."""
         self.watched = None if self.watched == run_dir else self.watched
         self.run_to_find = run_dir
         self.subjects["result"] = (run_dir,)
@@ -325,7 +325,10 @@ class AppShell(TypeAheadApp[None]):
             self.run_ended(self.watched)
 
     def choice_text(self, room: int) -> str:
-        """Return the selection in at most `room` cells."""
+        """Return the selection in at most `room` cells: all of it, or the profile, or the hosts.
+
+        Empty if none of these fits.
+        """
         hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
         dot = f" {self.symbols.dot} "
         for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):

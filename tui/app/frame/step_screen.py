@@ -248,12 +248,12 @@ class StepScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield top bar, body and footer."""
-        self.take_width()
+        self.set_width_class()
         yield TopBar(BY_NAME[self.SCOPE].part_of or self.SCOPE)
         yield from self.compose_body()
         yield KeyBar(self.SCOPE)
 
-    def take_width(self) -> None:
+    def set_width_class(self) -> None:
         """Set the width class before Textual's first resize, which would restyle everything."""
         width = self.app.size.width
         fitting = [name for least, name in self.app.HORIZONTAL_BREAKPOINTS or () if least <= width]

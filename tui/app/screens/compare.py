@@ -132,7 +132,7 @@ class CompareScreen(StepScreen):
                 *judged_lines(judged),
             ]
             if shown and (charts := self.drawings(each, width, self.chart_height)):
-                self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
+                self.chart_at = self.chart_at or len(lines) + 1  # after the empty line
                 lines += charts
         if self.chart_at:  # so that the charts can be scrolled to the top
             lines += [Line()] * (self.chart_at + self.pane.size.height - len(lines))
@@ -147,7 +147,7 @@ class CompareScreen(StepScreen):
     def fitting(self, width: int, room: int) -> list[Line]:
         """Return latency charts if two sides are compared and charts fit below the page.
 
-        Empty if the user has switched charts on or off.
+        Empty if the user has switched charts on or off. The first call only starts to load them.
         """
         self.fitted = False
         if (

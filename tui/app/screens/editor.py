@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tui.model.profile import Profile
 
 QUIET_S = 0.2  # without a key before the text is checked
-LOOK_S = 1.0  # between looks at the file on disk
+CHECK_FILE_S = 1.0  # between two checks whether the file has changed on disk
 WIDE = 100  # columns from which a preview is shown
 VIEWS = {"text": "", "job": "Job file", "difference": "Differences", "values": "Parameters"}
 LEAVE = (
@@ -100,7 +100,7 @@ class EditorScreen(StepScreen):
         return self.file.name if self.is_mounted and self.file.differs(self.area.text) else ""
 
     def on_mount(self) -> None:
-        """Read the file."""
+        """Read the file, check it, and watch it for changes on disk."""
         try:
             self.file.text = self.file.read()
         except BenchtuiError as error:
@@ -109,10 +109,10 @@ class EditorScreen(StepScreen):
         self.area.move_cursor(editor_text.first_place(self.file.text))
         self.room_changed()
         self.set_focus(self.area)
-        self.look_at_text()
-        self.set_interval(LOOK_S, self.look_at_file)
+        self.check_text()
+        self.set_interval(CHECK_FILE_S, self.check_file)
 
-    # -- looking at what was typed
+    # -- checking what was typed
 
     @on(TextArea.Changed)
     def typed(self) -> None:
@@ -120,16 +120,16 @@ class EditorScreen(StepScreen):
         self.show_state()
         if self._quiet is not None:
             self._quiet.stop()
-        self._quiet = self.set_timer(QUIET_S, self.look_at_text)
+        self._quiet = self.set_timer(QUIET_S, self.check_text)
 
     @work(thread=True, group="judge", exclusive=True)
-    def look_at_text(self) -> None:
-        """Load the text as a profile, to check it."""
+    def check_text(self) -> None:
+        """Load the text as a profile, to check it, and show the result."""
         self.app.call_from_thread(
-            self.take, judge(self.shell.catalogue, self.area.text, self.file.path)
+            self.show_checked, judge(self.shell.catalogue, self.area.text, self.file.path)
         )
 
-    def take(self, judged: LoadedText) -> None:
+    def show_checked(self, judged: LoadedText) -> None:
         """Show the result of a check, unless the text has changed meanwhile."""
         if not self.is_mounted or judged.text != self.area.text:
             return
@@ -142,9 +142,9 @@ class EditorScreen(StepScreen):
         self.show_preview()
         self.call_later(self.show_form)
 
-    def look_at_file(self) -> None:
+    def check_file(self) -> None:
         """Load changes made on disk. Unsaved edits are kept, and a conflict is shown."""
-        change = self.file.look(self.area.text)
+        change = self.file.compare_with_disk(self.area.text)
         if change == "saved":
             self.show_state()
         elif change == "conflict":
@@ -210,7 +210,7 @@ class EditorScreen(StepScreen):
             self.preview.show(partial(editor_text.job_lines, self.judged, self.last_good, plan_of))
 
     def show_view(self, view: str) -> None:
-        """Show a view beside the text; none if the name is empty."""
+        """Show a view beside the text, or with `text` the text alone."""
         self.view = view
         self.set_class(view != "text", "-side")
         self.set_class(view == "values", "-values")
@@ -283,7 +283,7 @@ class EditorScreen(StepScreen):
                 self.action_save(then)
             elif answer == "discard":
                 self.area.put(self.file.text)
-                await go_on(then)
+                await call_and_wait(then)
 
         text = self.area.text  # its last characters may not have been checked
         judged = (
@@ -307,17 +307,17 @@ class EditorScreen(StepScreen):
     @work(group="save", exclusive=True)
     async def action_save(self, then: Leave | None = None) -> None:
         """Save the text, then call `then`; ask first if the file changed on disk."""
-        self.look_at_file()
+        self.check_file()
         if self.file.outside is not None:
             body = "It has changed since you opened it. Overwriting loses those changes."
             question = Confirm(f"{self.file.name} changed on disk", body, OVERWRITE, warns=True)
             if await self.app.push_screen_wait(question) != "overwrite":
                 return
         if self.write() and then is not None:
-            await go_on(then)
+            await call_and_wait(then)
 
     def write(self) -> bool:
-        """Write the text to the file; return whether that succeeded."""
+        """Write the text to the file, and show its problems; return whether that succeeded."""
         text = self.area.text
         try:
             self.file.save(text)
@@ -340,12 +340,12 @@ class EditorScreen(StepScreen):
         if self.unsaved and not self.write():
             return
         edit_outside(self, self.file.path, self.shell.options.environ)
-        self.look_at_file()
-        self.look_at_text()
+        self.check_file()
+        self.check_text()
 
 
-async def go_on(then: Leave) -> None:
-    """Call a deferred function."""
+async def call_and_wait(then: Leave) -> None:
+    """Call a deferred function, and wait for it if it is asynchronous."""
     result = then()
     if isawaitable(result):
         await result
@@ -358,7 +358,7 @@ def following_view(view: str) -> str:
 
 
 def fitting(pairs: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Return the (key, label) pairs that fit into a line."""
+    """Return the (key, label) pairs that fit into a line, the first ones first."""
     found: list[tuple[str, str]] = []
     for key, label in pairs:
         taken = sum(len(k) + len(v) + 3 for k, v in found)
@@ -400,8 +400,8 @@ class EditedFile:
         """Return whether a text differs from the last known content, ignoring line endings."""
         return lines_of(typed) != lines_of(self.text)
 
-    def look(self, typed: str) -> Change:
-        """Compare the file on disk with the typed text and return what changed."""
+    def compare_with_disk(self, typed: str) -> Change:
+        """Read the file again, remember its content, and return how it changed."""
         try:
             text = self.read()
         except BenchtuiError:
@@ -503,7 +503,8 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 def with_default(text: str, name: str, value: str) -> str:
     """Return a profile's text with a parameter's default replaced.
 
-    An inherited parameter gets a new line. Raises UsageError if the text is not YAML.
+    An inherited parameter gets a new line. Raises UsageError if the text is not YAML, or the place
+    of the default in it is unknown.
     """
     document = load(text, "")
     for path in (("params", name, "default"), ("params", name)):

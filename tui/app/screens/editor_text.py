@@ -22,6 +22,7 @@ from tui import workloads
 from tui.app.screens.profiles_text import place_of
 from tui.app.screens.review_plan import job_files
 from tui.app.terminal.theme import Symbols
+from tui.metrics.units import plural
 from tui.model.plain import printable_lines
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.tool import SUITE
@@ -395,7 +396,7 @@ def sound(judged: LoadedText) -> str:
     from tui.engine.inputs.profiles import headline_text
 
     profile = judged.loaded.profile
-    params = f", {len(profile.params)} parameters" if profile.params else ""
+    params = f", {plural(len(profile.params), 'parameter')}" if profile.params else ""
     base = f", extends {profile.extends}" if profile.extends else ""
     return f"{profile.profile}: {headline_text(profile)}{params}{base}"
 
@@ -422,7 +423,7 @@ def job_lines(
         return indented([(str(error), BAD)], width, 0)
     lines = job_files(replace(plan, steps=plan.steps[:STEPS_SHOWN]))
     more = len(plan.steps) - STEPS_SHOWN
-    lines += [Line.of((f"and {more} more steps", LABEL))] if more > 0 else []
+    lines += [Line.of((f"and {plural(more, 'more step')}", LABEL))] if more > 0 else []
     before = [Line.of(("last version without problems", WARN)), Line()]
     return lines if judged.loaded is not None else [*before, *lines]
 
@@ -528,14 +529,11 @@ def job_of(profile: Profile) -> str:
 
 def counted(judged: LoadedText) -> str:
     """Return the number of problems as text, or the number of hints if there are no problems."""
-    hints = (
-        f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}"
-        if judged.hints
-        else ""
-    )
-    return count(judged.problems) if judged.problems else hints or "no problem"
+    if judged.problems:
+        return count(judged.problems)
+    return plural(len(judged.hints), "hint") if judged.hints else "no problems"
 
 
 def count(problems: Sequence[Problem]) -> str:
     """Return the number of problems as text."""
-    return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return plural(len(problems), "problem")

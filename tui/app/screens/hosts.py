@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tui.app.frame.selection import Selection
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens import hosts_list
-from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, part
+from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, run_role
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import TextInput
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tui.engine.preflight.host_check import HostCheck
     from tui.model.source_group import SourceGroup
 
-FIRST_FRAME_WAITS_S = 0.1  # for the hosts; one that is painted twice comes later
-AGES_S = 10.0  # how old answers are is shown that exactly
+FIRST_FRAME_WAITS_S = 0.1  # for the hosts; a frame that must be painted twice is later
+AGES_S = 10.0  # between updates of the age of sources' answers
 RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
@@ -133,7 +133,7 @@ class HostsScreen(FilteredScreen):
         focus: str | None,
         sources: Sequence[SourceGroup] = (),
     ) -> None:
-        """Show the hosts that were read.
+        """Show the hosts that were read, then go to the screen that waited for them, if any.
 
         `problem`: why the inventory could not be read. `focus`: host to move the cursor to.
         """
@@ -185,8 +185,13 @@ class HostsScreen(FilteredScreen):
             if each.title not in host_list.asking
         ]
         if not groups:
-            problem = "already querying" if host_list.sources else "no group has a source"
-            self.notify(problem, severity="warning")
+            which = here.title if here else "every source"
+            self.notify(
+                f"{which} is already being queried"
+                if host_list.sources
+                else "no group has a source",
+                severity="warning",
+            )
             return
         host_list.asking.update(each.title for each in groups)
         self.show_rows()
@@ -486,7 +491,10 @@ def odd_and_facts(
 
 
 def ticked_lines(host_list: HostList, width: int) -> list[Line]:
-    """Return what the ticked hosts share, and how they differ."""
+    """Return what the ticked hosts share, and how they differ.
+
+    Empty with fewer than two of them checked.
+    """
     ticked = host_list.selection.ticked
     facts = {
         host.name: facts
@@ -531,7 +539,7 @@ def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
 
     Empty for any other host.
     """
-    role, style = part(host, selection)
+    role, style = run_role(host, selection)
     if role == "server":
         does, otherwise = "only monitored while others generate load", " makes it generate load"
     elif host.address.role == "server":

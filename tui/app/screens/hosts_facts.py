@@ -97,7 +97,7 @@ def every_line(host: str, facts: Facts, width: int) -> list[Line]:
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:
-    """Yield label and value of each fact."""
+    """Yield the label and the values of each main subject of a host's facts."""
     kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
     cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")

@@ -258,7 +258,7 @@ def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
         Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14,
             most=32,
                order=lambda h: natural(h.name)),
-        Column("role", lambda h: part(h, ticks), 6, drop=2, order=lambda h: part(h, ticks)),
+        Column("role", lambda h: run_role(h, ticks), 6, drop=2, order=lambda h: run_role(h, ticks)),
         Column("address", host_list.place, least=22, most=40, drop=5, role=LABEL,
             order=host_list.place),
         Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in host_list.checking,
@@ -272,21 +272,23 @@ def useful_columns(
 ) -> tuple[Column[KnownHost], ...]:
     """Return the columns that have content for these hosts."""
     useless = (
-        set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
+        set()
+        if any(has_server_role(host, host_list.selection) for host in host_list.hosts)
+        else {"role"}
     )
     useless |= set() if any(map(host_list.differs, host_list.shown)) else {"differs in"}
     return tuple(each for each in columns if each.title not in useless)
 
 
-def part(host: KnownHost, selection: Selection) -> Run:
+def run_role(host: KnownHost, selection: Selection) -> Run:
     """Return a host's role in the run, yellow if it differs from the inventory."""
     role = "server" if selection.is_server(host.address) else "client"
     return role, LABEL if role == host.address.role else WARN
 
 
-def has_part(host: KnownHost, selection: Selection) -> bool:
+def has_server_role(host: KnownHost, selection: Selection) -> bool:
     """Return whether a host is a server, in the run or in the inventory."""
-    return "server" in (host.address.role, part(host, selection)[0])
+    return "server" in (host.address.role, run_role(host, selection)[0])
 
 
 def rows(

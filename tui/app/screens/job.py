@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_PLACE = "/var/tmp"  # only for this machine: the storage path of other hosts is unknown
 TARGETS = {"directory", "filename"}
-ANYWHERE = {"directory": ("/",)}  # for terms that are looked at without a target
+ANYWHERE = {"directory": ("/",)}  # for terms that are checked without a target
 NO_TARGET = "type a directory on the storage under test, or a file or device; the plan appears here"
 ONCE = "1"  # default of the field "repeat"
 NAME_HELP = "family/name in lower case, such as my/reads; the profile is a YAML file you can edit"
@@ -132,7 +132,7 @@ class JobScreen(PlanScreen):
         name = catalogue.keep_job(made_profile(self.workload, self.given))
         self.loaded = catalogue.load(name)
         selection.choose_profile(name)
-        selection.change_nothing()
+        selection.reset_input()
         selection.repeat = "" if self.repeat == ONCE else self.repeat
         selection.changes += 1
         return review_form.plan_of(self.loaded, self.shell)

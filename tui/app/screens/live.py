@@ -192,14 +192,20 @@ class LiveScreen(WatchingScreen):
         self.call_after_refresh(self.paint)
 
     def action_matrix(self) -> None:
-        """Show the matrix in place of the hosts, then hide it, then show both."""
+        """Show the matrix in place of the hosts, then hide it, then show both.
+
+        The panel of a search is hidden or shown again.
+        """
         if self.points.search.searches:
             self.action_put("search")
             return
         self.points.next_size()
 
     def action_open(self) -> None:
-        """Show the host under the cursor in all panels; if the run has ended, show its result."""
+        """Show the host under the cursor in all panels, or again all hosts.
+
+        On the line of folded hosts, expand it; if the run has ended, show its result.
+        """
         over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
             return

@@ -174,7 +174,10 @@ class PanelRooms:
         )
 
     def room_for_messages(self, count: int) -> int:
-        """Give each message a line, up to an eighth of the screen; return the height."""
+        """Give each message a line, up to an eighth of the screen; return the height.
+
+        0 if messages are hidden, or replace the hosts.
+        """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
             log_pane.styles.height = "1fr"

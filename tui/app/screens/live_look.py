@@ -239,12 +239,12 @@ class HeatMap:
         )
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS.get(shown[0], "other") if len(shown) == 1 and len(choices) > 1 else "latency"
-        told = self.told_of(shown, subject)
+        figures = self.title_percentiles(shown, subject)
         self.screen.query_one("#live-heat", HeatPanel).show(
-            [heat[name] for name in shown], title, role, axis, told
+            [heat[name] for name in shown], title, role, axis, figures
         )
 
-    def told_of(self, shown: Together, subject: Subject) -> Told:
+    def title_percentiles(self, shown: Together, subject: Subject) -> Told:
         """Return the percentiles in the title of the map.
 
         They cover the last interval or, after the load, all I/Os, as in the table.
@@ -293,14 +293,14 @@ class BehindGraphs:
     def __init__(self, screen: WatchingScreen) -> None:
         self.screen = screen
         self.shown: Behind | None = None
-        self.choices: list[Behind] | None = None  # None: not looked for yet
+        self.choices: list[Behind] | None = None  # None: not searched yet
 
     def show_next(self) -> None:
         """Show the next overlay: previous run, published figures, none."""
         if self.screen.plan is None:
             self.screen.notify("cannot read this run's plan, so no similar run can be found")
         elif self.choices is None:
-            self.screen.in_thread(self._find, self._take, "behind")
+            self.screen.in_thread(self._find, self._show_found, "behind")
         else:
             self._put_next(self.choices)
 
@@ -322,12 +322,12 @@ class BehindGraphs:
             return [], str(error)
         return [each for each in found if each is not None], ""
 
-    def _take(self, looked: tuple[list[Behind], str]) -> None:
+    def _show_found(self, result: tuple[list[Behind], str]) -> None:
         """Show the first overlay found, or say that there is none.
 
-        If there is none, the next key looks again.
+        If there is none, the next key press searches again.
         """
-        found, problem = looked
+        found, problem = result
         if found:
             self.choices = found
             self._put_next(found)

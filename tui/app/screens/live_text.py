@@ -179,7 +179,7 @@ def clock_zero_t(state: RunState, plan: Plan | None) -> float:
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
     """Return the progress and the seconds left of a metadata benchmark.
 
-    They are estimated from its iterations so far; None if not recognized.
+    They are estimated from its iterations so far; None if that is impossible.
     """
     step = metadata_step(state, plan)
     view = state.at_step(step.index).metadata if step is not None else None
@@ -407,7 +407,7 @@ def host_facts(
     """
     if view is None:
         return "", [], ("", LABEL)
-    facts = list(does(state, view.name, second))
+    facts = list(telemetry_texts(state, view.name, second))
     tools = [key for key in view.facts if key.endswith("_version") and key not in HOST_FACTS]
     facts += [("tool", str(view.facts[key])) for key in tools if view.facts[key]]
     facts += [
@@ -418,7 +418,9 @@ def host_facts(
     return view.name, facts, message_of(view, state.clock.now, found, spread)
 
 
-def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
+def telemetry_texts(
+    state: RunState, host: str, second: int | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield label and text of a host's telemetry: CPU, busiest core, load, NIC, disk, groups.
 
     `second`: second of the run; None for now.
@@ -438,7 +440,7 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
     if seen.busiest_disk is not None:
         yield seen.busiest_disk[0], f"{seen.busiest_disk[1]:.0f} % busy"
     for name, cpu, count in seen.groups:
-        yield name, f"{cpu:.0f} % in {count} processes"
+        yield name, f"{cpu:.0f} % in {count} process{'' if count == 1 else 'es'}"
 
 
 def telemetry_of(
@@ -547,7 +549,7 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
 def deliver(run_dir: Path, request: dict[str, str]) -> str:
     """Send a request to the engine; after the run, add a note to the record.
 
-    Returns the error, empty if there is none.
+    Returns why the engine refused it, empty if it did not. Raises BenchtuiError.
     """
     from tui.engine.control import NotRunning
     from tui.engine.control import request as send

@@ -253,10 +253,10 @@ class WatchingScreen(FilteredScreen):
         if self.rest.excludes:
             gc.unfreeze()
             # by the app: a timer of this screen would be one of the things that keep it
-            self.app.call_later(self.app.set_timer, SETTLED_S, look_again)
+            self.app.call_later(self.app.set_timer, SETTLED_S, free_ended_screens)
 
     @on(events.ScreenResume)
-    def go_on(self) -> None:
+    def show_again(self) -> None:
         """Show what happened meanwhile; a paused display only adapts to the size."""
         if self._timer is not None:
             self._timer.resume()
@@ -392,7 +392,7 @@ def leave_to_rest(hosts: int) -> None:
         gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])
 
 
-def look_again() -> None:
+def free_ended_screens() -> None:
     """Free the data of screens that have ended, even if excluded from garbage collection."""
     if gc.get_freeze_count():
         gc.unfreeze()
@@ -529,13 +529,13 @@ async def let_keys_pass(shell: AppShell) -> None:
         await asyncio.sleep(GIVE_WAY_S)
 
 
-async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:
-    """Run a long task part by part while `goes_on` returns true; keys are handled first."""
+async def in_slices(parts: Iterator[None], shell: AppShell, wanted: Callable[[], bool]) -> None:
+    """Run a long task part by part while `wanted` returns true; keys are handled first."""
     gave_way = time.monotonic()
     for _ in parts:
         if time.monotonic() - gave_way >= LOOK_SLICE_S:
             await let_keys_pass(shell)
-            if not goes_on():
+            if not wanted():
                 return
             gave_way = time.monotonic()
 

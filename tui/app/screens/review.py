@@ -183,7 +183,7 @@ class ReviewScreen(PlanScreen):
 
     async def action_defaults(self) -> None:
         """Reset all fields to the profile's values."""
-        self.shell.selection.change_nothing()
+        self.shell.selection.reset_input()
         await self.fill_form()
         self.replan()
 
