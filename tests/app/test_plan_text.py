@@ -190,7 +190,7 @@ def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
         plain_lines(review_plan.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan))
     )
     assert text.count("[global]") == 24
-    assert "and 6 points more" in text
+    assert "and 6 more points" in text
 
 
 def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
@@ -202,7 +202,7 @@ def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
     assert (
         0 < shown < 24
         and len(lines) <= 40
-        and lines[-1] == f"and {30 - shown} points more: v shows them"
+        and lines[-1] == f"and {30 - shown} more points: v shows them"
     )
     assert review_plan.job_files(made, 3) == []
 

@@ -229,7 +229,8 @@ class PanelRooms:
             rooms = with_tiles_if(tiles, room + table.spare, shared)
         self.screen.query_one(Pulse).brief = rooms.tiles > 0
         for name in RATES:
-            self.screen.query_one(f"#live-{name}", GraphPanel).leave_out(told=rooms.tiles > 0)
+            graph = self.screen.query_one(f"#live-{name}", GraphPanel)
+            graph.beside_tiles(has_tiles=rooms.tiles > 0)
         wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
         for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
@@ -237,7 +238,7 @@ class PanelRooms:
         in_line = (
             rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
         )
-        in_line = in_line and line.tells(self.screen.size.width - 2)
+        in_line = in_line and line.shows_slow_host(self.screen.size.width - 2)
         line.set_class(not in_line, "-none")
         self.screen.query_one("#live-pulse").set_class(
             in_line or rooms.pulse == 0 or self.zoomed is not None, "-none"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.app.screens import live_text
-from tui.app.widgets.graph_panels import KEYS, HeatPanel, Subject, Told
+from tui.app.widgets.graph_panels import KEYS, HeatPanel, LatencyByPercentile, Subject
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
 from tui.journal.progress import plan_as_run
 from tui.journal.survey import HostHeat
@@ -244,7 +244,7 @@ class HeatMap:
             [heat[name] for name in shown], title, role, axis, figures
         )
 
-    def title_percentiles(self, shown: Together, subject: Subject) -> Told:
+    def title_percentiles(self, shown: Together, subject: Subject) -> LatencyByPercentile:
         """Return the percentiles in the title of the map.
 
         They cover the last interval or, after the load, all I/Os, as in the table.

@@ -20,7 +20,13 @@ from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens import review_form, review_plan
 from tui.app.screens.review_plan import INDENT
 from tui.app.services import launching
-from tui.app.services.preflight import AtLogout, ask_ahead, look, missing_tools, needs_look
+from tui.app.services.preflight import (
+    AtLogout,
+    missing_tools,
+    needs_preview,
+    preview_plan,
+    run_preflight,
+)
 from tui.app.terminal import actions
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.form import ChoiceInput, Form, PlanForm
@@ -86,7 +92,7 @@ def age_text(age_s: float) -> str:
 def ahead_lines(
     answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
 ) -> list[Line]:
-    """Return the hosts' answers and their age, refusals first.
+    """Return the answers to the preflight and their age, refusals first.
 
     Hosts with the same answer share a line.
     """
@@ -175,7 +181,10 @@ class PlanPane(TextPane):
         self.show(partial(self.lines_of, plan))
 
     def show_problem(self, problem: str) -> None:
-        """Say that the plan is out of date; a problem of several lines replaces the plan."""
+        """Say that the plan is out of date, or not made yet.
+
+        A problem of several lines replaces the plan.
+        """
         self.plan = None
         self.preflight.hold_for(None)
         entitle(self, subtitle="plan is out of date" if self._built else "no plan yet")
@@ -227,7 +236,7 @@ class PlanPane(TextPane):
             self.border_subtitle = f"preflight: {len(heard)} of {len(plan.hosts)} answered"
 
         self.border_subtitle = f"preflight: 0 of {len(plan.hosts)} answered"
-        self.take_answers(plan, await ask_ahead(plan, paths, person, hear))
+        self.take_answers(plan, await run_preflight(plan, paths, person, hear))
 
     def take_answers(self, plan: Plan, answers: Sequence[HostReadiness]) -> None:
         """Keep the hosts' answers, unless the plan has changed meanwhile."""
@@ -293,13 +302,13 @@ class LaunchLine(Static):
         starts, self.seen = self.waits, True
         self.post_message(self.Seen(starts))
 
-    def come_early(self) -> None:
-        """Remember that the key was pressed too early."""
+    def note_early_key(self) -> None:
+        """Remember that the key was pressed too early, and start the waiting time again."""
         self.early += 1
         show_text(self, self.launch_text())
         self.wait_for_reader()
 
-    def take_back(self) -> None:
+    def forget_early_key(self) -> None:
         """Forget an early key, because another key was pressed."""
         if self.waits:
             self.early = 0
@@ -417,13 +426,13 @@ class PlanScreen(StepScreen):
                 *self.at_logout.lines,
             ]
         )
-        self.look_at_logout(plan)
+        self.warn_of_logout(plan)
         self.show_launch()
 
     @work(group="at-logout", exclusive=True)
-    async def look_at_logout(self, plan: Plan) -> None:
+    async def warn_of_logout(self, plan: Plan) -> None:
         """Add warnings about the effects of a logout, once they are known."""
-        if await self.at_logout.look(plan.hosts, self.shell.paths):
+        if await self.at_logout.update(plan.hosts, self.shell.paths):
             self.replan()
 
     def show_problem(self, problem: str) -> None:
@@ -522,7 +531,7 @@ class PlanScreen(StepScreen):
     def on_key(self, event: events.Key) -> None:
         """Cancel an early key if another key is pressed."""
         if event.key not in STARTS:
-            self.launch_line.take_back()
+            self.launch_line.forget_early_key()
 
     def on_screen_suspend(self) -> None:
         """Forget an early key."""
@@ -533,7 +542,7 @@ class PlanScreen(StepScreen):
         if self.starting:
             return  # already starting
         if not self.launch_line.seen and self.problem is None and self.shell.selection.ready:
-            self.launch_line.come_early()
+            self.launch_line.note_early_key()
         elif self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
             self.form.focus_first()
@@ -550,9 +559,9 @@ class PlanScreen(StepScreen):
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None
         fit = plan
-        if needs_look(plan):
+        if needs_preview(plan):
             self.launch_line.update(Content.styled("checking the hosts", "$dim"))
-            found, fit = await look(plan, self.shell.paths, person)
+            found, fit = await preview_plan(plan, self.shell.paths, person)
         self.starting = False
         if self.app.screen is not self or self.plan != plan:
             self.replan()

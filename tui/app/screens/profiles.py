@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tui.engine.inputs.profiles import CatalogueEntry, LoadedProfile
     from tui.model.plan import Plan
 
-LOOK_S = 1.0  # between looks at the files
+CHECK_FILES_S = 1.0  # between two checks whether files have changed
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
@@ -49,7 +49,7 @@ class ProfilesScreen(FilteredScreen):
         self.sent_to = ""  # the profile that another screen asked for
         self._early = False  # Enter was pressed before the list was loaded
         self._stamps: Stamps | None = None
-        self._looking = False
+        self._comparing = False
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the list with its filter, and the details beside it."""
@@ -72,7 +72,7 @@ class ProfilesScreen(FilteredScreen):
         """Show the list at once; a thread reads the catalogue."""
         self.set_focus(self.picklist)
         self.load_profiles(self.sent_to or self.shell.selection.profile, begins=not self.sent_to)
-        self.set_interval(LOOK_S, self.look_for_changes)
+        self.set_interval(CHECK_FILES_S, self.check_for_changes)
 
     # -- loading
 
@@ -86,10 +86,10 @@ class ProfilesScreen(FilteredScreen):
         if begins:
             focus = focus or profile_text.first_key(entries, used)
         if focus and not begins:
-            self.hand_over(self.let_through, entries, focus)
+            self.hand_over(self.unhide, entries, focus)
         self.hand_over(self.take_profiles, entries, used, focus)
 
-    def let_through(self, entries: list[CatalogueEntry], key: str) -> None:
+    def unhide(self, entries: list[CatalogueEntry], key: str) -> None:
         """Clear the filter if it hides a profile just created or edited."""
         if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
             self.clear_filter()
@@ -97,7 +97,7 @@ class ProfilesScreen(FilteredScreen):
     def take_profiles(
         self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None
     ) -> None:
-        """Show the profiles, and obey an Enter pressed before they were read."""
+        """Show the profiles, then act on an Enter pressed before they were read."""
         self.entries, self.used = list(entries), used
         self.show_rows()
         if focus:
@@ -136,7 +136,7 @@ class ProfilesScreen(FilteredScreen):
     def show_details(self) -> None:
         """Show the profile under the cursor, or on a heading its family.
 
-        Without profiles, show what to do.
+        Without rows, show why.
         """
         entry, key = self.current, self.picklist.cursor_key
         family = (
@@ -260,10 +260,10 @@ class ProfilesScreen(FilteredScreen):
         from tui.engine.inputs.profile_files import create, extending
         from tui.engine.inputs.profiles import retagged
 
-        way, tag = answer
+        how, tag = answer
         try:
             loaded = self.shell.catalogue.load(origin)
-            text = extending(loaded, tag) if way == "extend" else retagged(loaded.text, tag)
+            text = extending(loaded, tag) if how == "extend" else retagged(loaded.text, tag)
             path = create(self.shell.catalogue, tag, text)
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
@@ -290,10 +290,10 @@ class ProfilesScreen(FilteredScreen):
 
     # -- files that are saved outside
 
-    def look_for_changes(self) -> None:
+    def check_for_changes(self) -> None:
         """Check every second whether the user's files changed, while this screen is shown."""
-        if self.is_current and not self._looking:
-            self._looking = True
+        if self.is_current and not self._comparing:
+            self._comparing = True
             self.compare_files()
 
     @work(thread=True, group="compare-files")
@@ -309,7 +309,7 @@ class ProfilesScreen(FilteredScreen):
 
     def take_stamps(self, found: Stamps) -> None:
         """Reload the profiles if a file has changed."""
-        self._looking = False
+        self._comparing = False
         if self._stamps is not None and found != self._stamps:
             entry = self.current
             self.load_profiles(profile_text.key_of(entry) if entry else None)

@@ -85,8 +85,8 @@ def key_of(row: CatalogueEntry | Recent) -> str:
 def score(entry: CatalogueEntry, search: str) -> int:
     """Return how well a profile matches a search; 0 for no match.
 
-    Best is a word at the start of the name, then a word in the tag, then a word in the title, then
-    the letters of the search in the tag, in order.
+    Best is a word at the start of the tag or name, then a word in the tag, then a word in the
+    title, then the letters of the word in the tag, in order. The worst word of the search decides.
     """
     return min((_word_score(entry, word) for word in search.lower().split()), default=1)
 
@@ -109,9 +109,9 @@ def best(entries: Sequence[CatalogueEntry], search: str) -> CatalogueEntry | Non
 
 
 def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry]:
-    """Return the search matches.
+    """Return the profiles that match a search.
 
-    Matches by single letters count only if no word matches.
+    Matches by single letters count only if no profile matches by words.
     """
     scores = [score(entry, search) for entry in entries]
     least = 2 if search.strip() and max(scores, default=0) > 1 else 1

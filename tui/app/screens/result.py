@@ -341,7 +341,7 @@ class ResultScreen(StepScreen):
             )
 
     def action_back(self) -> None:
-        """Return from a step to the matrix, otherwise to the list of runs."""
+        """Return from a tab to the summary, from a step to the matrix, else to the list of runs."""
         page = self.page
         if page is not None and page.tab != "summary":
             self.show_tab("summary")
@@ -360,9 +360,9 @@ class ResultScreen(StepScreen):
 
 
 def record_of(run_dir: Path) -> RunRecord:
-    """Return the record of a run, built from the journal if run.json is missing.
+    """Return the record of a run, from the journal if run.json is missing.
 
-    Raises BenchtuiError.
+    Unless the run is still running, this also writes run.json. Raises BenchtuiError.
     """
     from pydantic import ValidationError
 

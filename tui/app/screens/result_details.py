@@ -101,7 +101,7 @@ def spread_of_hosts(page: Page) -> HostSpread:
 def straggler_lines(page: Page, width: int) -> list[Line]:
     """Return the stragglers, and how close the other hosts are to the median.
 
-    Empty for fewer than three hosts.
+    Empty for fewer than three hosts, and while a matrix is shown.
     """
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
@@ -115,7 +115,8 @@ def straggler_lines(page: Page, width: int) -> list[Line]:
             [mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width
         )
     if len(late) > LEAST_HOSTS:
-        lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more stragglers", TEXT)))
+        more = units.plural(len(late) - LEAST_HOSTS, "more straggler")
+        lines.append(Line.of(mark, (more, TEXT)))
     if near:
         said = (
             f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the"

@@ -355,7 +355,7 @@ def page_of(
 ) -> Page:
     """Return the first page of a record.
 
-    If the record was read again, return the page as it was `before`.
+    If the record was read again, tab, step, job and cell are those of the page `before`.
     """
     step = record.headline.step if record.headline and record.headline.step is not None else 0
     matrix = matrix_of(

@@ -270,7 +270,10 @@ def step_notes(page: Page, step: StepRecord, kind: str) -> list[Line]:
 
 
 def steps(page: Page, width: int) -> list[Line]:
-    """Return one line per step, the current one marked; empty for a single step."""
+    """Return one line per step, the current one marked; empty for a single step.
+
+    In a matrix, only the steps of the current point.
+    """
     found = page.record.steps
     if len(found) < 2:
         return []

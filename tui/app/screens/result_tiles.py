@@ -241,7 +241,7 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the verdict in one line, cut to fit; for a failed run in full."""
+    """Return the verdict in one line, cut to fit; in full if it is bad or the run incomplete."""
     (mark, key), (text, _) = judgement(record)
     if key == "bad" or record.state != "complete":
         return labelled([(mark, key)], [(text, key)], width)

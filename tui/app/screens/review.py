@@ -139,7 +139,7 @@ class ReviewScreen(PlanScreen):
         """Select hosts, unless some are selected."""
         selection = self.shell.selection
         if selection.ticked:
-            self.notify(f"runs on {selection.hosts_text()}; press 1 to choose others")
+            self.notify(f"the plan runs on {selection.hosts_text()}; press 1 to choose others")
             return
         if not names:
             self.notify("no earlier run whose hosts all still exist", severity="warning")

@@ -353,7 +353,7 @@ def keep_typed(
 def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
     """Return the parameters that the sweep, or a search of this kind, sets.
 
-    Raises ValueError.
+    Raises ValueError for a sweep that is not typed completely.
     """
     return set(sweep_values(selection.sweep)) | set_aside(loaded.profile, kind)
 
@@ -433,6 +433,7 @@ def sweep_values(text: str) -> dict[str, list[str]]:
 
 def check_sweep(profile: Profile, text: str) -> str | None:
     """Return what is wrong with the values to sweep over, None if valid."""
+    from tui.model.problem import did_you_mean
     from tui.model.profile_check import duplicate_values
 
     try:
@@ -441,7 +442,7 @@ def check_sweep(profile: Profile, text: str) -> str | None:
         return str(error)
     for name, values in wanted.items():
         if name not in profile.params:
-            return f"no parameter '{name}'"
+            return f"no parameter '{name}'{did_you_mean(name, profile.params)}"
         if problem := next(
             (found for value in values if (found := check_param(profile, name, value))), None
         ):

@@ -86,7 +86,10 @@ def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
 
 
 def steps(plan: Plan, width: int) -> Iterator[Line]:
-    """Yield one line per step: name, direction, I/Os in flight, time."""
+    """Yield one line per step: name, direction, I/Os in flight, time.
+
+    For many steps, the sweep of each profile instead.
+    """
     if len(plan.steps) > STEPS_IN_FULL:
         yield from matrix(plan, width)
         return
@@ -190,7 +193,7 @@ def job_files(plan: Plan, room: int | None = None) -> list[Line]:
 
 
 def _more(count: int, where: str) -> Line:
-    return Line.of((f"and {count} {'point' if count == 1 else 'points'} more: {where}", LABEL))
+    return Line.of((f"and {units.plural(count, 'more point')}: {where}", LABEL))
 
 
 def job_lines(task: HostTask) -> list[Line]:

@@ -54,7 +54,7 @@ RESTS_S = 0.15  # delay while the cursor moves
 class Measured(Struct, frozen=True):
     """A run whose record was read for the preview.
 
-    `page` is None if there is no record, or a very large one.
+    `page` is None if there is no record, a very large one, or nothing was measured.
     """
 
     run_dir: Path
@@ -172,7 +172,7 @@ class RunPreview(TextPane):
 def page_of(run_dir: Path, *, colors: bool) -> Page | None:
     """Import the chart library, and return the page of a run. Slow, so call it in a thread.
 
-    None if there is no record, or a very large one.
+    None if there is no record, a very large one, or nothing was measured.
     """
     importlib.import_module("plotext")  # its first import takes a while
     from tui.app.screens.runs_result import read_page

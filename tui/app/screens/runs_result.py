@@ -21,7 +21,7 @@ LEAST_CHART = 9  # rows
 def read_page(run_dir: Path, *, colors: bool) -> Page | None:
     """Return the record of a run as a page.
 
-    None if there is no record, or a very large one.
+    None if there is no record, a very large one, or nothing was measured.
     """
     path = run_dir / RECORD_FILE
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from tui.app.dialogs.export import CopyDialog, ExportDialog, ExportRequest
+from tui.metrics.units import plural
 from tui.model.exporter import installed, load
 from tui.model.paths import from_home, is_folder, is_there, to_write
 from tui.model.problem import BenchtuiError, Problem, UsageError
@@ -44,7 +45,7 @@ async def export_run(screen: StepScreen, run_dir: Path) -> None:
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return
-    more = f" and {len(written) - 1} more files" if len(written) > 1 else ""
+    more = f" and {plural(len(written) - 1, 'more file')}" if len(written) > 1 else ""
     screen.notify(f"written: {written[0]}{more}", markup=False)
     if caveat:
         screen.notify(caveat, severity="warning", markup=False)
@@ -184,7 +185,7 @@ async def copy_one_of(screen: Screen[None], whose: str, copies: list[Copy]) -> N
         return
     screen.app.copy_to_clipboard(text)
     lines = text.count("\n") + 1
-    more = f" and {lines - 1} more lines" if lines > 1 else ""
+    more = f" and {plural(lines - 1, 'more line')}" if lines > 1 else ""
     late = "; some terminals accept less" if len(text.encode()) > MOST_BYTES else ""
     screen.notify(f"copied: {text.partition(chr(10))[0][:60]}{more}{late}", markup=False)
 
@@ -207,7 +208,7 @@ def _copies(run_dir: Path) -> list[Copy]:
 
 
 async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
-    """Import runs from a path and show the result; return their ids."""
+    """Import runs from a path, and notify of the outcome; return their ids, empty on an error."""
     try:
         names = await asyncio.to_thread(_import, from_home(text), runs)
     except BenchtuiError as error:

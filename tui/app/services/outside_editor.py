@@ -19,13 +19,14 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
 
     Raises EditorError.
     """
-    text = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+    name = "VISUAL" if environ.get("VISUAL") else "EDITOR"
+    text = environ.get(name) or "vi"
     try:
         command = shlex.split(text)
     except ValueError as error:
-        raise EditorError(f"EDITOR={text}: {error}") from error
+        raise EditorError(f"{name}={text}: {error}") from error
     if not command:
-        raise EditorError("EDITOR is empty: set it to a program, such as vi")
+        raise EditorError(f"{name} is empty: set it to a program, such as vi")
     return command
 
 

@@ -86,10 +86,10 @@ def add_to_inventory(path: Path, hosts: NewHosts) -> None:
     add_hosts(path, hosts.specs, entry)
 
 
-async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
+async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
     """Examine the hosts of a plan.
 
-    Return what the plan would overwrite, and the plan without the steps that hosts cannot run.
+    Returns what the plan would overwrite, and the plan without the steps that hosts cannot run.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
@@ -105,7 +105,7 @@ async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, 
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
 
 
-def needs_look(plan: Plan) -> bool:
+def needs_preview(plan: Plan) -> bool:
     """Return whether hosts must be examined before the launch.
 
     True if the plan may overwrite data, or load generators may be missing.
@@ -129,10 +129,10 @@ def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
     return [f"{left.text()}; the launch offers to skip this" for left in fit.left_out]
 
 
-async def ask_ahead(
+async def run_preflight(
     plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]
 ) -> list[HostReadiness]:
-    """Run the preflight on the hosts of a plan.
+    """Run the preflight on the hosts of a plan; return their answers.
 
     `heard` is called with the name of each host that has answered.
     """
@@ -154,7 +154,7 @@ class AtLogout:
         self.lines: list[str] = []
         self._hosts: Sequence[HostAddress] = ()
 
-    async def look(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
+    async def update(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
         """Examine the hosts if they have changed since last time.
 
         Returns whether the warnings changed.

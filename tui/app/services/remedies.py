@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from tui.app.dialogs.confirm import Confirm, DialogChoice
 from tui.app.services.launching import start_engine
 from tui.app.services.resuming import run_again
+from tui.metrics.units import plural
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 
@@ -165,7 +166,7 @@ def remedy_of(state: str, troubles: Iterable[Trouble]) -> Remedy | None:
 
 
 def of_state(state: RunState) -> Remedy | None:
-    """Return the remedy for a run on Live; None while it is running."""
+    """Return the remedy for a run on Live; None while it is running, or if it needs none."""
     if not state.ended:
         return None
     return remedy_of(
@@ -184,7 +185,10 @@ def of_record(record: RunRecord) -> Remedy | None:
 
 
 def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | None) -> None:
-    """Apply a remedy; ask before it starts a run or trusts a key."""
+    """Apply a remedy; ask before it starts a run or trusts a key. Say so if there is none.
+
+    The remedy "change" shows the run on Review.
+    """
     if remedy is None:
         screen.notify("nothing to fix in this run; press r on Runs to run it again")
     elif remedy.kind == "take" and plan is not None:
@@ -226,7 +230,7 @@ SEEN = (DialogChoice("seen", "o", "OK"),)
 async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
     """Show what a run left on its hosts, ask, remove it, show the outcome.
 
-    Returns whether anything was removed. Waits for the answer, so call it from a worker.
+    Returns whether anything may have been removed. Waits for the answer, so call it from a worker.
     """
     from tui.engine.preflight.clean import clean, look
     from tui.library.additions import keep_removed
@@ -242,7 +246,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
         if not created:
             screen.notify("this run left nothing on its hosts")
             return False
-        screen.notify("checking its hosts for leftovers")
+        screen.notify("checking the run's hosts for leftovers")
         found = await over_hosts(
             plan, paths, lambda connections: look(run_dir, created, connections)
         )
@@ -298,5 +302,5 @@ def text_of(found: list[Cleaning], *, done: bool) -> str:
     """Return what will be removed or, if `done`, was removed; cut to fit in a dialog."""
     lines = [line for each in found for line in each.lines(done=done)]
     rest = len(lines) - LINES_SHOWN
-    more = [f"and {rest} more lines: benchtui clean shows all"] if rest > 0 else []
+    more = [f"and {plural(rest, 'more line')}: benchtui clean shows all"] if rest > 0 else []
     return "\n".join(lines[:LINES_SHOWN] + more)

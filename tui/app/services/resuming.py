@@ -16,8 +16,9 @@ from textual.app import App
 from tui.app.dialogs import text_entry
 from tui.app.dialogs.confirm import Confirm, DialogChoice
 from tui.app.services.launching import agree_to_overwrite, start_engine
-from tui.app.services.preflight import look
+from tui.app.services.preflight import preview_plan
 from tui.judge.wording import worded
+from tui.metrics.units import plural
 from tui.model.problem import BenchtuiError, UsageError
 from tui.model.rundir import PLAN_FILE
 
@@ -285,20 +286,17 @@ def resume_question(name: str, found: MissingSteps) -> Confirm:
     """
     answers = [DialogChoice("cancel", "n", "Not now")]
     if found.missing:
-        answers.append(DialogChoice("resume", "y", f"Measure {steps(found.missing)}"))
+        answers.append(DialogChoice("resume", "y", f"Measure {plural(found.missing, 'step')}"))
     if found.with_failed > found.missing:
         answers.append(
-            DialogChoice("resume-failed", "f", f"Include failed: {steps(found.with_failed)}")
+            DialogChoice(
+                "resume-failed", "f", f"Include failed: {plural(found.with_failed, 'step')}"
+            )
         )
     if found.spent is not None:
         answers.append(DialogChoice("more", "m", "More points or time"))
     body = f"{name}\nFinished steps are kept; the record is rebuilt when the rest is measured."
     return Confirm("Resume this run?", body, tuple(answers))
-
-
-def steps(count: int) -> str:
-    """Return a number of steps as text: ``1 step``, ``12 steps``."""
-    return f"{count} step{'' if count == 1 else 's'}"
 
 
 def spent_text(spent: Spent) -> str:
@@ -404,5 +402,5 @@ async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | Non
 
     if not overwrites(plan):
         return plan
-    found, plan = await look(plan, shell.paths, person)
+    found, plan = await preview_plan(plan, shell.paths, person)
     return await agree_to_overwrite(shell, plan, found)

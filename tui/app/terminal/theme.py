@@ -20,7 +20,7 @@ class Symbols(Struct, frozen=True):
 
     name: SymbolSet
     ticked: str
-    watched: str  # the tick of a host that is only looked at
+    watched: str  # the tick of a host that is only monitored
     unticked: str
     ok: str
     bad: str

@@ -198,8 +198,8 @@ class Layer:
     peaks: bool = False
     first_s: int = 0  # second of the run of the first value
     weights: Sequence[Value] = ()  # of means of latencies: the I/Os of each second
-    behind: Sequence[Value] = ()  # what it is watched against, a line over it
-    behind_s: int = 0  # second of the run that its first value stands at
+    behind: Sequence[Value] = ()  # the overlay, such as the previous run: a line over the area
+    behind_s: int = 0  # second of the run at which its first value is drawn
     behind_weights: Sequence[Value] = ()
 
 
@@ -223,8 +223,8 @@ class Graph:
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
     # below the notes: name, length from 0 to 1, figure
     bars: tuple[tuple[str, float, str], ...] = ()
-    told: int = 0  # so many notes, and the meter, repeat what tiles show
-    against: str = ""  # the figure of what it is watched against: "390k before"
+    repeated: int = 0  # number of first notes that tiles repeat; then the meter is repeated, too
+    against: str = ""  # the figure of the overlay: "390k before"
 
 
 class GraphPanel(Lines):
@@ -237,20 +237,17 @@ class GraphPanel(Lines):
         super().__init__(id=id)
         self.symbols = symbols
         self.graph = Graph("", ())
-        self.told = False  # the figures of a single direction stand elsewhere
+        self.has_tiles = False  # tiles show the figures of a single direction
 
     def show(self, graph: Graph) -> None:
         """Show a graph in place of the previous one."""
         self.graph = graph
         self.update_lines()
 
-    def leave_out(self, *, told: bool) -> None:
-        """Hide the figures if the graph has a single direction, or show them.
-
-        `told`: they are shown elsewhere.
-        """
-        if told != self.told:
-            self.told = told
+    def beside_tiles(self, *, has_tiles: bool) -> None:
+        """Leave out what tiles show too, if there are tiles: the figures of a single direction."""
+        if has_tiles != self.has_tiles:
+            self.has_tiles = has_tiles
             self.update_lines()
 
     def build(self, width: int, height: int) -> list[Line]:
@@ -277,11 +274,11 @@ class GraphPanel(Lines):
         Legend and secondary figures are on the right; the overlay's figure is kept longest.
         """
         graph = self.graph
-        told = self.told and (len(graph.layers) == 1 or graph.told > 0)
-        figures: list[Run] = [] if told or not graph.figures else [(" ", TEXT), *graph.figures]
+        in_tiles = self.has_tiles and (len(graph.layers) == 1 or graph.repeated > 0)
+        figures: list[Run] = [] if in_tiles or not graph.figures else [(" ", TEXT), *graph.figures]
         left: list[Run] = [(f" {graph.title} ", "title"), *figures, (" " if figures else "", TEXT)]
         against: list[Run] = [("─ ", BRIGHT), (graph.against, LABEL)] if graph.against else []
-        parts = [*([run] for run in graph.axis.legend), [] if told else graph.aside, against]
+        parts = [*([run] for run in graph.axis.legend), [] if in_tiles else graph.aside, against]
         right = joined_parts(parts, width - 6 - width_of_runs(left))
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, width - 4, sides[4], FAINT)
@@ -314,7 +311,7 @@ class GraphPanel(Lines):
         text = graph.labels(top)
         unit = text(top).partition(" ")[2]
         in_figures = unit in "".join(each for each, _ in graph.figures)
-        if inner < ROOMY_COLUMNS and in_figures and not self.told:
+        if inner < ROOMY_COLUMNS and in_figures and not self.has_tiles:
             return ticks(lambda value: text(value).partition(" ")[0])
         whole = ticks(text)
         return whole if room_of(whole, inner) else ticks(lambda value: brief_label(text(value)))
@@ -343,7 +340,7 @@ class GraphPanel(Lines):
 
     def _body(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         graph = self.graph
-        repeats = graph.told if self.told else 0
+        repeats = graph.repeated if self.has_tiles else 0
         lines: list[tuple[Run, ...]] = list(graph.notes[repeats:])
         if graph.meter is not None and not repeats:
             lines.insert(0, tuple(meter(graph.meter, inner, self.symbols)))
@@ -451,7 +448,7 @@ class Pulse(Lines):
         super().__init__(id=id)
         self.symbols = symbols
         self.graphs: Sequence[Graph] = ()
-        self.brief = False  # the figures are told elsewhere: the course alone
+        self.brief = False  # tiles show the figures: only title and trend
 
     def show(self, graphs: Sequence[Graph]) -> None:
         """Show the figures of these graphs."""

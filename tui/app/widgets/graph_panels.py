@@ -139,7 +139,7 @@ def wait_graph(waiting: Waiting) -> Graph:
         meter=waiting.fraction,
         notes=notes,
         bars=waiting.bars,
-        told=waiting.repeated if waiting.tiles else 0,
+        repeated=waiting.repeated if waiting.tiles else 0,
     )
 
 
@@ -335,9 +335,9 @@ def _layer(
 
 def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
     """Return the figures of the overlay as text: at the cursor, otherwise for the whole run."""
-    told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
+    figures = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
     tail = "p99 " if any(layer.peaks for layer in layers) else ""
-    return tail + " / ".join(told) if told else ""
+    return tail + " / ".join(figures) if figures else ""
 
 
 def _figure(layer: Layer, axis: TimeAxis) -> float | None:
@@ -360,7 +360,7 @@ WHEN = 0.0  # in place of a percentile
 IMPORTANCE = (WHEN, 99.0, 50.0, 99.9)
 
 
-Told = Mapping[float, float | None]
+LatencyByPercentile = Mapping[float, float | None]
 """Latencies in ns by percentile; None if unknown."""
 
 
@@ -375,17 +375,22 @@ class HeatPanel(Lines):
         self.cells = HeatCells()
         self.title, self.role = "", "latency"
         self.axis = TimeAxis(0, 60)
-        self.told: Told = {}
+        self.in_title: LatencyByPercentile = {}
         self.empty = FIRST_SAMPLES  # the text while there is no data
 
     def show(
-        self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told
+        self,
+        parts: Sequence[HeatBins],
+        title: str,
+        role: str,
+        axis: TimeAxis,
+        in_title: LatencyByPercentile,
     ) -> None:
         """Show the sum of `parts`.
 
-        `told`: percentiles for the title while there is no cursor.
+        `in_title`: percentiles for the title while there is no cursor.
         """
-        self.title, self.role, self.axis, self.told = title, role, axis, told
+        self.title, self.role, self.axis, self.in_title = title, role, axis, in_title
         self.cells.show(parts)
         self.update_lines()
 
@@ -450,7 +455,7 @@ class HeatPanel(Lines):
         if self.cells.empty:
             return {}
         found = (
-            self.told
+            self.in_title
             if axis.cursor_s is None
             else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
         )

@@ -134,12 +134,14 @@ def ranked(
     bad: list[HostView] = []
     like: list[HostView] = []
     for host in hosts:
-        (bad if _needs_look(host, now, spread, found) else like).append(host)
+        (bad if _needs_attention(host, now, spread, found) else like).append(host)
     bad.sort(key=lambda host: (_rank(host, now, spread), _sort_share(spread, host)))
     return bad, like
 
 
-def _needs_look(host: HostView, now: float, spread: HostSpread, found: Mapping[str, Run]) -> bool:
+def _needs_attention(
+    host: HostView, now: float, spread: HostSpread, found: Mapping[str, Run]
+) -> bool:
     if host.state in BROKEN or host.name in found or host.stale_s(now) is not None:
         return True
     return spread.shares.get(host.name) is not None and spread.is_far(host.name)
@@ -202,7 +204,7 @@ class TelemetryCells:
         # columns with data for any host, now or earlier
         self.titles: frozenset[str] = frozenset()
 
-    def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
+    def show(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
         """Set the telemetry of the hosts to that at time `t` of the run."""
         self.hosts, self.t = hosts, t
         new = {
@@ -291,7 +293,6 @@ class HostCells:
         self.now = 0.0
         self.second: int | None = None  # of the run; None: now
         self.shown = RowFigures()
-        # operations of a load on files; empty: hosts have no figures of their own
         self.blank = False  # nothing is measured now: figures would be the previous step's
         self.unmeasured = False  # the run ended before any load: facts replace figures
         self.found: Mapping[str, Run] = NO_FINDINGS  # by host: findings

@@ -214,11 +214,12 @@ class HostLine(HostStrip, can_focus=False):
         """Return the number of columns of time in a width."""
         return width - NAME - BESIDE
 
-    def tells(self, width: int) -> bool:
-        """Return whether a host was slower than the others, so that the line is worth showing."""
-        return self._take(width) and self.levels.differ
+    def shows_slow_host(self, width: int) -> bool:
+        """Return whether the line fits, and a host was slower than the others."""
+        return self._read_levels(width) and self.levels.differ
 
-    def _take(self, width: int) -> bool:
+    def _read_levels(self, width: int) -> bool:
+        """Read new samples if the line fits into `width`; return whether it fits."""
         columns = self.columns_in(width)
         if columns >= LEAST_COLUMNS:
             self.levels.take(self.hosts, self.axis, columns, self.end_s, self.load, self.job)
@@ -226,7 +227,7 @@ class HostLine(HostStrip, can_focus=False):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Return the line; empty if there is no room."""
-        if not self._take(width) or not self.hosts:
+        if not self._read_levels(width) or not self.hosts:
             return []
         columns = len(self.levels.levels)
         name, *cells = self._line(

@@ -126,7 +126,7 @@ class HostTable(PickList["HostView"]):
         cells, telemetry = self.cells, self.cells.telemetry
         before = (cells.shown, telemetry.titles, cells.has_latencies, cells.unmeasured)
         reach = reach_of(cells.widest)
-        telemetry.look(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
+        telemetry.show(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
         cells.shown, cells.unmeasured = shown, self.unmeasured
         new = len(hosts) != len(self.hosts) or any(

@@ -362,15 +362,15 @@ class TextPane(VerticalScroll, can_focus=True):
             self.call_after_refresh(self._build)
 
     def _build_soon(self) -> None:
-        self._say_how()
+        self._show_scroll_keys()
         self.call_after_refresh(self._build)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show how to return to the list while the pane has the focus."""
         super().watch_has_focus(has_focus)
-        self._say_how()
+        self._show_scroll_keys()
 
-    def _say_how(self) -> None:
+    def _show_scroll_keys(self) -> None:
         if self.more:
             scrolls, back = self.show_vertical_scrollbar, "Tab back"
             how = f"j k scroll   {back}" if self.has_focus else self.more

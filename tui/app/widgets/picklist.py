@@ -241,7 +241,7 @@ class PickList(Lines, Generic[Row], can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row and send `Clicked`.
 
-        A click on the scroll bar scrolls.
+        A click on a column title sorts by it, a click on the scroll bar scrolls.
         """
         offset = event.get_content_offset(self)
         if offset is None:
@@ -270,9 +270,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
     # -- painting
 
     def rooms(self, width: int) -> list[int]:
-        """Return the widths of the columns, less two cells for a scroll bar.
+        """Return the widths of the columns, which leave two cells for a scroll bar if there is one.
 
-        The column that the list is sorted by is dropped last.
+        The column that the list is sorted by is never dropped.
         """
         columns = list(self._fitted or self.columns)
         if self.sort in self.columns:

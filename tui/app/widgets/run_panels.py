@@ -57,7 +57,7 @@ class RunHead:
     profile: str = ""
     state: str = "starting"
     facts: tuple[str, ...] = ()
-    mode: str = ""  # speed and position of a replay, held, refresh rate
+    mode: str = ""  # speed and position of a replay, paused, refresh rate
     trail: tuple[tuple[str, str], ...] = ()
     fraction: float | None = None
     elapsed_s: float = 0.0

@@ -12,7 +12,7 @@ from tui.record.matrix import MatrixTable, tables_of
 from tui.record.progress import MatrixProgress
 from tui.record.search import SearchView
 from tui.text.digits import ROWS, tile_lines
-from tui.text.line import FAINT, LABEL, TEXT, Line, Run, clip
+from tui.text.line import FAINT, LABEL, TEXT, Line, Run, beside, clip
 from tui.text.plot import LEAST_HEIGHT
 from tui.text.search import TITLES, limits_text
 from tui.text.sparkline import Symbols
@@ -142,17 +142,6 @@ def newest(table: list[Line], rows: int) -> list[Line]:
     if rows <= 1:
         return []
     return table if len(table) <= rows else [table[0], *table[len(table) - rows + 1 :]]
-
-
-def beside(left: list[Line], right: list[Line], at: int) -> list[Line]:
-    """Return lines side by side; the right ones start at column `at`."""
-    rows = []
-    for place in range(max(len(left), len(right))):
-        runs = list(left[place].runs) if place < len(left) else []
-        gap = at - Line(tuple(runs)).width
-        more = right[place].runs if place < len(right) else ()
-        rows.append(Line.of(*runs, (" " * max(1, gap), TEXT), *more))
-    return rows
 
 
 LEAST_BAR, MOST_BAR = 8, 30
