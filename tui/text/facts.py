@@ -18,6 +18,7 @@ from tui.metrics.facts import (
     leaf_title,
     one_boot,
 )
+from tui.metrics.units import plural
 from tui.model.host_tables import Running, Unknown, rows
 from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
@@ -145,7 +146,7 @@ def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
         return ""
     count = len(hosts) - sum(len(each.hosts) - 1 for each in found)
     what = "machine" if all(each.machine for each in found) else "kernel"
-    return f"{len(hosts)} names, {count} {what}{'s' if count > 1 else ''}"
+    return f"{len(hosts)} names, {plural(count, what)}"
 
 
 def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:

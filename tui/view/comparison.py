@@ -99,7 +99,7 @@ def reasons(found: Comparison, name: str = "B") -> list[str]:
     if not told and found.search is not None:
         told = [found.search.why]
     more = len(found.obstacles) - NAMED
-    return [*told, f"{more} more reason{'' if more == 1 else 's'} below"] if more > 0 else told
+    return [*told, f"{units.plural(more, 'more reason')} below"] if more > 0 else told
 
 
 def reasons_left(found: Comparison) -> Sequence[SetupDifference]:
@@ -363,7 +363,7 @@ def side_runs(record: RunRecord, *, brief: bool = False) -> list[Run]:
 
     `brief`: without profile and target; what differs between runs is listed below them.
     """
-    hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
+    hosts = units.plural(len(record.hosts), "host")
     place = [f"on {record.target}"] if record.target else []
     profile = [] if brief else [record.profile.tag]
     said = [*profile, hosts, *([] if brief else place), record.state]

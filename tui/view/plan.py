@@ -69,7 +69,7 @@ def added_text(plan: Plan) -> str:
 
 
 def after_text(plan: Plan) -> str:
-    """Return what happens to test files after the run.
+    """Return what happens to test files or objects after the run.
 
     An MPI program may remove its own files in its last phase.
     """
@@ -284,7 +284,7 @@ def steps_text(plan: Plan) -> str:
         )
     elif most > 1:
         parts.append("each twice" if most == 2 else f"each {most} times")
-    parts += [f"{warmups} warm-up{'s' if warmups > 1 else ''}"] if warmups else []
+    parts += [units.plural(warmups, "warm-up")] if warmups else []
     return ", ".join(parts)
 
 
@@ -511,7 +511,7 @@ def compare_text(plan: Plan) -> str:
     if plan.search is not None or plan.proves is not None or not points:
         return ""
     needed = repetitions_needed(points)
-    count = f"{planned} repetition{'s' if planned != 1 else ''}"
+    count = units.plural(planned, "repetition")
     count += f" of each of {points} points" if points > 1 else ""
     if planned >= needed:
         return f"{count} are enough"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from tui.metrics.units import plural
+
 if TYPE_CHECKING:
     from tui.engine.plan.search import SearchChoice
     from tui.engine.preflight.host_check import HostCheck
@@ -112,9 +114,5 @@ class Selection(Struct):
             if self.ticked
             else ""
         )
-        servers = (
-            f"{len(self.servers)} server{'s' if len(self.servers) > 1 else ''}"
-            if self.servers
-            else ""
-        )
+        servers = plural(len(self.servers), "server") if self.servers else ""
         return " + ".join(filter(None, (hosts, servers)))

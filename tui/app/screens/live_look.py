@@ -379,7 +379,10 @@ class PointsPanels:
         return self.screen.query_one("#live-search", SearchPanel)
 
     def show_search(self) -> None:
-        """Show the search; new points are evaluated in a thread."""
+        """Show the search, and let the screen's plan follow its points.
+
+        New points are evaluated in a thread.
+        """
         search, state = self.search, self.screen.feed.state
         if not search.searches or search.plan is None:
             return

@@ -19,7 +19,7 @@ from tui.journal.views import Group
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import over_hosts
 from tui.metrics.registry import OPERATIONS
-from tui.metrics.units import bandwidth, clock
+from tui.metrics.units import bandwidth, clock, plural
 from tui.model.event import Buckets
 from tui.model.hostfacts import HOST_FACTS
 from tui.model.plain import some
@@ -207,7 +207,7 @@ def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
 def facts_of(state: RunState, plan: Plan | None) -> list[str]:
     """Return number of hosts, current step and target, for the header."""
     count = len(state.hosts) or (len(plan.hosts) if plan else 0)
-    found = [f"{count} host{'s' if count != 1 else ''}"] if count else []
+    found = [plural(count, "host")] if count else []
     if plan and plan.steps and state.step is not None and state.step < len(plan.steps):
         step = plan.steps[state.step]
         found += [f"step {state.step + 1}/{len(plan.steps)}"] if len(plan.steps) > 1 else []

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui import workloads
+from tui.app.screens.review_form import default_text
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
+from tui.metrics.units import plural
 from tui.model.tool import SUITE
 from tui.text.line import (
     ACCENT,
@@ -242,10 +244,7 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
     if profile.source:
         yield "source", [(source_text(profile), TEXT)]
     if profile.hosts.published:
-        clients = (
-            "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
-        )
-        yield "published", [(f"with {clients}", TEXT)]
+        yield "published", [(f"with {plural(profile.hosts.published, 'client')}", TEXT)]
     yield "tool", [(profile.tool, TEXT), (f", profile version {profile.version}", LABEL)]
     if profile.sweep is not None:
         yield "sweep", [(sweep_text(profile.sweep), TEXT)]
@@ -261,7 +260,7 @@ def sweep_text(sweep: SweepSpec) -> str:
     from tui.model.profile_parts import axes, grid_points
 
     count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
-    return f"{count} {'point' if count == 1 else 'points'} over {', '.join(axes(sweep))}"
+    return f"{plural(count, 'point')} over {', '.join(axes(sweep))}"
 
 
 def source_text(profile: Profile) -> str:
@@ -297,13 +296,6 @@ def param_lines(profile: Profile, width: int) -> Iterator[Line]:
         else:
             yield from labelled([label], [default], width, indent)
             yield from labelled([], [(about, LABEL)], width, indent) if about else ()
-
-
-def default_text(param: Param) -> str:
-    """Return a parameter's default in the notation of profiles."""
-    if isinstance(param.default, bool):
-        return "yes" if param.default else "no"
-    return str(param.default)
 
 
 def help_text(param: Param) -> str:

@@ -255,7 +255,7 @@ class Page:
 
     @property
     def jobs(self) -> list[str]:
-        """The names of the current step's jobs; empty if there is only one."""
+        """The names of the current step's jobs; empty for one job, or while the matrix is shown."""
         step = self.shown_step
         return (
             list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []

@@ -152,9 +152,8 @@ def title_line(page: Page, width: int) -> Line:
 def about(page: Page, width: int) -> Line:
     """Return hosts, target, duration and changed parameters in one line."""
     record = page.record
-    count = len(record.hosts)
     parts = [
-        f"{count} host{'s' if count != 1 else ''}",
+        units.plural(len(record.hosts), "host"),
         record.target or "",
         units.duration(record.duration_s),
         measured_text(page),

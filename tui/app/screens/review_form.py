@@ -48,7 +48,7 @@ ANY_LIMIT = "mean < 1s"  # placeholder while no limits are typed, to find the ot
 
 
 def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return the fields of a search: its kind and its limits.
+    """Return the fields of a search: its kind, limits, what to vary, points and times.
 
     Empty if the profile allows none.
     """
@@ -71,7 +71,7 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
 def _bounds(
     loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the current and the default texts of a search's limits, by field.
+    """Return the current and the default texts of a search's fields other than its kind.
 
     Empty if no plan can be made.
     """
@@ -119,7 +119,7 @@ def wish_of(
 ) -> SearchChoice:
     """Return the search that valid fields describe.
 
-    Limits are kept only if the kind of search is the same as `before`.
+    If its kind differs from `before`, only the limits are kept, not what to vary, points and times.
     """
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of
@@ -327,7 +327,7 @@ def keep_typed(
 ) -> None:
     """Keep the values of all fields in the selection.
 
-    Limits of a search only if all fields are valid (`right`).
+    The search is kept only if all fields are valid (`right`).
     """
     typed = dict(values)
     repeat = typed.pop(REPEAT, "")
@@ -453,7 +453,7 @@ def check_sweep(profile: Profile, text: str) -> str | None:
 
 
 def default_text(param: Param) -> str:
-    """Return a parameter's default as it would be typed in the form."""
+    """Return a parameter's default as it is typed in a form, or written in a profile."""
     if isinstance(param.default, bool):
         return yes_no(param.default)
     return str(param.default)

@@ -76,7 +76,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
-    """Yield label and value of each fact; values are cut to `width` cells."""
+    """Yield label and value of each fact; lists of names are shortened to fit `width` cells."""
     for fact in (each for each in plan_facts(plan) if each.label != ADDS):
         names = some_in(fact.names, width - len(fact.text) - len(fact.more)) if fact.names else ""
         more = fact.more
@@ -93,7 +93,7 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
     if len(plan.steps) > STEPS_IN_FULL:
         yield from matrix(plan, width)
         return
-    yield heading(f"{len(plan.steps)} steps" if len(plan.steps) > 1 else "1 step")
+    yield heading(units.plural(len(plan.steps), "step"))
     repeated = any(step.repetition > 1 for step in plan.steps)
     for step in plan.steps:
         again = f"repetition {step.repetition}" if repeated else ""
@@ -113,9 +113,7 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
     parts = parts_of(plan)
     for part in parts:
         if len(parts) > 1:
-            count = (
-                f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
-            )
+            count = f"  {units.plural(part.steps, 'step')}, {time_text(part.seconds)}"
             yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
         size = max((len(name) for name in part.axes), default=0) + 4
         for name, values in part.axes.items():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui.metrics.units import plural
 from tui.text.line import ACCENT, LABEL, WARN, Line, Run, wrap
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ class ShownComparison(Struct, frozen=True):
                 f"{name} {len(side)}"
                 for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)
             ]
-            return ", ".join(
-                [f"{len(self.sides[0])} run{'' if len(self.sides[0]) == 1 else 's'}", *others]
-            )
+            return ", ".join([plural(len(self.sides[0]), "run"), *others])
         first = self.found[0][0].a[0].created_utc or ""
         begun = [found.b[0].created_utc or "" for found, _ in self.found]
         return (

@@ -148,9 +148,9 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to recover the selected run, or all interrupted runs.
+    """Ask whether to recover the selected run, or all interrupted runs; return those to recover.
 
-    Returns the runs to recover.
+    First writes the missing records of runs that had ended.
     """
     from tui.library.unfinished import unfinished_runs, write_missing
 
@@ -259,7 +259,7 @@ def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
 async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> EngineMode | None:
     """Ask what to measure; return the engine mode for it, None for nothing.
 
-    Raises BenchtuiError.
+    A larger budget for a search is saved with the run. Raises BenchtuiError.
     """
     from tui.app.dialogs.forms import MoreDialog
 

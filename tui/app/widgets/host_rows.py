@@ -14,7 +14,7 @@ from tui.metrics import units
 from tui.metrics.facts import fact_text
 from tui.metrics.figures import LAG, HostSpread, share_text, spread_of, total_rates, within_text
 from tui.metrics.telemetry import metric_of
-from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
+from tui.metrics.units import UNKNOWN, bandwidth, iops, latency, plural
 from tui.model.hostfacts import HOST_FACTS
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of, width_of
 from tui.text.sparkline import Symbols, spark
@@ -173,7 +173,7 @@ SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
 
 def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
     """Return the text for folded hosts: number, deviation, worst tail, CPU."""
-    count = f"{len(hosts)} host{'s' if len(hosts) != 1 else ''} "
+    count = f"{plural(len(hosts), 'host')} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]
     names = [host.name for host in hosts]

@@ -229,7 +229,7 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
         height=HEIGHT,
     )  # fmt: skip
     texts = [
-        f"{point.hosts} hosts {rate(point.iops.value, 'iops')},"
+        f"{units.plural(point.hosts, 'host')} {rate(point.iops.value, 'iops')},"
         f" {units.percent(point.efficiency)} of"
         f" linear{' (extrapolated)' if point.extrapolated else ''}"
         for point in scaling.points
@@ -257,7 +257,7 @@ def _line(
 def _scale_points(scaling: ScalingRecord, x: Spec, y: Spec) -> list[Spec]:
     rows = [
         {"x": point.hosts, "v": point.iops.value, "lo": point.iops.low, "hi": point.iops.high,
-         "s": f"{point.hosts} hosts: {rate(point.iops.value, 'iops')}",
+         "s": f"{units.plural(point.hosts, 'host')}: {rate(point.iops.value, 'iops')}",
          "e": units.percent(point.efficiency)}
         for point in scaling.points
         if not point.extrapolated
@@ -359,7 +359,8 @@ def _capacities(searches: Mapping[str, SearchRecord], x: Spec) -> list[Spec]:
 def _growth(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     rows: list[ChartRow] = [
         {"x": hosts, "v": point.iops.value, "d": name, "o": hosts,
-         "s": f"{name}: {hosts} hosts {METRICS['iops'].with_unit(point.iops.value)}"}
+         "s": (f"{name}: {units.plural(hosts, 'host')} "
+               f"{METRICS['iops'].with_unit(point.iops.value)}")}
         for name, search in searches.items() if search.scaling is not None
         for hosts, point in sorted(measured_scales(search.scaling).items()) if point.iops.value
     ]  # fmt: skip
