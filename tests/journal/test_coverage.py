@@ -198,7 +198,7 @@ def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> No
     said = [
         (line.t, line.severity, line.text)
         for line in state.messages.newest
-        if "hosts from" in line.text
+        if " of 8 hosts " in line.text
     ]
     assert said == [(202.0, "warning", "7 of 8 hosts after 132 s (without h8)")]
 
