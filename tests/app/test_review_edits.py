@@ -105,7 +105,7 @@ async def test_a_preflight_has_its_age(home: Path) -> None:
         pane = user.app.screen.query_one(PlanPane)
         pane.preflight = Preflight(lambda: now[0])
         assert pane.plan is not None
-        pane.take_answers(pane.plan, [HostReadiness("local", said="ready for it")])
+        pane.take_answers(pane.plan, [HostReadiness("local", summary="ready for it")])
         await user.sees("preflight just now")
         now[0] = 172.0
         pane.age_answers()

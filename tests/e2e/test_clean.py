@@ -144,11 +144,11 @@ def test_what_is_not_the_runs_stays_and_is_named(
     assert done.returncode == 4
     assert done.stdout.splitlines() == [
         f"h1: {target}/h1/deep/data.0.1, 1 MiB: removed",
-        f"h1: {target}/h1/deep/data.0.0: not removed: it has 1.53 MiB now, 1 MiB when created",
+        f"h1: {target}/h1/deep/data.0.0: not removed: its size differs: 1.53 MiB now, 1 MiB when created",
         f"h1: {target}/h1: not removed: not empty",
         f"h1: {target}/h1/deep: not removed: not empty",
         f"h2: {target}/h2, {target}/h2/deep, {target}/h2/deep/data.0.0, 1 MiB: removed",
-        f"h2: {target}/h2/deep/data.0.1: no longer exists",
+        f"h2: {target}/h2/deep/data.0.1: already gone",
     ]
     assert sorted(path.name for path in target.rglob("*") if path.is_file()) == [
         "data.0.0",
@@ -443,7 +443,7 @@ def test_a_file_goes_when_it_is_what_the_run_made(
 
 
 def test_a_file_that_is_gone_is_reported() -> None:
-    assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: no longer exists"]
+    assert judged(True, 100, None).lines(done=True) == ["h1: /a/f: already gone"]
 
 
 def test_a_file_that_the_load_did_not_create_is_not_left_behind(home: Path, target: Path) -> None:

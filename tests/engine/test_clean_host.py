@@ -157,7 +157,7 @@ async def test_nothing_goes_while_a_process_of_the_run_is_alive(
             done = await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))
         finally:
             load.kill()
-    assert done.error == "1 processes from this run are running: not cleaned"
+    assert done.error == "1 process of this run still running: not cleaned"
     assert (tmp_path / "f.0").exists()
     assert (await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))).settled == [
         str(tmp_path / "f.0")

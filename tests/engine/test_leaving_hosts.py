@@ -12,7 +12,13 @@ import pytest
 
 from tests.lab.course import Course, course
 from tests.lab.sshd import SshdLab
-from tui.engine.preflight.clean import clean, created_of, find_leftovers, look, remove_leftovers
+from tui.engine.preflight.clean import (
+    clean,
+    created_of,
+    find_leftovers,
+    plan_cleaning,
+    remove_leftovers,
+)
 from tui.engine.recover import execute_collection
 from tui.engine.run import run as run_module
 from tui.engine.run.run import execute, open_run
@@ -179,9 +185,9 @@ async def clean_all(run: Course, lab: SshdLab) -> dict[str, Any]:
     """Remove what the record of a run names; return what became of it, by word."""
     created = created_of(run.ctx.plan, build_record(run.ctx.run_dir))
     async with Connections(ssh_config=lab.ssh_config) as connections:
-        assert [each.error for each in await look(run.ctx.run_dir, created, connections)] == [
-            ""
-        ] * len(created)
+        assert [
+            each.error for each in await plan_cleaning(run.ctx.run_dir, created, connections)
+        ] == [""] * len(created)
         cleaned = await clean(run.ctx.run_dir, created, connections, lambda _: None)
     return {
         "goes": [path for each in cleaned for path in each.goes],

@@ -121,7 +121,7 @@ REFUSED = [
     (
         "my/wide",
         SearchChoice("scaling", most_point_s=60.0),
-        "--most: points at full load all last --point",
+        "--most: not for scaling, where every point lasts --point",
     ),
     ("my/thinking", SearchChoice("curve"), "already limited by thinktime"),
 ]

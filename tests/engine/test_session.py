@@ -48,7 +48,7 @@ async def test_question_to_a_host_that_stays_away_ends_with_why(
         await session.ask(lambda agent: agent.probe(), patience_s=1.5)
     assert time.monotonic() - begin > 1.0
     assert caught.value.code == "lost"
-    assert "not back in 1.5s: connection refused" in caught.value.message
+    assert "not back in 1.5 s: connection refused" in caught.value.message
     assert session.state == "connecting"
 
 
@@ -64,7 +64,7 @@ async def test_refusal_is_reported_though_the_last_attempt_timed_out(
         await asyncio.sleep(0.01)
     proxy.blackhole()
     proxy.accept()
-    with pytest.raises(HostError, match="not back in 4s: connection refused"):
+    with pytest.raises(HostError, match="not back in 4 s: connection refused"):
         await asked
 
 

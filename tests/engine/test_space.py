@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tui.engine.preflight.destroy import HostFindings
-from tui.engine.preflight.rules import directories_to_look_at, judge_space, new_bytes
+from tui.engine.preflight.rules import judge_space, new_bytes, space_directories
 from tui.model.plan import FileSpec, HostTask, Plan
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
 
@@ -82,6 +82,6 @@ def test_a_host_that_sits_out_needs_no_room() -> None:
 
 def test_very_many_directories_are_looked_at_from_above() -> None:
     few = [task("h1", ("/a/1/f", 1), ("/a/2/f", 1), ("/a/2/g", 1), ("/dev/sdb", 1))]
-    assert directories_to_look_at(few) == ["/a/1", "/a/2"]
+    assert space_directories(few) == ["/a/1", "/a/2"]
     many = [task("h1", *((f"/a/{number}/f", 1) for number in range(60)))]
-    assert directories_to_look_at(many) == ["/a"]
+    assert space_directories(many) == ["/a"]

@@ -78,7 +78,7 @@ async def clean_run(
     run_dir: Path, plan: Plan, record: RunRecord, connections: Connections, *, sure: bool
 ) -> tuple[int, list[Cleaning]]:
     """Remove the files of one run; return the exit code and the outcome by host."""
-    from tui.engine.preflight.clean import clean, created_of, look
+    from tui.engine.preflight.clean import clean, created_of, plan_cleaning
     from tui.library.additions import keep_removed
     from tui.text.objects import left_texts
 
@@ -89,7 +89,7 @@ async def clean_run(
     if not created:
         say(f"{run_dir.name} left nothing on its hosts")
         return code_if_gone, []
-    planned = await look(run_dir, created, connections)
+    planned = await plan_cleaning(run_dir, created, connections)
     tell(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
         say("nothing was removed")

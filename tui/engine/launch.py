@@ -213,6 +213,6 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Create a file that only the user can read."""
+    """Create a file with mode 0600. Raises FileExistsError if it exists."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

@@ -169,7 +169,9 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
 
 
 async def _finished(ctx: RunContext, history: History) -> RunEnded:
-    """Adopt running loads and collect results; run the later steps if a load was still running."""
+    """Adopt running loads and collect results; run the later steps if a load was still running, or
+    if a search already has its answer.
+    """
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)

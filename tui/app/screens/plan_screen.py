@@ -104,8 +104,8 @@ def ahead_lines(
         mark: Run = (f"{symbols.bad} ", BAD)
         for problem in problems:
             lines += indented([mark, (hosts, BRIGHT), (f"  {problem}", BAD)], width)
-    for text in dict.fromkeys(each.said for each in answers if not each.problems):
-        hosts = some(each.host for each in answers if each.said == text and not each.problems)
+    for text in dict.fromkeys(each.summary for each in answers if not each.problems):
+        hosts = some(each.host for each in answers if each.summary == text and not each.problems)
         lines += indented([(f"{symbols.ok} ", GOOD), (hosts, TEXT), (f"  {text}", LABEL)], width)
     return [*lines, Line()]
 

@@ -92,13 +92,13 @@ async def preview_plan(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[P
     Returns what the plan would overwrite, and the plan without the steps that hosts cannot run.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
-    from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
+    from tui.engine.preflight.missing_tools import find_missing_tools, has_several_tools, without
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
         fit = (
-            without(plan, await look_for_lacking(plan, connections))
+            without(plan, await find_missing_tools(plan, connections))
             if has_several_tools(plan)
             else plan
         )
@@ -121,11 +121,11 @@ def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
 
     The launch offers to skip them.
     """
-    from tui.engine.preflight.missing_tools import has_several_tools, lacking_by_checks, without
+    from tui.engine.preflight.missing_tools import has_several_tools, missing_by_checks, without
 
     if not (checks and has_several_tools(plan)):
         return []
-    fit = without(plan, lacking_by_checks(plan, checks))
+    fit = without(plan, missing_by_checks(plan, checks))
     return [f"{left.text()}; the launch offers to skip this" for left in fit.left_out]
 
 
@@ -137,11 +137,11 @@ async def run_preflight(
     `heard` is called with the name of each host that has answered.
     """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
-    from tui.engine.preflight.preview import look_ahead
+    from tui.engine.preflight.preview import check_ahead
     from tui.remote.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
-        return await look_ahead(plan, connections, MadeFiles(paths.data / MADE_FILES), heard)
+        return await check_ahead(plan, connections, MadeFiles(paths.data / MADE_FILES), heard)
 
 
 class AtLogout:

@@ -232,7 +232,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
 
     Returns whether anything may have been removed. Waits for the answer, so call it from a worker.
     """
-    from tui.engine.preflight.clean import clean, look
+    from tui.engine.preflight.clean import clean, plan_cleaning
     from tui.library.additions import keep_removed
     from tui.library.unfinished import check_over
 
@@ -248,7 +248,7 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
             return False
         screen.notify("checking the run's hosts for leftovers")
         found = await over_hosts(
-            plan, paths, lambda connections: look(run_dir, created, connections)
+            plan, paths, lambda connections: plan_cleaning(run_dir, created, connections)
         )
         text = text_of(found, done=False)
         if not any(each.goes for each in found):

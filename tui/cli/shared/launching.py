@@ -193,16 +193,16 @@ def leave_out_missing(plan: Plan) -> Plan:
     import asyncio
 
     from tui.engine.preflight.missing_tools import (
-        Lacking,
+        MissingTools,
+        find_missing_tools,
         has_several_tools,
-        look_for_lacking,
         without,
     )
     from tui.remote.fan_out import connections_of
 
-    async def look() -> Lacking:
+    async def look() -> MissingTools:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
-            return await look_for_lacking(plan, connections)
+            return await find_missing_tools(plan, connections)
 
     return without(plan, asyncio.run(look())) if has_several_tools(plan) else plan
 

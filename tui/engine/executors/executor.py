@@ -30,7 +30,7 @@ class Executor(Protocol):
     functions.
     """
 
-    async def look(self, ctx: RunContext) -> None:
+    async def check_hosts(self, ctx: RunContext) -> None:
         """Check hosts for the additional needs of this executor's steps.
 
         Reports all problems at once.

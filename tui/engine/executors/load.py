@@ -26,7 +26,10 @@ LAST_PATIENCE_S = 3.0  # for an abort after a stop without effect: a stop takes 
 async def run_load(
     ctx: RunContext, runs: Sequence[TaskRun], state: HostStateName, expected_s: float | None
 ) -> dict[str, Outcome]:
-    """Follow started commands to their end and return each host's outcome."""
+    """Follow started commands to their end and return each host's outcome.
+
+    Ends them on a stop request, when a lost host ends the run, or 60 s after `expected_s`.
+    """
     ctx.active |= {run.session.name: run for run in runs}
     followers = {run.session.name: asyncio.create_task(_follow(run, state)) for run in runs}
     watcher = asyncio.create_task(_watch(ctx, runs, set(followers.values()), expected_s))
@@ -89,7 +92,7 @@ async def _watch(
     except TimeoutError:
         for run in runs:
             _name_late(run)
-        ctx.say("warning", "load is far over its planned time; stopping it")
+        ctx.say("warning", "the load is far over its planned time; stopping it")
     heard: list[TaskRun] = []
     if ctx.stop_mode != "abort":
         heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
@@ -130,10 +133,10 @@ def _name_late(run: TaskRun) -> None:
     """Report that a host is still busy long after its planned end."""
     if run.session.failed or run.ended:
         return
-    late = f"still busy {OVERTIME_S:g}s after its planned end"
+    late = f"still busy {OVERTIME_S:g} s after its planned end"
     if (silent_s := run.output.silent_s) > FROZEN_S:
         message = (
-            f"{late}, silent for {silent_s:.0f}s: the host is frozen, or its storage"
+            f"{late}, silent for {silent_s:.0f} s: the host is frozen, or its storage"
             " does not answer"
         )
         run.session.problem(run.phase, "load-frozen", message, fatal=False)
@@ -215,7 +218,7 @@ async def _stop_one(run: TaskRun, mode: StopMode) -> None:
         except Exception as error:
             late = isinstance(error, TimeoutError)
             reason = (
-                f"no answer in {DELIVERY_S:g}s"
+                f"no answer in {DELIVERY_S:g} s"
                 if late
                 else host_error(run.session.name, error).message
             )

@@ -133,8 +133,11 @@ def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
     return [by_name[name] for name in step.hosts]
 
 
-async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
-    """Collect the MPI facts of a program's hosts, and report problems by host."""
+async def probe_hosts(ctx: RunContext, step: Step) -> Cluster:
+    """Collect the MPI facts of a program's hosts, and report problems by host.
+
+    Raises RunRefused if a host does not answer.
+    """
     launch, sessions = program_of(step).launch, sessions_of(ctx, step)
 
     async def probe(session: HostSession) -> mpi.MpiFacts:
@@ -259,7 +262,7 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
     """
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
-        cluster = await look_at_hosts(ctx, step)
+        cluster = await probe_hosts(ctx, step)
         refuse_failed(JUDGE, sessions_of(ctx, step))
     cluster.program = program_of(step)
     directory = working_directory(ctx, step, cluster.launch)
@@ -386,8 +389,8 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
     if job.sessions[head].gone or not outcome.collected:
         unknown = f"mpiexec exit status unknown ({outcome.reason})"
-        told = job.sessions[head].loss(f"connection lost and not restored; {unknown}")
-        found.append((head, *told))
+        loss = job.sessions[head].loss(f"connection lost and not restored; {unknown}")
+        found.append((head, *loss))
     elif outcome.reason != "exit" and not ended_here:
         found.append(
             (head, f"agent-{outcome.reason}", f"the agent stopped mpiexec: {outcome.reason}")
@@ -470,10 +473,10 @@ def launches(ctx: RunContext) -> dict[str, Step]:
     return launches_of(step for step in ctx.plan.steps if workloads.of(step).executor == "mpi")
 
 
-async def look(ctx: RunContext) -> None:
+async def check_hosts(ctx: RunContext) -> None:
     """Check the hosts of every program of the plan; problems are reported per host."""
     for key, step in launches(ctx).items():
-        ctx.ahead[key] = await look_at_hosts(ctx, step)
+        ctx.ahead[key] = await probe_hosts(ctx, step)
 
 
 async def try_ahead(ctx: RunContext) -> None:

@@ -42,7 +42,7 @@ def directory_of(run_id: str) -> str:
 async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
     """Create the scratch directory on all hosts and return it; empty if a host has no place for it.
 
-    Raises RunRefused.
+    Journals it first. Raises RunStopped.
     """
     path = directory_of(ctx.run_id)
     for session in sessions:
@@ -86,8 +86,8 @@ START_S = 30.0  # for mpiexec to request proxies, and for ranks to report
 ASKED_S = 1.0  # after a request for a proxy, until the next one
 LAST_WORDS_S = 4.0  # for mpiexec itself to say why a proxy ended
 TICK_S = 0.5
-TOO_LATE = f"the ranks did not start in {START_S:g}s: hosts cannot reach each other, or MPI hangs"
-LOOK_S = 15.0
+TOO_LATE = f"the ranks did not start in {START_S:g} s: hosts cannot reach each other, or MPI hangs"
+COUNT_S = 15.0  # between counts of the ranks
 ENDING_S = 5.0  # for proxies to end after mpiexec
 
 
@@ -244,7 +244,7 @@ class MpiJob:
             if now - begun > START_S:
                 self.cause = Cause(
                     "mpi-start",
-                    f"mpiexec requested only {count} proxies in {START_S:g}s",
+                    f"mpiexec requested only {count} proxies in {START_S:g} s",
                     self.cluster.head,
                 )
                 break
@@ -294,13 +294,13 @@ class MpiJob:
         }
         if self.head.following is not None:
             followers[self.head] = self.head.following
-        looking = asyncio.create_task(self._look())
+        counting = asyncio.create_task(self._count_ranks())
         try:
             self.cause = await self._reason_to_end(followers)
             await self._end(followers)
         finally:
-            looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
+            counting.cancel()
+            await asyncio.gather(counting, return_exceptions=True)
         self.outcomes = {host: outcome_of(followers[run]) for host, run in self.proxies.items()}
         return outcome_of(followers[self.head])
 
@@ -399,11 +399,11 @@ class MpiJob:
                 return Cause("mpi-unreachable", run.reader.unreachable, host)
         return None
 
-    async def _look(self) -> None:
+    async def _count_ranks(self) -> None:
         """Periodically count the ranks of every host, and report ranks that hang in the kernel."""
         named: set[str] = set()
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(COUNT_S)
             for host, session in self.sessions.items():
                 try:
                     count, stuck = await mpi.ranks(session.agent)

@@ -28,22 +28,23 @@ MOST_STEPS, MOST_FILES = 8, 16  # a sweep has many points over the same files
 
 
 @asynccontextmanager
-async def looking_at_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
-    """Record once which files loads have open, in the background of the with block.
+async def recording_open_files(runs: Sequence[TaskRun]) -> AsyncIterator[None]:
+    """Record once which files loads have open, and their commands, in the background of the with
+    block. Only for the first MOST_STEPS steps.
 
     Never fails, and does not wait for answers: hosts that have not answered at the end of the block
     stay unknown.
     """
-    looks = [asyncio.create_task(_look(run)) for run in runs if run.step.index < MOST_STEPS]
+    tasks = [asyncio.create_task(_record(run)) for run in runs if run.step.index < MOST_STEPS]
     try:
         yield
     finally:
-        for look in looks:
-            look.cancel()
-        await asyncio.gather(*looks, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _look(run: TaskRun) -> None:
+async def _record(run: TaskRun) -> None:
     session, step = run.session, run.step
     task = next((task for task in step.tasks if task.host == session.name), None)
     names = {posixpath.basename(spec.path) for spec in (task.files if task is not None else ())}
@@ -76,9 +77,9 @@ async def _look(run: TaskRun) -> None:
 
 def _with(facts: Mapping[str, Fact], found: Collection[OpenFile | LoadCommand]) -> Fact:
     """Return a table with the rows of earlier steps and those found now."""
-    told = list(found)[:MOST_FILES]
-    before = rows(facts, type(told[0]))
-    return [msgspec.to_builtins(row) for row in (*before, *told)]
+    new = list(found)[:MOST_FILES]
+    before = rows(facts, type(new[0]))
+    return [msgspec.to_builtins(row) for row in (*before, *new)]
 
 
 def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:

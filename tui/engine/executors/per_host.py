@@ -11,7 +11,7 @@ from typing import TypeVar
 from tui import workloads
 from tui.engine.executors.executor import AdoptedStep
 from tui.engine.executors.load import DELIVERY_S, run_load
-from tui.engine.executors.open_files import looking_at_open_files
+from tui.engine.executors.open_files import recording_open_files
 from tui.engine.session.context import (
     ARM,
     DISARM,
@@ -32,7 +32,7 @@ from tui.engine.session.targets import (
     check_unchanged,
     identify_directories,
     identify_files,
-    look_for_directories,
+    note_missing_directories,
     rewritten,
     still_free,
 )
@@ -77,7 +77,7 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
         runs = await arm_all(ctx, step, window)
     with ctx.phase("measure", step.index, expected_s=step.expected_s, total_bytes=step.bound_bytes):
         await say_go(ctx, runs)
-        async with looking_at_open_files(runs):
+        async with recording_open_files(runs):
             outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
@@ -154,7 +154,7 @@ async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
     Refuses the run if a host fails.
     """
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
-    await asyncio.gather(*(look_for_directories(ctx, step, run.session) for run in runs))
+    await asyncio.gather(*(note_missing_directories(ctx, step, run.session) for run in runs))
     try:
         await on_runs(ctx, ARM, runs, _arm)
         await still_free(ctx, step)
@@ -175,7 +175,7 @@ async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
 
 
 def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
-    """Record the files that this measurement will create."""
+    """Remember the files that this measurement may write, and journal those that it will create."""
     session = run.session
     task = next(task for task in step.tasks if task.host == session.name)
     new = [spec for spec in task.files if spec.path in session.missing | session.short]
@@ -291,7 +291,7 @@ async def adopt(
         runs = await reopen_all(ctx, history, step, tasks)
         alive = [run.alive for run in runs]
         await _end_those_never_released(runs, history)
-        async with looking_at_open_files(runs):
+        async with recording_open_files(runs):
             outcomes = await run_load(ctx, runs, "running", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
@@ -358,10 +358,10 @@ async def _end_those_never_released(runs: list[TaskRun], history: History) -> No
                 await run.stop(abort=True)
 
 
-__all__ = ["adopt", "look", "measure", "try_ahead"]
+__all__ = ["adopt", "check_hosts", "measure", "try_ahead"]
 
 
-async def look(ctx: RunContext) -> None:
+async def check_hosts(ctx: RunContext) -> None:
     """Check nothing: a per-host command needs no more than the checks of every host."""
 
 

@@ -45,7 +45,8 @@ class ChosenHost(NamedTuple):
 
 @dataclass
 class Chooser:
-    """Resolves SPECs to hosts; each source is queried once.
+    """Resolves SPECs to hosts; each source is queried once, except for made-up names of hosts to be
+    allocated.
 
     `own` completes an address from the inventory.
     """
@@ -123,10 +124,8 @@ class Chooser:
         if self.source_in(part):
             return
         if before and hostspec.is_option(part) and not self.meant(part):
-            told = (
-                f"'{shown(part)}' is an option of a source, but '{shown(before)}' is not a source"
-            )
-            raise UsageError(told + self.meant(before))
+            why = f"'{shown(part)}' is an option of a source, but '{shown(before)}' is not a source"
+            raise UsageError(why + self.meant(before))
         self.places(part)
 
     def leave_out(self, part: str, found: dict[str, ChosenHost], above: tuple[str, ...]) -> None:
@@ -161,8 +160,8 @@ class Chooser:
             right = part.rpartition("@")[2].partition(":")[0] in self.names()  # the rest is not
             if right or not hint:
                 raise
-            told = f"'{shown(part)}' is neither a host nor a source{hint}"
-            raise UsageError(f"{told}; allowed: {hostspec.FORMS}") from error
+            why = f"'{shown(part)}' is neither a host nor a source{hint}"
+            raise UsageError(f"{why}; allowed: {hostspec.FORMS}") from error
 
     def meant(self, part: str) -> str:
         """Return a suggestion for an unknown part, ``(did you mean 'slurm:4711'?)``, or ""."""

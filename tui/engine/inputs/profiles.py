@@ -271,10 +271,10 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
                 )
             loaded = _loaded(file.text, file.path, shelf, preset=file.preset)
         except UsageError as error:
-            told = load(text, str(path)).problem(
+            first = load(text, str(path)).problem(
                 place, f"{member.profile}: {error.problems[0].message}"
             )
-            raise UsageError([told, *error.problems[1:]]) from None
+            raise UsageError([first, *error.problems[1:]]) from None
         if loaded.profile.tool == "suite":
             raise UsageError(
                 load(text, str(path)).problem(

@@ -63,7 +63,7 @@ def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
 
 
 def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
-    """Apply the answer of a group's sources.
+    """Apply the answer of a group's sources, or record why the query failed.
 
     Removes hosts that no source returns any more.
     """
@@ -72,9 +72,9 @@ def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
     fleet.answers[group.title] = group
     if answer.chooser is None:
         return
-    said = {use.spec: use for use in answer.chooser.uses}
+    new = {use.spec: use for use in answer.chooser.uses}
     known.asked.update(answer.chooser.asked)
-    known.uses[:] = [*(use for use in known.uses if use.spec not in said), *said.values()]
+    known.uses[:] = [*(use for use in known.uses if use.spec not in new), *new.values()]
     still = {host for use in known.uses for host in use.hosts}
     for host in set(before.names) - set(group.names) - still:
         known.vouched.pop(host, None)

@@ -13,7 +13,7 @@ PRIVATE = 0o600  # they may name servers, users and, by mistake, more
 
 
 def write_new(path: Path, text: str) -> None:
-    """Create a file with this text. Raises UsageError if it exists."""
+    """Create a file with this text, and its directory. Raises UsageError, also if it exists."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(

@@ -285,13 +285,13 @@ def check_searched(choices: Choices, search: Search) -> None:
     """
     words = choices.words
     if choices.repeat is not None:
-        told = f"a search repeats points automatically; use {words.points} to limit it"
-        raise UsageError(f"{words.repeat}: {told}")
+        why = f"a search repeats points automatically; use {words.points} to limit it"
+        raise UsageError(f"{words.repeat}: {why}")
     if choices.sweep:
-        by_itself = f"a search chooses values automatically: use {words.over}"
-        own = {"capacity": by_itself, "scaling": "scaling only varies hosts"}
-        told = own.get(search.kind, "a curve has one setting: run it once per value")
-        raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {told}")
+        chosen = f"a search chooses values automatically: use {words.over}"
+        own = {"capacity": chosen, "scaling": "scaling only varies hosts"}
+        why = own.get(search.kind, "a curve has one setting: run it once per value")
+        raise UsageError(f"{words.sweep} {', '.join(choices.sweep)}: {why}")
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:
@@ -453,7 +453,9 @@ def _led(search: Search, slot: Paced) -> Search:
 
 
 def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
-    """Return the profile's host counts that exceed the number of chosen hosts."""
+    """Return a note on the profile's host counts that exceed the number of chosen hosts; empty if
+    there are none.
+    """
     asked = (
         knobs_of(profile.capacity.over).get(HOSTS, [])
         if profile.capacity and search.kind == "capacity"

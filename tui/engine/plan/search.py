@@ -54,7 +54,7 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
     """Return the plan of the first feasible counter-experiment.
 
-    `seconds` is the length of each of its two steps; the default is the run's, at most 15 s.
+    `seconds` is the length of each of its two steps; the default is the run's, but 5 to 15 s.
     Raises UsageError with the reason if none is feasible.
     """
     refused: list[str] = []
@@ -275,11 +275,8 @@ def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, floa
     """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
-        told = f"a point lasts at least {short_duration(least)}"
-        raise UsageError(
-            f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it"
-            " shorter"
-        )
+        why = f"a point lasts at least {short_duration(least)}; {words.point} makes it shorter"
+        raise UsageError(f"{words.most} {short_duration(wish.most_point_s)}: {why}")
     return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
 
 
@@ -342,7 +339,7 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
     if others := [name for name in wish.over if name != HOSTS]:
         raise UsageError(f"{words.over} {', '.join(others)}: scaling only varies hosts")
     if wish.most_point_s is not None:
-        raise UsageError(f"{words.most}: points at full load all last {words.point}")
+        raise UsageError(f"{words.most}: not for scaling, where every point lasts {words.point}")
     counts = knob_values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
     limits = tuple(map(limit_of, wish.limits))
     search = Search("scaling", limits=limits, over=(Knob(HOSTS, counts),))
@@ -392,9 +389,9 @@ def check_time_for_point(search: Search, words: Words) -> None:
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
         before = f", including {short_duration(lead)} before the measurement" if lead else ""
-        told = f"one point takes {short_duration(lead + search.point_s)}{before}"
+        takes = f"one point takes {short_duration(lead + search.point_s)}{before}"
         within = f"{words.within} {short_duration(search.within_s or 0.0)}"
-        raise UsageError(f"{within}: {told}; {words.point} makes points shorter")
+        raise UsageError(f"{within}: {takes}; {words.point} makes points shorter")
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:

@@ -58,11 +58,12 @@ def check_act(
     wrong = [name for name in given if name in idle and params.get(name) != defaults.get(name)]
     wrong += [name for name in varied if name in idle]
     if wrong:
-        told = [
-            f"{profile.profile}: parameter '{each}' has no effect: {idle[each]}"
-            for each in dict.fromkeys(wrong)
-        ]
-        raise UsageError(list(map(Problem, told)))
+        raise UsageError(
+            [
+                Problem(f"{profile.profile}: parameter '{each}' has no effect: {idle[each]}")
+                for each in dict.fromkeys(wrong)
+            ]
+        )
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
@@ -76,10 +77,10 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
 
 def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
     """Return notes on options without effect, and on sweeps whose points are all the same load."""
-    told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
+    vain = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
     return [
-        *told,
+        *vain,
         *(
             f"sweep over {name}: all points run the same load, so they differ only by chance"
             for name in same
@@ -270,11 +271,11 @@ def known_axes(
         param = profile.params.get(name)
         if param is None:
             known = ", ".join(profile.params) or "none"
-            told = (
-                f"unknown parameter '{name}'{did_you_mean(name, profile.params)};"
+            message = (
+                f"{words.sweep}: unknown parameter '{name}'{did_you_mean(name, profile.params)};"
                 f" {profile.profile} has: {known}"
             )
-            problems.append(Problem(f"{words.sweep}: {told}"))
+            problems.append(Problem(message))
             continue
         for value in values:
             try:
@@ -283,7 +284,7 @@ def known_axes(
                 problems.append(Problem(f"{words.sweep}: parameter '{name}': {error}"))
         twice = duplicate_values(param, values)
         problems += [
-            Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice
+            Problem(f"{words.sweep}: parameter '{name}': {why}; {again}") for _, why in twice
         ]
     if problems:
         raise UsageError(problems)
@@ -495,9 +496,8 @@ def person_text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
-    """Return the seconds of a warm-up or pause, given as a number or a parameter's name.
-
-    0 if not set.
+    """Return the seconds of a warm-up, pause or round: a time, or a parameter's name in braces; 0
+    if not set.
     """
     if spec is None:
         return 0.0

@@ -52,8 +52,8 @@ REASONS: Mapping[str, str] = {
 
 
 def why_kept(path: str, said: str) -> str:
-    """Return why a path stays, from the agent's answer; empty if it was removed or does not
-    exist.
+    """Return why a path stays, from the agent's answer; empty if it was or can be removed, or does
+    not exist.
     """
     what, _, detail = said.partition(" ")
     if what in (AS_MADE, REMOVED, ABSENT):
@@ -129,13 +129,13 @@ class Cleaning(Struct):
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
         size = f", {units.size(self.bytes)}" if self.bytes else ""  # 0: directories alone
-        said = [f"{some(self.goes, NAMES_SHOWN)}{size}: {verb}"] if self.goes else []
-        said += [f"{some(self.absent, NAMES_SHOWN)}: no longer exists"] if self.absent else []
-        said += [
+        texts = [f"{some(self.goes, NAMES_SHOWN)}{size}: {verb}"] if self.goes else []
+        texts += [f"{some(self.absent, NAMES_SHOWN)}: already gone"] if self.absent else []
+        texts += [
             f"{path}: {'not removed' if done else 'will not be removed'}: {why}"
             for path, why in self.stays.items()
         ]
-        return [f"{self.host}: {text}" for text in said or ["nothing to remove"]]
+        return [f"{self.host}: {text}" for text in texts or ["nothing to remove"]]
 
 
 def created_of(plan: Plan, record: RunRecord) -> list[Created]:
@@ -193,9 +193,11 @@ def created_on(
     )
 
 
-async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
+async def plan_cleaning(
+    run_dir: Path, found: Sequence[Created], connections: Connections
+) -> list[Cleaning]:
     """Return the planned cleaning of each host; changes nothing."""
-    return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
+    return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _plan_on)
 
 
 def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
@@ -249,9 +251,9 @@ async def _everywhere(
     return [cleaned[each.address.name] for each in found]
 
 
-async def _look(agent: Agent, created: Created) -> Cleaning:
+async def _plan_on(agent: Agent, created: Created) -> Cleaning:
     cleaning = judge(created, await stat_files(agent, created.paths))
-    await _look_at_numbered(agent, created, cleaning)
+    await _check_numbered(agent, created, cleaning)
     await _keep_replaced(agent, created, cleaning)
     await _doubt_absent(agent, created, cleaning)
     return cleaning
@@ -282,7 +284,7 @@ def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
     ]
 
 
-async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
+async def _check_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
     """Check all files of paths that stand for many files, not only the first."""
     for path in created.paths:
         count = created.counts.get(path, 0)
@@ -367,12 +369,12 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
     if FILE_NUMBER in path and not created.counts.get(path):
         return "the plan does not say how many files there are"
     if size is None:
-        return "" if info.kind in ("directory", "file") else f"it is a {info.kind} now"
+        return "" if info.kind in ("directory", "file") else f"it is now a {info.kind}"
     if info.kind != "file":
         return f"it is now a {info.kind}, not the file that the run created"
     largest = max(size, created.grown.get(path, 0))
     if size and (info.size > largest or (created.complete and info.size < size)):
-        return f"it has {sizes_text(info.size, size)}"
+        return f"its size differs: {sizes_text(info.size, size)}"
     return ""
 
 
@@ -396,13 +398,12 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
     if alive := await agent.sweep(kill=False):
-        return Cleaning(
-            agent.host, error=f"{len(alive)} processes from this run are running: not cleaned"
-        )
-    looked = await _look(agent, created)
+        count = f"{len(alive)} process{'' if len(alive) == 1 else 'es'}"
+        return Cleaning(agent.host, error=f"{count} of this run still running: not cleaned")
+    planned = await _plan_on(agent, created)
     whole = [
         path
-        for path in looked.goes
+        for path in planned.goes
         if is_own_directory(agent.run_id, path) and path not in created.sizes
     ]
     said = {path: await made.unmake_tree(agent, "remove", path, created.known) for path in whole}
@@ -418,7 +419,7 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
 
     Raises HostError.
     """
-    cleaning = await _look(agent, created)
+    cleaning = await _plan_on(agent, created)
     items = {item.path: item for item in _items(created, cleaning.goes)}
     said = await made.unmake(agent, "remove", list(items.values()), created.known)
     for path, word in said.items():

@@ -52,9 +52,9 @@ async def check_hosts(
     checks, errors = await fan_out(
         {each.name: check_host(each, directory, connections, programs) for each in addresses}
     )
-    told = mpi_hosts.notes({name: check.seen for name, check in checks.items()})
+    of_mpi = mpi_hosts.notes({name: check.seen for name, check in checks.items()})
     checks = {
-        name: replace(check, notes=(*check.notes, *told[name])) for name, check in checks.items()
+        name: replace(check, notes=(*check.notes, *of_mpi[name])) for name, check in checks.items()
     }
     checks |= {
         name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()
@@ -82,7 +82,7 @@ async def check_host(
         targets = [directory or "/tmp"]
         probe = await agent.probe(targets, looked_for)
         facts = await agent.facts(probe, targets, list(looked_for))
-        seen = await mpi_hosts.look(agent, targets[0])
+        seen = await mpi_hosts.probe_programs(agent, targets[0])
         extras = await _extras(agent, probe)
     problem, notes = problem_of(probe, directory, programs)
     notes = (*notes, *connections.way(address).notes(address))
@@ -138,12 +138,12 @@ def problem_of(
     mine = of_machine(programs, machine)
     usual = {need.command for each in workloads.expected() for need in each.requirements(())}
     needs = [need for each in workloads.every() for need in each.requirements(())]
-    lacking = dict.fromkeys(each.name for each in programs if each.name not in mine)
-    problems = [no_program(name, machine) for name in lacking if name in usual]
+    missing = dict.fromkeys(each.name for each in programs if each.name not in mine)
+    problems = [no_program(name, machine) for name in missing if name in usual]
     for need in needs:
-        if need.command in mine or (need.command in usual and need.command not in lacking):
+        if need.command in mine or (need.command in usual and need.command not in missing):
             problems += tool_problems(need, probe, mine)
     if directory:
         problems += directory_problems(directory, probe)
-    notes = tuple(no_program(name, machine)[1] for name in lacking if name not in usual)
+    notes = tuple(no_program(name, machine)[1] for name in missing if name not in usual)
     return (problems[0] if problems else None), notes

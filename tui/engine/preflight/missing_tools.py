@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.engine.preflight.host_check import HostCheck
     from tui.remote.connections import Connections
 
-Lacking = Mapping[str, list[str]]
+MissingTools = Mapping[str, list[str]]
 """Hosts by the name of a missing program or command."""
 
 
@@ -27,12 +27,14 @@ def has_several_tools(plan: Plan) -> bool:
     return len({step.tool for step in plan.steps}) > 1
 
 
-async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
+async def find_missing_tools(plan: Plan, connections: Connections) -> MissingTools:
     """Return the tools missing on the hosts of a plan.
 
     Skips hosts that cannot be checked; the engine reports why.
     """
-    seen, _ = await fan_out({host.name: _look(plan, host, connections) for host in plan.hosts})
+    seen, _ = await fan_out(
+        {host.name: _missing_on(plan, host, connections) for host in plan.hosts}
+    )
     found: dict[str, list[str]] = {}
     for host, names in seen.items():
         for name in names:
@@ -40,7 +42,7 @@ async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
     return found
 
 
-async def _look(plan: Plan, address: HostAddress, connections: Connections) -> list[str]:
+async def _missing_on(plan: Plan, address: HostAddress, connections: Connections) -> list[str]:
     steps = [step for step in plan.steps if address.name in step.hosts]
     programs = dict.fromkeys(name for step in steps for name in programs_of(step))
     required = [need for step in steps for need in workloads.of(step).requirements([step])]
@@ -56,7 +58,7 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
     ]
 
 
-def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
+def missing_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> MissingTools:
     """Return the hosts without a tool according to their last check, which tries default names
     only.
     """
@@ -84,12 +86,14 @@ def needed(step: Step) -> list[str]:
     return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
 
 
-def _missing(step: Step, lacking: Lacking) -> str:
+def _missing(step: Step, missing_tools: MissingTools) -> str:
     """Return the first tool missing on a host of the step; empty if none is missing."""
-    return next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), "")
+    return next(
+        (name for name in needed(step) if set(missing_tools.get(name, ())) & set(step.hosts)), ""
+    )
 
 
-def without(plan: Plan, lacking: Lacking) -> Plan:
+def without(plan: Plan, missing_tools: MissingTools) -> Plan:
     """Return the plan without steps that hosts cannot run; unchanged if no step would be left.
 
     Steps concurrent with a removed one are removed too: alone they would be a different
@@ -98,7 +102,7 @@ def without(plan: Plan, lacking: Lacking) -> Plan:
     kept: list[Step] = []
     out: dict[tuple[str, str], list[Step]] = {}
     for steps in at_once(plan.steps):
-        missing = {step.index: name for step in steps if (name := _missing(step, lacking))}
+        missing = {step.index: name for step in steps if (name := _missing(step, missing_tools))}
         for step in steps:
             name = missing.get(step.index) or next(iter(missing.values()), "")
             (out.setdefault((step.part or plan.profile.tag, name), []) if name else kept).append(
@@ -111,7 +115,7 @@ def without(plan: Plan, lacking: Lacking) -> Plan:
         for index, step in enumerate(kept)
     ]
     left = [
-        LeftOut(tag, len(steps), f"{name} is missing", list(lacking[name]))
+        LeftOut(tag, len(steps), f"{name} is missing", list(missing_tools[name]))
         for (tag, name), steps in out.items()
     ]
     return replace(plan, steps=steps, left_out=[*plan.left_out, *left])

@@ -49,7 +49,7 @@ NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 class Cluster:
     """Hosts in rank order, head first.
 
-    `tried` is the result of a trial; None before the trial.
+    `tried` is the result of a trial; without values before it.
     """
 
     tool: str
@@ -109,8 +109,8 @@ class Cluster:
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
-    """Return the MPI family to launch with: the requested one, else the program's, else the
-    head's.
+    """Return the MPI family to launch with: the requested one, else that of the program's library,
+    else MPICH if the head has its launcher, else Open MPI.
     """
     if launch.family != "auto":
         return launch.family
@@ -171,12 +171,12 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         )
         there = f"; found: {others}" if others else ""
         command = install_command(facts.os, family if family != "intel" else "")
-        told = f"; install it: {command}" if command else ""
-        yield "mpi-missing", f"{package}: mpiexec not found{there}{told}"
+        advice = f"; install it: {command}" if command else ""
+        yield "mpi-missing", f"{package}: mpiexec not found{there}{advice}"
     elif proxy not in facts.proxies and family != "intel":
         command = install_command(facts.os, family)
-        told = f": {command}" if command else ""
-        yield "mpi-missing", f"{proxy} not found; install {package} as on {cluster.head}{told}"
+        how = f": {command}" if command else ""
+        yield "mpi-missing", f"{proxy} not found; install {package} as on {cluster.head}{how}"
     if family == "intel" and cluster.by_proxy:
         yield (
             "mpi-family",
@@ -252,19 +252,19 @@ def warnings_by_host(cluster: Cluster) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     ranks = cluster.launch.ranks_per_host
     for host, facts in cluster.facts.items():
-        told = []
+        texts = []
         if facts.cpus and facts.cpus < ranks:
-            told.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
+            texts.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
         if facts.running:
-            told.append(
-                f"{facts.running} processes named {posixpath.basename(facts.program)} are"
-                " already running"
+            texts.append(
+                f"already running: {posixpath.basename(facts.program)},"
+                f" {facts.running} process{'' if facts.running == 1 else 'es'}"
             )
         if facts.old and host == cluster.head:
-            told.append(
+            texts.append(
                 f"left by earlier runs in {cluster.launch.directory}: {', '.join(facts.old)}"
             )
-        found |= {host: told} if told else {}
+        found |= {host: texts} if texts else {}
     return found
 
 
@@ -490,8 +490,8 @@ def programs() -> dict[str, MpiProgram]:
     return {name: program for name, program in simplest.items() if program is not None}
 
 
-async def look(agent: Agent, directory: str) -> Seen:
-    """Return the MPI facts of a host. Raises HostError."""
+async def probe_programs(agent: Agent, directory: str) -> Seen:
+    """Return the MPI facts of a host, by load generator. Raises HostError."""
     return {
         tool: await mpi.probe(agent, directory, each.launch.program)
         for tool, each in programs().items()
@@ -512,12 +512,13 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 
 
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
-    """Return, by host, what the preflight of a run over all these hosts would report.
+    """Return, by host, what the preflight of a run over all these hosts would report, and on one
+    host what only a trial launch can show.
 
-    Empty if no host has the program.
+    Programs that no host has are left out.
     """
     # tools by text: what is true of several of them is one line
-    told: dict[str, dict[str, list[str]]] = {host: {} for host in seen}
+    found: dict[str, dict[str, list[str]]] = {host: {} for host in seen}
     for tool, program in programs().items():
         facts = {host: each[tool] for host, each in seen.items() if tool in each}
         having = [host for host in facts if facts[host].program]
@@ -536,9 +537,9 @@ def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
         for host in facts:
             messages = [message for _, message in problems.get(host, [])]
             for text in (*messages, *doubtful.get(host, [])):
-                told[host].setdefault(text, []).append(tool)
-        told[having[0]].setdefault(LEFT_TO_TRIAL, []).append(tool)
+                found[host].setdefault(text, []).append(tool)
+        found[having[0]].setdefault(LEFT_TO_TRIAL, []).append(tool)
     return {
         host: [f"{', '.join(tools)}: {text}" for text, tools in texts.items()]
-        for host, texts in told.items()
+        for host, texts in found.items()
     }

@@ -124,11 +124,12 @@ def check_names(plan: Plan) -> None:
     right = targets_named(plan, plan.destroy)
     if wrong := [name for name in plan.destroy if name not in right]:
         paths = targets(plan)
-        said = (
-            f"--destroy {name}: not a target of this run{did_you_mean(name, paths)}"
-            for name in wrong
+        raise UsageError(
+            [
+                Problem(f"--destroy {name}: not a target of this run{did_you_mean(name, paths)}")
+                for name in wrong
+            ]
         )
-        raise UsageError(list(map(Problem, said)))
 
 
 def targets(plan: Plan) -> set[str]:
@@ -205,16 +206,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostReadiness:
-    """Readiness of one host: problems (empty if ready), tool versions, all facts."""
+    """Readiness of one host: problems (empty if ready), all facts, and a summary: tool versions,
+    MPI, free space, bytes to lay out.
+    """
 
     host: str
     problems: tuple[str, ...] = ()
-    said: str = ""
+    summary: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
     in_use: bool = False  # another run's
 
 
-async def look_ahead(
+async def check_ahead(
     plan: Plan,
     connections: Connections,
     made_files: MadeFiles,
@@ -222,8 +225,8 @@ async def look_ahead(
 ) -> list[HostReadiness]:
     """Check all hosts at once by the rules of the preflight.
 
-    Calls `heard` for each host that answers. Takes no locks and launches no MPI program, which
-    would disturb others.
+    Calls `heard` for each host once its check has ended, also if it failed. Takes no locks and
+    launches no MPI program, which would disturb others.
     """
     work = {
         address.name: _preflight_host(plan, address, connections, made_files, heard)
@@ -233,12 +236,11 @@ async def look_ahead(
     found = {name: findings for name, ((findings, *_), _) in looked.items()}
     short = judge_space(plan, found)
     answers = {name: _judged(plan, name, *each) for name, (each, _) in looked.items()}
-    for name, (said, problems) in mpi_answers(
-        plan, {name: seen for name, (_, seen) in looked.items()}
-    ).items():
-        told = ", ".join(part for part in (answers[name].said, *said) if part)
+    seen = {name: each for name, (_, each) in looked.items()}
+    for name, (facts, problems) in mpi_answers(plan, seen).items():
+        summary = ", ".join(part for part in (answers[name].summary, *facts) if part)
         answers[name] = replace(
-            answers[name], problems=(*answers[name].problems, *problems), said=told
+            answers[name], problems=(*answers[name].problems, *problems), summary=summary
         )
     answers |= {name: HostReadiness(name, (error.message,)) for name, error in errors.items()}
     for name, (_, message) in short.items():
@@ -253,7 +255,7 @@ async def _preflight_host(
     made_files: MadeFiles,
     heard: Callable[[str], object],
 ) -> tuple[tuple[HostFindings, dict[str, Fact], Holder | None], dict[str, MpiFacts]]:
-    from tui.engine.preflight.rules import facts_of, look_at
+    from tui.engine.preflight.rules import collect_findings, facts_of
     from tui.remote.mpi import probe
 
     try:
@@ -263,7 +265,7 @@ async def _preflight_host(
                 return await call(agent)
 
             made = made_files.on(address.name)
-            findings = await look_at(plan, address.name, ask, made, known_secrets(plan))
+            findings = await collect_findings(plan, address.name, ask, made, known_secrets(plan))
             facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
             launches = {
                 key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts
@@ -307,10 +309,10 @@ def mpi_answers(
         cluster = cluster_of(step, facts)
         problems = judge(cluster)
         for host, each in facts.items():
-            said, wrong = answers.setdefault(host, ([], []))
+            texts, wrong = answers.setdefault(host, ([], []))
             launcher = each.launcher(cluster.family)
-            said += [each.program] if each.program else []
-            said += [f"{PACKAGE[cluster.family]} {launcher.version}"] if launcher else []
+            texts += [each.program] if each.program else []
+            texts += [f"{PACKAGE[cluster.family]} {launcher.version}"] if launcher else []
             wrong += [with_advice(plan, step.tool, problem) for problem in problems.get(host, [])]
     return answers
 
@@ -337,13 +339,13 @@ def _judged(
 
 def _host_texts(plan: Plan, host: str, findings: HostFindings) -> list[str]:
     """Return tool versions, free space at the target, and the amount still to lay out."""
-    said = [tool.text for tool in findings.probe.tools.values()]
+    texts = [tool.text for tool in findings.probe.tools.values()]
     places = {
         facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None
     }
-    said += [
+    texts += [
         f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})"
         for facts in places.values()
     ]
     missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
-    return [*said, f"{units.size(missing)} to lay out"] if missing else said
+    return [*texts, f"{units.size(missing)} to lay out"] if missing else texts

@@ -90,9 +90,9 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
     paths = [place / name for name in names for place in places if (place / name).is_file()]
     if required and not paths:
-        told = f"contains no {' or '.join(names)}, nor does a subfolder such as x86_64/"
-        told = told if folder.is_dir() else "no such directory"
-        raise UsageError(Problem(told, file=str(folder)))
+        why = f"contains no {' or '.join(names)}, nor does a subfolder such as x86_64/"
+        why = why if folder.is_dir() else "no such directory"
+        raise UsageError(Problem(why, file=str(folder)))
     found = [read_program(path) for path in paths]
     by_kind: dict[tuple[str, str], CarriedProgram] = {}
     for each in found:
@@ -115,7 +115,11 @@ def carried_names(plan: Plan, host: str | None = None) -> list[str]:
 
 
 def read_program(path: Path) -> CarriedProgram:
-    """Read a program's ELF header. Raises UsageError if the file is not ELF or is too large."""
+    """Read a program's ELF header and checksum.
+
+    Raises UsageError if it is not a 64-bit ELF program of a supported machine, is too large, or
+    cannot be read.
+    """
     try:
         stat = path.stat()
         return _read_program(path.absolute(), stat.st_size, stat.st_mtime_ns)
@@ -128,8 +132,8 @@ def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
     """Read a program's header; cached by size and modification time."""
     data = read_file(path, MOST_BYTES) if size <= MOST_BYTES else b""
     if not data:
-        told = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
-        raise UsageError(Problem(told, file=str(path)))
+        why = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
+        raise UsageError(Problem(why, file=str(path)))
     machine, dynamic = _elf(path, data)
     return CarriedProgram(
         path.name, str(path), hashlib.sha256(data).hexdigest(), size, machine, dynamic

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
 OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
 HEADROOM = 1.05  # a file system filled to the last block measures its allocator
-DIRECTORIES_LOOKED_AT = 50
+MOST_DIRECTORIES = 50  # in which free space is checked
 NETWORK_FILE_SYSTEMS = (
     "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs",
     "glusterfs",
@@ -98,13 +98,13 @@ def places(plan: Plan, found: Mapping[str, HostFindings]) -> Iterable[FileSystem
     return known.values()
 
 
-def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
+def space_directories(tasks: Iterable[HostTask]) -> list[str]:
     """Return the directories in which to check free space; their common parent if there are very
     many.
     """
     files = (spec.path for task in tasks for spec in task.files if not is_device(spec.path))
     found = sorted({posixpath.dirname(path) for path in files})
-    return found if len(found) <= DIRECTORIES_LOOKED_AT else [posixpath.commonpath(found)]
+    return found if len(found) <= MOST_DIRECTORIES else [posixpath.commonpath(found)]
 
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
@@ -211,7 +211,7 @@ class Ask(Protocol):
         """Return the agent's answer. Raises HostError."""
 
 
-async def look_at(
+async def collect_findings(
     plan: Plan, host: str, ask: Ask, made: Files, secrets: Mapping[str, str]
 ) -> HostFindings:
     """Collect the facts of a host that the rules need.
@@ -225,7 +225,7 @@ async def look_at(
         lambda agent: agent.probe(directories, commands_of(requirements_of(plan, host)))
     )
     files = await ask(lambda agent: stat_files(agent, paths)) if paths else {}
-    room_at = directories_to_look_at(tasks)
+    room_at = space_directories(tasks)
     room = await ask(lambda agent: read_room(agent, room_at)) if room_at else {}
     disks = devices_of(tasks, files)
     devices = await ask(lambda agent: read_devices(agent, disks)) if disks else {}
@@ -247,7 +247,7 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
     """Return all facts of a checked host, including the devices underneath its targets."""
     tasks = tasks_of(plan, host)
     targets = [
-        *(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]),
+        *(required_directories(tasks) or space_directories(tasks)[:TARGETS]),
         *found.devices,
     ]
     commands = list(commands_of(requirements_of(plan, host)))
@@ -359,8 +359,8 @@ def tool_problems(
         where = f"{need.command} not found" if "/" in need.command else f"{tool} is not on PATH"
         command = install_command(str(probe.values.get("os", "")), need.package)
         source = "; ".join(text for text in (command, need.source) if text)
-        told = f": {source}" if source else ""
-        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{told}{own}"
+        how = f": {source}" if source else ""
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{how}{own}"
         return
     path = mine.path if mine else found.path
     if found.failed:

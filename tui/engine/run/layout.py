@@ -37,9 +37,9 @@ LEAVING_S = 10.0  # how long to retry a broken connection at the end
 
 
 async def layout(ctx: RunContext, step: Step) -> None:
-    """Write the missing files on all hosts at once.
+    """Write files that are missing, short or have holes, on all hosts at once.
 
-    Raises RunRefused if a host fails.
+    Raises RunRefused if a host fails, RunStopped.
     """
     wanted = await on_hosts(
         ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step)
@@ -114,7 +114,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         return f" ({advice})" if advice else ""
 
     found = await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
-    many = await _look_at_numbered(ctx, session, task)
+    many = await _count_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
         kind = "a regular file" if any(spec.size_bytes for spec in task.files) else "an empty file"
         message = f"{full} is not {kind} created by your runs; no numbered files were removed"
@@ -138,7 +138,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         session.problem("preflight", "files-missing", message)
 
 
-async def _look_at_numbered(
+async def _count_numbered(
     ctx: RunContext, session: HostSession, task: HostTask
 ) -> list[NumberedFiles]:
     """Count the numbered files that a step will create, or will remove although this user's runs

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 PATIENCE_S = 20.0
 
 
-async def look_at_limits(ctx: RunContext, step: Step) -> None:
+async def record_changed_limits(ctx: RunContext, step: Step) -> None:
     """Record the I/O limits of hosts on which they have changed since they were last read."""
     sessions = [each for each in ctx.taking_part(step) if "cgroup_version" in each.facts]
-    await on_hosts(ctx, WRITTEN, sessions, _look, _not_known)
+    await on_hosts(ctx, WRITTEN, sessions, _read_limits, _not_known)
 
 
-async def _look(session: HostSession) -> None:
+async def _read_limits(session: HostSession) -> None:
     async with asyncio.timeout(PATIENCE_S):
         answer = await session.ask(lambda agent: agent.call("facts_cgroup"))
     limits = list(answer.all("cgroup_io")) or ["none"]

@@ -19,13 +19,13 @@ from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, si
 from tui.engine.preflight.programs import carried_facts, carried_names, carry, no_program
 from tui.engine.preflight.rules import (
     allocation_facts,
+    collect_findings,
     facts_of,
     file_system_of,
     identified_by,
     in_use_by,
     judge_host,
     judge_space,
-    look_at,
 )
 from tui.engine.session.context import (
     JUDGE,
@@ -41,7 +41,7 @@ from tui.engine.session.context import (
     refuse_failed,
 )
 from tui.engine.session.host_session import HostSession
-from tui.engine.session.targets import files_of, seen_on, what_they_are
+from tui.engine.session.targets import files_of, identity_rows, seen_on
 from tui.journal.rundir import owner
 from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
@@ -237,7 +237,7 @@ class ServerSession(HostSession):
 
 
 async def connect_servers(ctx: RunContext) -> None:
-    """Connect to the storage nodes and read their facts.
+    """Connect to the storage nodes and read their facts, if the plan has telemetry.
 
     Reports and skips unreachable nodes.
     """
@@ -289,9 +289,9 @@ async def preflight(ctx: RunContext) -> None:
     """
     with ctx.phase("preflight"):
         try:
-            await look_and_judge(ctx)
+            await check_hosts(ctx)
             if await take_locks(ctx):
-                await look_and_judge(ctx)  # another run has used the hosts since
+                await check_hosts(ctx)  # another run has used the hosts since
             for executor in executors_of(ctx.plan):
                 await executor.try_ahead(ctx)
         except RunRefused:
@@ -306,12 +306,12 @@ def tell_ready(ctx: RunContext) -> None:
         session.enter("ready")
 
 
-async def look_and_judge(ctx: RunContext) -> None:
+async def check_hosts(ctx: RunContext) -> None:
     """Check every host and report all problems.
 
     Raises RunRefused if there are any.
     """
-    found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
+    found = await on_hosts(ctx, LOOK, ctx.alive, partial(_check_host, ctx))
     for session in ctx.alive:
         findings = found[session.name]
         session.missing = {path for path, info in findings.files.items() if info is None}
@@ -326,7 +326,7 @@ async def look_and_judge(ctx: RunContext) -> None:
             "preflight", code, message
         )
     for executor in executors_of(ctx.plan):
-        await executor.look(ctx)
+        await executor.check_hosts(ctx)
     refuse_failed(JUDGE, ctx.sessions)
 
 
@@ -344,8 +344,8 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
     """Report which leftovers of other runs were removed from a host."""
     for gone in expired.ended:
         text = (
-            f"killed {gone.size} processes of run {gone.run}: its lease had expired and its"
-            " supervisor was killed"
+            f"killed {gone.size} process{'' if gone.size == 1 else 'es'} of run {gone.run}: its"
+            " lease had expired and its supervisor was killed"
         )
         session.say("warning", text)
     for gone in expired.removed:
@@ -364,7 +364,7 @@ def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
         session.say("info", text)
 
 
-async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
+async def _check_host(ctx: RunContext, session: HostSession) -> HostFindings:
     session.enter("checking")
     slow = asyncio.create_task(_say_slow(session))
     try:
@@ -381,14 +381,14 @@ async def _say_slow(session: HostSession) -> None:
         waited = time.monotonic() - begun
         session.enter(
             "checking",
-            f"check running for {waited:.0f}s: host busy, or a file system hangs; still waiting",
+            f"check running for {waited:.0f} s: host busy, or a file system hangs; still waiting",
         )
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     await copy_programs(ctx, session)
     made, secrets = ctx.made_files.on(session.name), session.secrets.values
-    found = await look_at(ctx.plan, session.name, session.ask, made, secrets)
+    found = await collect_findings(ctx.plan, session.name, session.ask, made, secrets)
     known = await facts_of(ctx.plan, session.name, session.ask, found)
     known |= carried_facts(ctx.plan.carried, known)
     clock = await session.ask(lambda agent: agent.clock())
@@ -399,8 +399,8 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     paths = [path for task in tasks_of(ctx.plan, session.name) for path in files_of(task)]
     session.seen = await session.ask(partial(seen_on, paths=sorted(set(paths))))
     places = partial(identified_by, session.name, found)
-    if told := what_they_are(session.seen, sorted(set(paths)), places):
-        session.facts["files"] = list[Any](told)
+    if table := identity_rows(session.seen, sorted(set(paths)), places):
+        session.facts["files"] = list[Any](table)
     written = {spec.path for task in tasks_of(ctx.plan, session.name) for spec in task.written}
     for path, facts in found.devices.items():
         session.say("warning" if facts.unsure and path in written else "info", device_line(facts))

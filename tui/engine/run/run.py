@@ -237,9 +237,10 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 
 
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
-    """Reconnect to a lost host once, if the run was not stopped; return whether that worked.
+    """Reconnect to a host; return whether that worked.
 
-    Ends processes of the run that are still running on a host that had failed.
+    A failed host only if the run was not stopped; processes of the run that still run on it are
+    ended. Raises HostError.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)

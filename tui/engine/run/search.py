@@ -79,9 +79,9 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
     try:
         paced = offered_step(ctx.plan, slot, offer)
     except UsageError as error:
-        told = "; ".join(each.message for each in error.problems)
+        why = "; ".join(each.message for each in error.problems)
         raise RunRefused(
-            "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {told}"
+            "partial", EXIT_PARTIAL, f"cannot offer {offer_text(offer)}: {why}"
         ) from None
     for caveat in paced.caveats:
         ctx.say("info", caveat)
@@ -95,7 +95,7 @@ async def _measured(
     measure: Callable[[RunContext, Step], Awaitable[None]],
 ) -> None:
     ctx.seconds = Seconds(step.index, len(step.tasks))
-    ctx.on_second = lambda: _look(ctx, step, offer)
+    ctx.on_second = lambda: _end_if_certain(ctx, step, offer)
     try:
         await measure(ctx, step)
     except HostsAway:
@@ -107,7 +107,7 @@ async def _measured(
     _decide(ctx, step, offer)
 
 
-def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
+def _end_if_certain(ctx: RunContext, step: Step, offer: Offer) -> None:
     """End a point early if its verdict is already certain."""
     if step.index in ctx.ended_early or not ctx.active:
         return

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from tui.engine.executors.lookup import executor_of
 from tui.engine.run.layout import layout, make_directories
-from tui.engine.run.limits import look_at_limits
+from tui.engine.run.limits import record_changed_limits
 from tui.engine.run.preflight import copy_programs, take_locks
 from tui.engine.session.context import (
     BRING_BACK,
@@ -227,7 +227,7 @@ async def run_step(ctx: RunContext, step: Step) -> None:
     """Prepare and measure one step."""
     async with _journalled(ctx, step):
         await _admit(ctx, step)
-        await look_at_quiet_hosts(ctx, [step])
+        await watch_quiet_hosts(ctx, [step])
         await _prepare(ctx, step)
         await _measure(ctx, step, Window())
 
@@ -247,7 +247,7 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
                     await _admit(ctx, step)
                 await window.meet(ctx)
                 if step is steps[0]:
-                    await look_at_quiet_hosts(ctx, steps)
+                    await watch_quiet_hosts(ctx, steps)
                 await window.meet(ctx)
                 async with preparing:
                     await _prepare(ctx, step)
@@ -322,18 +322,18 @@ async def _prepare(ctx: RunContext, step: Step) -> None:
     await make_directories(ctx, step)
     await layout(ctx, step)
     ctx.check_stop()
-    await look_at_written(ctx, step)
-    await look_at_content(ctx, step, "read")
+    await check_written(ctx, step)
+    await sample_content(ctx, step, "read")
     await drop_caches(ctx, step)
 
 
 async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
     await executor_of(step).measure(ctx, step, window)
-    await look_at_content(ctx, step, "written")
-    await look_at_limits(ctx, step)
+    await sample_content(ctx, step, "written")
+    await record_changed_limits(ctx, step)
 
 
-async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
+async def watch_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
     """Start telemetry, a few seconds before the first load, to check that hosts are quiet."""
     begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
     await ctx.unless_stopped(asyncio.gather(*begun))
@@ -461,7 +461,7 @@ async def _drop_on(ctx: RunContext, step: Step, session: HostSession) -> CacheDr
     return await session.ask(lambda agent: drop_page_cache(agent, paths))
 
 
-async def look_at_written(ctx: RunContext, step: Step) -> None:
+async def check_written(ctx: RunContext, step: Step) -> None:
     """Check which blocks of the files that a step reads were ever written, where the host can
     report it.
     """
@@ -472,7 +472,7 @@ async def look_at_written(ctx: RunContext, step: Step) -> None:
 
 
 async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> None:
-    paths = looked_at(ctx.task_of(step, session).files)
+    paths = largest_files(ctx.task_of(step, session).files)
     if not paths:
         return
     async with asyncio.timeout(PATIENCE_S):
@@ -489,7 +489,7 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
         )
 
 
-def looked_at(files: list[FileSpec]) -> list[str]:
+def largest_files(files: list[FileSpec]) -> list[str]:
     """Return the paths of the largest files, without devices and numbered empty files, which have
     no extents.
     """
@@ -522,14 +522,14 @@ SAMPLED_STEPS = 8  # a sweep has many points over the same files
 STRIDE = 256
 
 
-async def look_at_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
+async def sample_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
     """Sample the content of a step's files: before the step if it reads them, after it if it writes
     them.
     """
     direction = "read" if kind == "read" else "write"
     if any(direction in job.directions and job.stores for job in step.jobs):
-        look = partial(_sample, ctx, step, kind)
-        await on_hosts(ctx, WRITTEN, ctx.taking_part(step), look, partial(_not_sampled, kind))
+        sample = partial(_sample, ctx, step, kind)
+        await on_hosts(ctx, WRITTEN, ctx.taking_part(step), sample, partial(_not_sampled, kind))
 
 
 async def _sample(

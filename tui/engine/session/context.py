@@ -77,7 +77,7 @@ class Seconds:
         self.step = step
         self.hosts = hosts
         self._lengths: dict[str, float] = {}  # complete seconds so far, by host
-        self._told: dict[str, list[tuple[int, bytes]]] = {}  # contributions of a host by second
+        self._parts: dict[str, list[tuple[int, bytes]]] = {}  # contributions of a host by second
         self._sums: dict[int, dict[str, _Sum]] = {}
 
     def add(self, sample: Sample) -> bool:
@@ -92,13 +92,13 @@ class Seconds:
         second = self._sums.setdefault(round(begin), {})
         for name, part in sample.dirs.items():
             second.setdefault(name, _Sum()).add(part)
-        self._told.setdefault(sample.host, []).append((round(begin), _pack(sample.dirs)))
+        self._parts.setdefault(sample.host, []).append((round(begin), _pack(sample.dirs)))
         return self.whole > before
 
     def _take_back(self, host: str) -> None:
         """Remove a host's contributions made before its restart."""
         self._lengths.pop(host, None)
-        for at, packed in self._told.pop(host, []):
+        for at, packed in self._parts.pop(host, []):
             for name, part in _unpack(packed).items():
                 self._sums[at][name].take_back(part)
 
@@ -232,9 +232,10 @@ class RunContext:
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
-        """Request the end of the run; abort overrides stop.
+        """Request the end of the run, and journal the request; abort overrides stop, a repeated
+        request has no effect.
 
-        `reason` is set if the engine itself decided to stop.
+        `reason` is set if the engine itself decided to stop. Always calls `on_stop`.
         """
         if self.stop_mode not in ("abort", mode):
             self.stop_mode, self.stop_reason = mode, reason
@@ -369,7 +370,7 @@ async def on_hosts(
 
 
 def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
-    """Raise RunRefused if a host failed and the duty needs every host."""
+    """Raise RunRefused if a host failed and the duty needs every host (has a `refusal`)."""
     failed = [session for session in sessions if session.failed]
     names = ", ".join(session.name for session in failed if not session.gone)
     if duty.refusal and failed:

@@ -237,7 +237,7 @@ class HostSession:
             async with asyncio.timeout(None if patient else deadline_s):
                 transport = await self.connections.connect(self.address)
         except TimeoutError:
-            raise HostError("timeout", self.name, f"no connection in {deadline_s:.0f}s") from None
+            raise HostError("timeout", self.name, f"no connection in {deadline_s:.0f} s") from None
         self.reached = True
         self._transport = transport
         self._agent = Agent(transport, self.run_id, carries=self.carries)
@@ -272,7 +272,7 @@ class HostSession:
                 self.lose(error.message)
                 await asyncio.sleep(pause)
                 if not await self.reconnect(left):
-                    away = f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    away = f"{error.message}; not back in {patience_s:g} s: {self.refusal}"
                     lost = HostError("lost", self.name, away)
                     raise await self.explained(lost) from error
                 self.enter(state, "reconnected")
@@ -297,7 +297,7 @@ class HostSession:
         return (ALLOCATION_ENDED, self.gone) if self.gone else ("host-lost", message)
 
     def lose(self, why: str) -> None:
-        """Show that the host's connection is lost."""
+        """Set the state to connecting, because the host's connection is lost."""
         self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
 
     async def reconnect(self, patience_s: float) -> bool:

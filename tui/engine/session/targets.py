@@ -37,9 +37,9 @@ async def identify_paths(
     """
     found = await session.ask(partial(made.identify, paths=[*paths, *passing]))
     session.known.take(found)
-    told = [path for path in paths if path in found.files]
+    known = [path for path in paths if path in found.files]
     session.journal.append(
-        FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told))
+        FileCreated(t=0.0, host=session.name, paths=known, bytes=0, known=_of(found, known))
     )
 
 
@@ -75,10 +75,10 @@ async def identify_files(
     session.seen.take(found)
     session.known.take(_of(found, [path for path in found.files if path in ours]))
     ctx.made_files.identify(session.name, found.files)
-    told = [path for path in session.created if path in found.files]
-    if told:
+    known = [path for path in session.created if path in found.files]
+    if known:
         session.journal.append(
-            FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told))
+            FileCreated(t=0.0, host=session.name, paths=known, bytes=0, known=_of(found, known))
         )
 
 
@@ -86,25 +86,28 @@ async def _forget_absent(session: HostSession, specs: Sequence[FileSpec]) -> Non
     """Withdraw files that were announced before a load and do not exist after it. Raises
     HostError.
     """
-    told = {
+    announced = {
         spec.path: spec.total_bytes
         for spec in specs
         if spec.path in session.created and FILE_NUMBER not in spec.path
     }
-    if not told:
+    if not announced:
         return
-    infos = await session.ask(partial(stat_files, paths=list(told)))
-    absent = [path for path in told if infos[path] is None]
+    infos = await session.ask(partial(stat_files, paths=list(announced)))
+    absent = [path for path in announced if infos[path] is None]
     if absent:
         session.forget_created(absent)
-        size = sum(told[path] for path in absent)
+        size = sum(announced[path] for path in absent)
         session.journal.append(
             FilesRemoved(t=0.0, host=session.name, paths=absent, bytes=size, absent=True)
         )
 
 
-async def look_for_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
-    """Record which of the directories that a load creates are missing before it starts."""
+async def note_missing_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
+    """Record which of the directories that a load creates are missing before it starts.
+
+    Nothing is recorded if the host does not answer.
+    """
     paths = ctx.task_of(step, session).makes_directories
     if not paths:
         return
@@ -198,18 +201,18 @@ async def seen_on(agent: Agent, paths: list[str]) -> Identities:
     return found
 
 
-TOLD = 64  # files of which a record says what they are
+MOST_ROWS = 64  # of the fact `files`
 
 
-def what_they_are(
+def identity_rows(
     seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]
 ) -> list[dict[str, str]]:
-    """Return the identities of the first TOLD files as rows of the fact `files`.
+    """Return the identities of the first MOST_ROWS files as rows of the fact `files`.
 
     `place_of` returns the machine or server on which a path is; files without one are left out.
     """
     found = []
-    for path in paths[:TOLD]:
+    for path in paths[:MOST_ROWS]:
         folder, name = posixpath.split(path)
         directory, place = seen.directories.get(folder), place_of(path)
         if directory is None or not place or len(mark := directory.mark.split(" ")) < 2:

@@ -39,7 +39,7 @@ RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
 # after so long without output: is the load silent, or does the stream stall?
 SILENCE_S = 15.0
-LOOK_S = 10.0
+STATUS_S = 10.0
 LONGEST_AWAY_S = 86400.0  # a run that is resumed may have printed for so long
 KINDS = ("out", "err")
 
@@ -177,7 +177,9 @@ class TaskRun:
 
     async def follow(self, state: HostStateName) -> Outcome:
         """Receive output until the command has ended and all output has arrived, or the host is
-        lost.
+        lost; journal and return the outcome.
+
+        Renews the lease meanwhile. Raises HostError if the host sends too much output.
         """
         renewing = asyncio.create_task(self._renew())
         try:
@@ -222,9 +224,9 @@ class TaskRun:
     async def _drain(self, state: HostStateName) -> bool:
         while True:
             try:
-                if await self._take_all() or self._orphaned:
+                if await self._receive_all() or self._orphaned:
                     return True
-                await self._look_after()
+                await self._revive()
                 await asyncio.sleep(FIRST_PAUSE_S)
             except HostError as error:
                 if error.code == FLOODED:
@@ -240,7 +242,7 @@ class TaskRun:
         if self._stream is not None:
             await self._stream.close()
 
-    async def _take_all(self) -> bool:
+    async def _receive_all(self) -> bool:
         """Receive output until the stream ends; return whether the agent said that it is
         complete.
         """
@@ -267,7 +269,7 @@ class TaskRun:
         Raises HostError if this was also so at the previous check.
         """
         try:
-            async with asyncio.timeout(LOOK_S):
+            async with asyncio.timeout(STATUS_S):
                 status = await self.session.agent.status(self.task_id)
         except TimeoutError:
             return False
@@ -281,10 +283,10 @@ class TaskRun:
             or status.err_bytes > stream.err_offset
         )
         if behind and was_behind:
-            raise HostError("lost", self.session.name, "the stream stalls")
+            raise HostError("lost", self.session.name, "the output stream has stalled")
         return behind
 
-    async def _look_after(self) -> None:
+    async def _revive(self) -> None:
         """Reopen a stream that ended early; kill a load whose supervisor has died."""
         status = await self.session.agent.status(self.task_id)
         if status.flood:
@@ -321,7 +323,7 @@ class TaskRun:
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        away = f"gave up after {self.lease_s:g}s: {self.session.refusal or detail}"
+        away = f"gave up after {self.lease_s:g} s: {self.session.refusal or detail}"
         self.session.enter("lost", await self.session.why_gone() or away)
         return False
 

@@ -95,7 +95,7 @@ class TelemetryReader:
         self.step = step
         self.role: Role = role
         self.quiet = False
-        self.told_quiet = asyncio.Event()
+        self.quiet_seen = asyncio.Event()
         self.after_ms = 0  # what another engine has journalled up to then is not journalled again
         self._lines = TelemetryLines()
         self._stamp: Stamp | None = None
@@ -119,8 +119,9 @@ class TelemetryReader:
                     if sample.host_time_ms > self.after_ms:
                         yield sample
 
-    def lacking(self) -> dict[str, str]:
-        """Return the values that the host cannot report, with the reason."""
+    @property
+    def unknown(self) -> dict[str, str]:
+        """Values that the host cannot report, with the reason."""
         return dict(self._unknown)
 
     def _columns(self, names: tuple[str, ...]) -> TelemetryColumns:
@@ -136,7 +137,7 @@ class TelemetryReader:
 
     def _sample(self, line: Values, stamp: Stamp) -> TelemetrySample:
         if self.quiet:
-            self.told_quiet.set()
+            self.quiet_seen.set()
         return TelemetrySample(
             t=0.0,
             host=self.host,
@@ -171,7 +172,7 @@ class TelemetryRun:
         self._lease_s = plan.lease_s
         self._offsets = {"out": 0, "err": 0}
         self._stream: AgentStream | None = None
-        self._said = ""
+        self._last_error = ""  # the last line of its stderr
         self._budget = OutputBudget(session.name, TASK)
 
     async def run(self) -> None:
@@ -185,7 +186,7 @@ class TelemetryRun:
             self._tell(host_error(self.session.name, fault).message)
         finally:
             self.begun.set()
-            self.reader.told_quiet.set()  # or it never will
+            self.reader.quiet_seen.set()  # or it never will
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
             if self._stream is not None:
@@ -233,8 +234,8 @@ class TelemetryRun:
                 self._stream = None
                 await self._await_connection()
         if not self.over and not self.reader.after_ms:  # that of a dead engine ends by its lease
-            self._tell(await self._flood() or self._said or "it ended unexpectedly")
-        for name, reason in self.reader.lacking().items():
+            self._tell(await self._flood() or self._last_error or "it ended unexpectedly")
+        for name, reason in self.reader.unknown.items():
             self.session.say("info", f"telemetry: no {name} on this host: {reason}")
 
     async def _flood(self) -> str:
@@ -255,7 +256,7 @@ class TelemetryRun:
             self._offsets[kind] += len(data)
             began = time.thread_time()
             if kind == "err":
-                self._said = last_line(data) or self._said
+                self._last_error = last_line(data) or self._last_error
             else:
                 for event in self.reader.feed(data):
                     self.session.journal.append(event)
@@ -311,7 +312,8 @@ class Telemetry:
         servers: Iterable[HostSession] = (),
         journalled_ms: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Start telemetry on the hosts of a step, waiting a few seconds at most.
+        """Start telemetry on the hosts of a step and on storage nodes, waiting a few seconds at
+        most; nothing if the plan has none.
 
         Also continues telemetry started by an earlier engine: `journalled_ms` is the host time up
         to which the journal already has it.
@@ -333,10 +335,10 @@ class Telemetry:
 
         A busy host reports late, and is the one that matters.
         """
-        await _all_set([run.reader.told_quiet for run in self.runs if not run.over], LATE_S)
+        await _all_set([run.reader.quiet_seen for run in self.runs if not run.over], LATE_S)
 
     def quiet(self, *, now: bool) -> None:
-        """Set whether the run currently loads no host."""
+        """Set whether the run currently loads no host; from then on, `looked` is True."""
         self.looked = True
         for run in self.runs:
             run.reader.quiet = now
