@@ -25,13 +25,13 @@ from tui.engine.run.run import execute, open_run
 from tui.engine.session.context import RunContext
 from tui.engine.session.history import read_history
 from tui.engine.session.host_session import HostSession
-from tui.journal import clock
 from tui.journal.raw import RawFile
 from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
 from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
+from tui.text import names
 
 pytestmark = pytest.mark.e2e
 
@@ -108,7 +108,7 @@ async def test_the_next_run_finds_what_an_earlier_one_left(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # all hosts here share one /tmp, and other tests leave something too
-    monkeypatch.setattr(clock, "NAMED", 1000)
+    monkeypatch.setattr(names, "NAMED", 1000)
     first = await left_behind(lab, home, monkeypatch)
     try:
         async with course(home, lab, "1s", hosts=1) as run:

@@ -431,7 +431,8 @@ class BlockSample(Struct, frozen=True):
     """Content of sampled blocks: number read, number of zero blocks, number of distinct other
     blocks.
 
-    `packed`: gzip's compression ratio of the distinct blocks; 1 means incompressible.
+    `packed`: mean size of the other blocks after gzip, as a share; 1 means incompressible, None
+    that there are none.
     """
 
     blocks: int

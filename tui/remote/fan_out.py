@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 T = TypeVar("T")
-OUR_FAULT = "internal-error"
+INTERNAL_ERROR = "internal-error"
 CHECK_S = 60.0  # a busy host is slow
 
 
@@ -85,7 +85,9 @@ def host_error(host: str, error: Exception) -> HostError:
         return HostError("timeout", host, str(error) or "no answer in time")
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return HostError(OUR_FAULT, host, f"internal error: {type(error).__name__}: {error}{place}")
+    return HostError(
+        INTERNAL_ERROR, host, f"internal error: {type(error).__name__}: {error}{place}"
+    )
 
 
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:

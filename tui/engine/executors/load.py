@@ -9,7 +9,7 @@ from tui.engine.session.context import RunContext, StopMode, as_host_error, ende
 from tui.engine.session.task import Outcome, TaskRun
 from tui.model.event import HostStateName
 from tui.model.problem import did_you_mean
-from tui.remote.fan_out import OUR_FAULT, host_error
+from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.stream import FLOODED
 
 DELIVERY_S = 8.0
@@ -72,7 +72,7 @@ async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
         run.session.say(
             "warning", f"the load was not stopped: {reason}; it stops when the lease expires"
         )
-    return run.lost(error.code if error.code == FLOODED else OUR_FAULT)
+    return run.lost(error.code if error.code == FLOODED else INTERNAL_ERROR)
 
 
 async def _watch(

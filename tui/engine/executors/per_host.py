@@ -49,7 +49,7 @@ from tui.model.event import (
 )
 from tui.model.plan import Step, is_device
 from tui.remote.agent import AgentError
-from tui.remote.fan_out import OUR_FAULT
+from tui.remote.fan_out import INTERNAL_ERROR
 from tui.remote.stream import FLOODED
 from tui.remote.transport import HostError
 
@@ -259,7 +259,7 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
 
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     """Return why this host's result is incomplete, as (code, message)."""
-    if outcome.reason in (OUR_FAULT, FLOODED):
+    if outcome.reason in (INTERNAL_ERROR, FLOODED):
         return []  # already reported
     if not outcome.collected:
         unknown = f"how the load ended is unknown ({outcome.reason})"

@@ -37,7 +37,7 @@ from tui.model.event import (
 )
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.plugin import PLUGIN_FAILED
-from tui.remote.fan_out import OUR_FAULT, host_error
+from tui.remote.fan_out import INTERNAL_ERROR, host_error
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -410,7 +410,7 @@ def as_host_error(session: HostSession, fault: Exception) -> HostError:
     Tracebacks of internal and plug-in errors go to engine.log.
     """
     error = host_error(session.name, fault)
-    if error.code in (OUR_FAULT, PLUGIN_FAILED):
+    if error.code in (INTERNAL_ERROR, PLUGIN_FAILED):
         traceback.print_exception(fault)
         return HostError(error.code, error.host, f"{error.message}; details in engine.log")
     return error

@@ -1,9 +1,9 @@
-# benchtui telemetry: what the host does, a line a second. POSIX awk: the same in mawk, gawk and busybox awk. It only
-# reads below /proc and /sys, with getline; the one process that it starts a second is the sleep. What it prints, and
-# what stands in its environment: telemetry.sh. Names of columns: tui/metrics/telemetry.py.
+# benchtui telemetry: one line per second. POSIX awk: the same in mawk, gawk and busybox awk. It only reads below /proc
+# and /sys, with getline; the only process it starts each second is the sleep. Output and environment: telemetry.sh.
+# Names of columns: tui/metrics/telemetry.py.
 #
 # Counters become rates per second over the time since they were last read. Of very many processes or threads some are
-# read each second, in turn, each over its own time: sums stay true, the cost stays what it is.
+# read each second, in turn, each over its own time: sums stay correct, and the cost stays constant.
 
 BEGIN {
   prepare()
@@ -14,7 +14,7 @@ BEGIN {
   }
 }
 
-# Whether those who would end it are gone, with all that looks after them: the supervisor in the file `pid`, for a while.
+# Whether the supervisor in the file `pid`, which would end this program, has been gone for a while.
 function alone(   line, word, stat) {
   if ((getline line < "pid") > 0) split(line, word, " ")
   close("pid")

@@ -42,7 +42,7 @@ bt_flag() { # KEY COMMAND...: 1 when the command succeeds, else nothing
   if "$@"; then bt_say "$key=1"; else bt_say "$key="; fi
 }
 
-bt_begin() { # TOKEN: what we write is for this user alone; the load, and directories for it, keep the umask of the user
+bt_begin() { # TOKEN: the agent's files are private to this user; the load and its directories keep the user's umask
   BT_TOKEN=$1 BT_GIVEN_UMASK=$(umask)
   umask 077
   bt_say "BT-BEGIN $BT_TOKEN"
@@ -54,7 +54,7 @@ bt_over() { bt_say "BT-OVER $1 $2"; bt_say "BT-OVER $1 $2" >&2; } # TOKEN CODE: 
 
 # ---- files and processes ---------------------------------------------------------------------------------------
 
-bt_is_count() { # WORD: is it a number that every shell can count with?
+bt_is_count() { # WORD: is it a number that every shell can calculate with?
   case $1 in '' | *[!0-9]* | 0?* | ??????????*) return 1 ;; esac
 }
 

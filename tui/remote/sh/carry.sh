@@ -1,4 +1,4 @@
-# Programs that a run copies to the host, in the run's own directory: they go with it.
+# Programs that a run copies to the host, into the run's own directory; they are removed with it.
 
 bt_carry() { # RUN HOST NAME FIRST PIECE: takes the next piece of a program, gzip in base64; FIRST=1 begins it anew
   bt_name "$1" "$2" "$3"

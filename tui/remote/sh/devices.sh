@@ -1,9 +1,9 @@
-# benchtui: facts and content of devices, free space of directories. Sent after the agent, by its rules it is
-# written: POSIX sh, arithmetic below 2^31. It only reads.
+# benchtui: facts and content of devices, free space of directories. Sent after the agent, whose rules apply: POSIX sh,
+# arithmetic below 2^31. It only reads.
 
 # ---- devices ---------------------------------------------------------------------------------------------------
 
-# What the functions below tell each other of the device that is looked at: BT_I its place in the request, BT_NODE its
+# What the functions below share about the current device: BT_I its index in the request, BT_NODE its
 # path, BT_REAL without links, BT_SYS, BT_K, BT_MM (see bt_sysfs), BT_DISK its disk below /sys,
 # BT_NUMBERS all numbers that are written along with it, BT_USED whether it is in use, BT_BLIND the checks that could
 # not be made. BT_SCAN is what bt_scan found, for all devices.
@@ -75,7 +75,7 @@ bt_behind() { # PATH: sets BT_K to the block device of an NVMe or SCSI generic c
   [ -e "/sys/class/block/$BT_K" ]
 }
 
-bt_first_line() { # FILE...: prints the first of them that says something
+bt_first_line() { # FILE...: prints the first line of the first file that has one
   local file=''
   for file; do
     bt_get "$file" && [ -n "$BT_GOT" ] && { bt_say "$BT_GOT"; return 0; }
@@ -148,7 +148,7 @@ bt_mounts() { # NAME NUMBER: by number; file systems with numbers of their own (
   done 2>/dev/null </proc/self/mountinfo
 }
 
-bt_ceph() { # NAME NUMBER: an OSD that is down holds its device all the same
+bt_ceph() { # NAME NUMBER: a stopped OSD still owns its device
   local store=''
   for store in /var/lib/ceph/osd/*/block* /var/lib/ceph/*/osd.*/block*; do
     [ -b "$store" ] || continue
@@ -156,7 +156,7 @@ bt_ceph() { # NAME NUMBER: an OSD that is down holds its device all the same
   done
 }
 
-bt_elsewhere() { # mounted in a container, or claimed in another way that only the kernel knows
+bt_elsewhere() { # mounted in a container, or claimed in a way that only the kernel knows
   local number='' file='' tries=0 check=''
   for number in $BT_NUMBERS; do
     file=$(grep -lsF -- " $number /" /proc/[0-9]*/mountinfo 2>/dev/null | sed 1q)
@@ -276,7 +276,7 @@ bt_peek() { # PATH [SECTOR COUNT]...: the contents of a few sectors of 512 bytes
   done
 }
 
-# ---- room ------------------------------------------------------------------------------------------------------
+# ---- free space ------------------------------------------------------------------------------------------------
 
 bt_room() { # DIR...: file system and free space of each, or of its nearest existing parent
   local dir='' index=0

@@ -4,7 +4,7 @@ bt_extents() { # FILE...: of each, `at=INDEX SIZE MAPPED UNWRITTEN`, bytes; or w
   local file='' index=0 said='' held=''
   if ! command -v filefrag >/dev/null 2>&1; then bt_kv why no-filefrag; return; fi
   for file; do
-    # what is still in memory is written first: until then its blocks count as unwritten
+    # filefrag -s first writes dirty pages, whose blocks would count as unwritten
     held=$(stat -L -c '%b' -- "$file" 2>/dev/null) # 512 bytes each
     said=$(filefrag -sv -- "$file" 2>/dev/null </dev/null | bt_extent_sums "${held:-0}")
     if [ -n "$said" ]; then bt_say "at=$index $said"; else bt_kv why no-extents; fi

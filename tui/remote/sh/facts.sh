@@ -1,13 +1,13 @@
-# What a machine is: hardware, kernel, limits, settings, read from /proc and /sys with few forks. Nothing is installed.
-# The targets of a run and the network that leads to them: facts_target.sh.
+# Facts of a machine: hardware, kernel, limits, settings, read from /proc and /sys with few forks. Nothing is installed.
+# The targets of a run and the network to them: facts_target.sh.
 #
-# Answers: NAME=VALUE; a row of a table is NAME=COLUMN=VALUE, further columns behind a tab each; what cannot be read is
+# Answers: NAME=VALUE; a row of a table is NAME=COLUMN=VALUE, further columns after a tab each; what cannot be read is
 # unknown=NAME REASON WHERE. BT_ROOT precedes every path: empty, except in tests, where it is the root of another machine's files.
 
 BT_TAB='	'
 BT_ROOT=${BT_ROOT-}
 
-bt_facts() { # COUNT COMMAND... TARGET...: everything, with the checksums of commands and what lies below targets
+bt_facts() { # COUNT COMMAND... TARGET...: all facts, with checksums of the commands and the devices below the targets
   local index=0 count="$1" target=''
   shift
   BT_ROW=''
@@ -174,7 +174,7 @@ bt_facts_cgroup() { # limits of our control group and its visible parents; the l
   done 2>/dev/null <"$BT_ROOT/proc/self/cgroup"
 }
 
-bt_upwards() { # KIND MOUNT PATH: looks at a control group and at those above it
+bt_upwards() { # KIND MOUNT PATH: reads a control group and those above it
   local path="${3%/}"
   [ -d "$BT_ROOT$2" ] || return 0
   bt_say "cgroup_version=${1%%_*}"

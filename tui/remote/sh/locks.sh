@@ -1,6 +1,6 @@
-# One user at a time. A lock is one file, in a directory that its user alone can write to and everybody can read:
-# one directory per user, because the owner of a shared one could replace the files of others. A lock holds
-# until an uptime that the stream's leases push on, so it goes with its run, and a reboot ends it.
+# One user at a time. A lock is a file in a directory that only its user can write to and everybody can read: one
+# directory per user, because the owner of a shared one could replace other users' files. A lock holds until an uptime
+# that renewals of the stream's lease extend, so it expires with its run, and a reboot ends it.
 
 bt_locks() { # sets BT_LOCKS, the directory of this user's locks; fails if another user created it
   BT_LOCKS=${BENCHTUI_LOCKS:-/tmp/.benchtui-locks}-$BT_UID

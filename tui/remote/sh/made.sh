@@ -71,7 +71,7 @@ BT_EOF
 
 bt_pwd() { pwd -P | od -An -v -tx1 | tr -d " \n"; } # the current directory in hexadecimal: names may hold any byte
 
-bt_places() { # DIR...: what each is that is there
+bt_places() { # DIR...: the identity of each that exists
   local dir='' index=0
   for dir; do
     (cd -P -- "$dir" 2>/dev/null && bt_here && bt_say "at=$index $(bt_pwd) $BT_PLACE")
@@ -79,7 +79,7 @@ bt_places() { # DIR...: what each is that is there
   done
 }
 
-bt_identify() { # DIR ./NAME...: what the directory is, and each of these in it that is there
+bt_identify() { # DIR ./NAME...: the identities of the directory, and of each of these names in it that exists
   local index=0
   cd -P -- "$1" 2>/dev/null && bt_here || return 0
   bt_kv real "$(bt_pwd)"
@@ -138,7 +138,7 @@ bt_is_it() { # KIND SIZE INODE STAMP ./NAME: is the next line of bt_stats what w
   [ "$2" = - ] || [ "$2" = "$BT_BYTES" ]
 }
 
-bt_unmake() { # look|remove KIND DIR REAL PLACE EXPECTED ./NAME...: says of each what it is, or what became of it
+bt_unmake() { # look|remove KIND DIR REAL PLACE EXPECTED ./NAME...: reports the state or the outcome of each
   local how="$1" kind="$2" expected="$6" name='' size='' inode='' stamp='' index=0 there=1
   bt_stand_in "$3" "$4" "$5" || there=0
   shift 6
@@ -182,7 +182,7 @@ bt_rm() { # ./FILE...: empty words are none
   [ $# -eq 0 ] || rm -f -- "$@" 2>/dev/null
 }
 
-# ---- a directory that goes whole -------------------------------------------------------------------------------
+# ---- a directory removed with its content ----------------------------------------------------------------------
 
 bt_unmake_tree() { # look|empty|remove|share DIR REAL PLACE EXPECTED ./NAME [INDEX COUNT]: with what is below it
   local how="$1" name="$6" size='' inode='' stamp=''
@@ -205,7 +205,7 @@ BT_EOF
   bt_say "at=0 $BT_WHY"
 }
 
-bt_in_tree() { # look|empty|remove|share ./NAME INODE-STAMP INDEX COUNT: below NAME; says why not
+bt_in_tree() { # look|empty|remove|share ./NAME INODE-STAMP INDEX COUNT: works below NAME; prints why it could not
   cd -P -- "$2" 2>/dev/null && bt_here && [ "$BT_INODE $BT_STAMP" = "$3" ] || { bt_say other; return; }
   ! bt_mounted_below || { bt_say mounted-below; return; }
   case $1 in
@@ -242,7 +242,7 @@ bt_mounted_below() { # is anything mounted below the current directory? A name t
   return 1
 }
 
-# ---- files that differ by a number: too many to be named one by one, so they are known by a sum -------------------
+# ---- numbered files: too many to be named one by one, so a checksum identifies them all ---------------------------
 
 bt_identify_numbered() { # DIR PREFIX SUFFIX COUNT
   cd -P -- "$1" 2>/dev/null && bt_here || return 0
@@ -272,7 +272,7 @@ bt_sum_numbered() { # PREFIX SUFFIX COUNT: a sum of what they are in the current
   done
 }
 
-bt_rm_numbered() { # PREFIX SUFFIX COUNT: says what became of them
+bt_rm_numbered() { # PREFIX SUFFIX COUNT: reports the outcome: removed, or stuck
   bt_each_numbered bt_rm "$@"
   if [ -n "$(bt_each_numbered bt_say_identities "$@" | head -n 1)" ]; then bt_say stuck; else bt_say removed; fi
 }
@@ -288,7 +288,7 @@ bt_each_numbered() { # COMMAND PREFIX SUFFIX COUNT: runs it with 200 names at a 
   [ $# -eq 0 ] || "$command" "$@"
 }
 
-bt_say_identities() { # ./NAME...: what each is and holds
+bt_say_identities() { # ./NAME...: kind, identity and size of each
   local left=$#
   while [ "$left" -gt 0 ]; do
     bt_next && bt_say "$BT_KIND $BT_DEV $BT_INODE $BT_LINKS $BT_BYTES $BT_STAMP"

@@ -89,7 +89,7 @@ bt_mpi_see() { # DIR NAME: is it there? Own write test too: a directory, a file 
   ls "$1" >/dev/null 2>&1 # network file systems keep what was not there: ask anew
   bt_flag seen [ -e "$1/$2" ]
   said=$( { mkdir -- "$dir" && : >"$dir/f" && rm -- "$dir/f" && rmdir -- "$dir"; } 2>&1) ||
-    bt_kv cannot_write "${said:-it failed}"
+    bt_kv cannot_write "${said:-unknown error}"
 }
 
 bt_mpi_unmark() { rm -f -- "$1/$2"; } # DIR NAME

@@ -1,6 +1,6 @@
-# What the host is and has.
+# Basic facts of the host.
 
-bt_probe() { # COUNT COMMAND... DIR...: a COMMAND with the words that have it say its version
+bt_probe() { # COUNT COMMAND... DIR...: a COMMAND includes the arguments with which it prints its version
   local dir='' index=0 count="$1"
   shift
   bt_kv kernel "$(uname -sr)"
@@ -58,7 +58,7 @@ bt_probe_tools() {
   bt_kv tools "$there"
 }
 
-bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its version
+bt_probe_command() { # KEY COMMAND WORD...: its path, and its version as it prints it
   local key="$1" path='' said='' line='' code=0
   shift
   path=$(command -v -- "$1" 2>/dev/null) || return 0
@@ -66,22 +66,22 @@ bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its
   [ $# = 1 ] && return
   shift
   said=$(bt_limited 20 "$path" "$@" 2>&1) || code=$? # by path: exec takes the next on PATH for one without its loader
-  [ "$code" != 124 ] || said='no answer in 20s'
+  [ "$code" != 124 ] || said='no answer in 20 s'
   [ "$code" -lt 126 ] || bt_kv "$key.failed" "$code" # not started, or killed by a signal
   case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tools print their licence too
   said=${line:-$said}
   bt_kv "$key.version" "${said#timeout: failed to run command *: }"
 }
 
-bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said
+bt_trial() { # COMMAND ARG...: runs a command that touches no target; reports its exit code, and its output if it failed
   local said='' code=0
   cd / && said=$(bt_limited 60 "$@" 2>&1) || code=$?
-  [ "$code" != 124 ] || said='still running after 60s'
+  [ "$code" != 124 ] || said='still running after 60 s'
   bt_kv exit "$code"
   [ "$code" = 0 ] || bt_kv said "$(bt_say "$said" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
 }
 
-bt_probe_dir() { # PATH KEY: what a benchmark must know of a target
+bt_probe_dir() { # PATH KEY: kind, space and use of a target
   local file='' real=''
   bt_flag "$2.exists" [ -e "$1" ]
   bt_flag "$2.is_directory" [ -d "$1" ]
@@ -115,7 +115,7 @@ bt_last_word() { # takes the last word from BT_TEXT; sets BT_WORD
   while :; do case $BT_TEXT in *' ') BT_TEXT=${BT_TEXT% } ;; *) break ;; esac; done
 }
 
-bt_probe_space() { # DIR KEY: file system, source and room
+bt_probe_space() { # DIR KEY: file system, source and space
   local BT_TEXT='' BT_WORD='' line='' mount='' free='' used='' total=''
   line=$(df -Pk -- "$1" 2>/dev/null)
   BT_TEXT=${line##*"$BT_NL"}

@@ -1,4 +1,4 @@
-# Secrets of a load stay out of the spool: what it prints goes through an awk that puts stars in their place. Part of the
+# Secrets of a load stay out of the spool: its output goes through an awk that replaces them with asterisks. Part of the
 # runner, see supervise.sh.
 
 bt_stars_ready() { # is there a secret, and an awk? Then what the load prints to these FIFOs reaches the spool without it

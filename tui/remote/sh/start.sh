@@ -21,7 +21,7 @@ bt_start() { # RUN HOST TASK LEASE GRACE ARMED NFILES [NAME TEXT]... ARGV...
   bt_kv new "$BT_NEW"
 }
 
-bt_enter_new() { # RUN/HOST TASK: makes a task's directory and goes there; sets BT_NEW to 0 when it was there already
+bt_enter_new() { # RUN/HOST TASK: creates a task's directory and goes there; sets BT_NEW to 0 if it existed
   local tries=0 said=''
   while :; do # another run that ends may take the parents away while they are empty
     bt_base
@@ -34,14 +34,14 @@ bt_enter_new() { # RUN/HOST TASK: makes a task's directory and goes there; sets 
   done
 }
 
-bt_cannot_write() { # PATH: ends with why nothing can be written here
+bt_cannot_write() { # PATH: dies with the reason why nothing can be written here
   local said=''
   said=$(dd if=/dev/zero of=room bs=4096 count=1 2>&1 | grep '^dd: ')
   rm -f room
   bt_die "cannot write $1${said:+: ${said##*: }}"
 }
 
-bt_furnish() { # ARMED: what every task's directory holds
+bt_furnish() { # ARMED: creates the files that every task's directory has
   local each=''
   : >out && : >err && bt_say 0 >lease || bt_cannot_write "$PWD"
   for each in exit reason left done; do # blocks reserved for the last messages: bt_put_last

@@ -1,4 +1,4 @@
-# The stream of a task: its output to us, our few words to it.
+# The stream of a task: its output to the engine, and the engine's commands to it.
 
 bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION POLL: the first byte of each file is number 1
   bt_task "$1" "$2" "$3"
@@ -20,14 +20,14 @@ bt_stream() { # RUN HOST TASK OUT_FROM ERR_FROM GENERATION POLL: the first byte 
   bt_stream_end 0
 }
 
-bt_fence() { # GENERATION: a newer stream ends the older one; an older one that arrives late does nothing
+bt_fence() { # GENERATION: ends an older stream; refuses to start if a newer one exists
   local old=0
   [ -e streamer ] && read -r old _ <streamer
   expr "$old" \< "$1" >/dev/null || { bt_kv fenced "$old"; bt_die "a newer controller streams this task"; }
   bt_end_streamer
 }
 
-bt_listen() { # RUN HOST GENERATION: words of the controller; its end of file ends the streamer, never the load
+bt_listen() { # RUN HOST GENERATION: the engine's commands; their end of file ends the streamer, never the load
   local word=''
   while read -r word <&4; do
     bt_get streamer

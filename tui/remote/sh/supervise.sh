@@ -1,13 +1,13 @@
-# The supervisor of a task, its guard, its runner and the runner's keeper: on the host, without us. The supervisor watches
-# the lease and how much the load prints, and ends the load; the guard does so when the supervisor is killed or stopped,
-# the keeper when both are; the runner waits for GO, starts the load, and writes down its exit code. None of them waits
-# for ever: the runner reads a FIFO that only the supervisor holds open for writing, guard and keeper watch those before
-# them and the lease, and a directory that was removed ends them all. What no lease ends by then has lost all four shells
-# at one moment: a load that never ends by itself must watch the supervisor, as telemetry.awk does.
+# The supervisor of a task, its guard, its runner and the runner's keeper run on the host without the engine. The
+# supervisor watches the lease and how much the load prints, and ends the load; the guard does so if the supervisor is
+# killed or stopped, the keeper if both are; the runner waits for GO, starts the load, and records its exit code. None of
+# them waits forever: the runner reads a FIFO that only the supervisor holds open for writing, guard and keeper watch the
+# shells before them and the lease, and a removed directory ends them all. A load survives its lease only if all four
+# shells die at once: a load that never ends on its own must watch the supervisor, as telemetry.awk does.
 
-# What a load may print, in kB: so much a second, and so much at once beyond that. fio's snapshots are 45 kB for each
-# group and direction; the most that was measured is 2 MB a second, of 100 jobs that do not report as a group. Of errors
-# it prints a line a failed job. The engine has the same bounds: tui/remote/budget.py.
+# Limits on what a load may print, in kB: a rate per second, and a burst beyond it. fio's snapshots are 45 kB per group
+# and direction; the largest measured rate is 2 MB per second, from 100 jobs without group reporting. fio prints one line
+# of errors per failed job. The engine has the same limits: `OutputBudget` in tui/remote/stream.py.
 BT_OUT_RATE=4000 BT_OUT_BURST=16000 BT_ERR_RATE=250 BT_ERR_BURST=2000
 
 bt_supervise() { # RUN HOST TASK LEASE GRACE ARMED UMASK ARGV...: in the task's directory, until the load is over
@@ -73,7 +73,7 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
   bt_wake
 }
 
-bt_await_go() { # fails if it was disarmed, or if the supervisor is gone, which held the FIFO open
+bt_await_go() { # fails if the load was disarmed, or if the supervisor, which holds the FIFO open, is gone
   local word=''
   : >armed
   until [ "$word" = go ]; do
@@ -106,7 +106,7 @@ bt_watch() { # until the load ended or must end: sets BT_WHY
   done
 }
 
-bt_guard() { # a supervisor that was killed or stopped watches no lease: its load must end all the same
+bt_guard() { # ends the load of a supervisor that was killed or stopped, and so no longer watches the lease
   bt_begin_guard
   while bt_alive "$BT_SUP" "$BT_SUP_START"; do
     [ ! -e done ] || exit 0
@@ -116,7 +116,7 @@ bt_guard() { # a supervisor that was killed or stopped watches no lease: its loa
   bt_instead
 }
 
-bt_keep() { # the same behind both, begun with the load
+bt_keep() { # does the same if supervisor and guard were killed or stopped; starts with the load
   unset BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK # it is no load
   bt_begin_guard
   while bt_alive "$BT_SUP" "$BT_SUP_START" || bt_guarded; do
@@ -148,13 +148,13 @@ bt_guarded() { # is there a guard? Sets BT_GUARD and BT_GUARD_START
   bt_alive "$BT_GUARD" "$BT_GUARD_START"
 }
 
-bt_instead() { # does what the supervisor cannot do any more
+bt_instead() { # ends the load in place of the supervisor
   [ ! -e done ] || exit 0
   bt_finish
   exit 0
 }
 
-bt_lease_out() { # SECONDS: has the lease not been renewed for so long? Keeps its state in BT_LAST and BT_SINCE
+bt_lease_out() { # SECONDS: is the last renewal of the lease this old? Keeps its state in BT_LAST and BT_SINCE
   bt_get lease
   bt_uptime
   if [ "$BT_GOT" != "$BT_LAST" ]; then BT_LAST=$BT_GOT BT_SINCE=$BT_UP; fi
@@ -162,17 +162,17 @@ bt_lease_out() { # SECONDS: has the lease not been renewed for so long? Keeps it
 }
 
 bt_tick() { # SECONDS: a sleep that a signal ends
-  (unset BENCHTUI_AGENT; exec sleep "$1") & # it ends by itself: no leftover
+  (unset BENCHTUI_AGENT; exec sleep "$1") & # it ends on its own: no leftover
   BT_SLEEPER=$!
   wait "$BT_SLEEPER" || kill "$BT_SLEEPER" 2>/dev/null
 }
 
-bt_full() { # is there no room for another file here? Then output is lost, and so is every word that is written
+bt_full() { # is there no room for another file here? Then output and status files are lost
   if bt_say x 2>/dev/null >room; then rm -f room; return 1; fi
   [ -e lease ]
 }
 
-bt_flooded() { # does the load print more than it may? Then BT_KEEP is what stays of it, and BT_TOLD says how much came
+bt_flooded() { # does the load print more than allowed? Sets BT_KEEP, the kB to keep, and BT_TOLD: stream, kB, seconds
   local seconds=''
   bt_uptime
   seconds=$((BT_UP - BT_LOOKED))
@@ -192,7 +192,7 @@ bt_flooded() { # does the load print more than it may? Then BT_KEEP is what stay
   return 1
 }
 
-bt_level() { # FD AT LEVEL CREDIT, in kB: sets BT_AT, where the file is now, and BT_LEVEL, what of it is not paid for yet
+bt_level() { # FD AT LEVEL CREDIT, in kB: sets BT_AT, the file's position now, and BT_LEVEL, its excess over the rate
   local key='' at=''
   BT_AT=$2 BT_LEVEL=$3
   while read -r key at; do [ "$key" != pos: ] || break; done 2>/dev/null <"/proc/$BT_SUP/fdinfo/$1"
@@ -205,10 +205,10 @@ bt_level() { # FD AT LEVEL CREDIT, in kB: sets BT_AT, where the file is now, and
 
 # ---- the end ---------------------------------------------------------------------------------------------------
 
-bt_finish() { # ends what is left of the load and of its runner, and says why
+bt_finish() { # ends the rest of the load and its runner, and records why
   if [ "$BT_WHY" = flooded ]; then bt_put flood "$BT_TOLD"; elif bt_full; then BT_WHY=spool-full; fi
   bt_put reason "$BT_WHY"
-  case $BT_WHY in exit | flooded) ;; *) bt_end_load ;; esac # a flood does not go on while it is asked to end
+  case $BT_WHY in exit | flooded) ;; *) bt_end_load ;; esac # a flooding load is killed at once
   bt_kill_load
   [ "$BT_WHY" != flooded ] || bt_cut
   bt_put_last reason "$BT_WHY"
@@ -220,13 +220,13 @@ bt_finish() { # ends what is left of the load and of its runner, and says why
   rm -f reserve.*
 }
 
-bt_put_last() { # NAME LINE: bt_put, that needs no room: others may take what we give free before we can
+bt_put_last() { # NAME LINE: like bt_put, but with reserved blocks, because others may use space as soon as it is freed
   bt_put "$1" "$2" || { bt_say "$2" 1<>"reserve.$1" && mv -f "reserve.$1" "$1"; }
 } 2>/dev/null
 
-bt_cut() { # keeps the beginning of a flood; who has begun to send the rest is ended
+bt_cut() { # keeps the beginning of a flood; ends a streamer that has begun to send the rest
   dd if=/dev/null of="$BT_FLOOD" bs=1000 seek="$BT_KEEP" 2>/dev/null
-  bt_put flood "$BT_TOLD" # there was no room before, perhaps
+  bt_put flood "$BT_TOLD" # the file system may have been full before
   bt_end_streamer
 }
 

@@ -1,11 +1,11 @@
-# What a host does while a load runs: the task `N.telemetry`. Its files are agent.sh, telemetry.sh, telemetry.awk, and for
-# each group of processes `group.I` with a pattern. Prints lines, fields separated by one blank:
+# Telemetry of a host while a load runs: the task `N.telemetry`. Its files are agent.sh, telemetry.sh, telemetry.awk, and
+# one `group.I` with a pattern for each group of processes. Prints lines, fields separated by one space:
 #
 #   t EPOCH UPTIME            first: the time of day (seconds, fractions where date has them) at this uptime
 #   d NAME below|top          a block device of the target: itself, or one below it
-#   u NAME REASON...          what this host cannot give, once
-#   c NAME...                 the columns of what follows, again when they change
-#   v UPTIME SECONDS VALUE... a value a column over so many seconds; `-` is unknown
+#   u NAME REASON...          a value that this host cannot report, once
+#   c NAME...                 the columns of the lines that follow, again when they change
+#   v UPTIME SECONDS VALUE... one value per column for the SECONDS before UPTIME; `-` is unknown
 
 bt_telemetry() { # LOADS PATTERNS TARGET...: names of tasks whose processes count, names of groups; until it is ended
   BT_LOADS=$1 BT_GROUPS=$2 BT_DEVICES='' BT_RANK=0 BT_NFS='' BT_PORTS='' BT_QUOTAS='' BT_DIR=$PWD BT_ROOT=${BT_ROOT-}
@@ -69,7 +69,7 @@ bt_quotas_above() { # MOUNT PATH
   done
 }
 
-bt_disks() { # sets BT_DEVICES: what has hardware of its own
+bt_disks() { # sets BT_DEVICES: block devices with their own hardware
   local dir=''
   for dir in "$BT_ROOT"/sys/block/*/device; do
     [ -e "$dir" ] || continue

@@ -25,11 +25,11 @@ bt_stop() { # RUN HOST TASK stop|abort
 bt_stop_here() { # stop|abort: the task in the current directory
   [ ! -e done ] || return 0
   bt_get stop
-  [ "$BT_GOT" = abort ] || bt_put stop "$1" # a stop that comes late does not take back an abort
+  [ "$BT_GOT" = abort ] || bt_put stop "$1" # a late stop does not cancel an abort
   bt_supervised && kill -USR1 "$BT_SUP" 2>/dev/null
 }
 
-bt_free_spool() { # RUN HOST TASK: what it spooled, once it is over; its few last words stay
+bt_free_spool() { # RUN HOST TASK: removes the output of an ended task; exit code and reason stay
   bt_task "$1" "$2" "$3"
   [ -e done ] || bt_die "task $3 of run $1 is still running"
   rm -f out err
@@ -45,7 +45,7 @@ bt_say_loads() { # MARK...: the processes of loads with these marks
   local each='' marks=''
   for each in $(bt_marked "$@"); do
     marks=$(bt_environ "${each%:*}" | grep '^BENCHTUI_[RHT]' | tr '\n' ' ')
-    [ -z "$marks" ] || bt_say_process "${each%:*}" "$marks" # without marks it has ended by itself since
+    [ -z "$marks" ] || bt_say_process "${each%:*}" "$marks" # without marks it has ended since
   done
 }
 
@@ -70,12 +70,12 @@ bt_say_strays() { # RUN/HOST, or nothing for all: shells of the agent whose task
   done
 }
 
-bt_kill_shells() { # RUN/HOST/: what is left of the agent there
+bt_kill_shells() { # RUN/HOST/: kills the agent's remaining processes of a run
   local each='' task=''
   bt_shells "$1" | while read -r each task; do bt_kill_listed "$each"; done
 }
 
-bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot start what they still hold back
+bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot start an armed load
   local dir='' end=''
   bt_name "$2" "$3"
   bt_base
@@ -154,7 +154,7 @@ bt_descriptors() { # PID...: where each descriptor leads, and its flags: `open=P
       path[pid " " part[n]] = substr($0, RSTART + 4) }'
 }
 
-bt_leftovers() { # every process of any of our runs that this user may look at
+bt_leftovers() { # all processes of any run of benchtui that this user may inspect
   local file='' pid='' marks=''
   bt_base
   for file in $(grep -lsF -- BENCHTUI_RUN= /proc/[0-9]*/environ 2>/dev/null); do
@@ -227,11 +227,11 @@ bt_end_abandoned() { # RUN HOST: loads whose shells are all gone and whose lease
   done
 }
 
-bt_is_old() { # DAYS: has nothing in the current directory changed for so long? No if unknown
+bt_is_old() { # DAYS: has nothing in the current directory changed for this long? No if unknown
   [ "$(find . -mtime "-$1" 2>&1 && bt_say .)" = . ]
 }
 
-bt_clean() { # RUN HOST: removes its directories, and what is left of the agent
+bt_clean() { # RUN HOST: removes the run's directories, and ends the agent's remaining processes
   local dir=''
   bt_name "$1" "$2"
   bt_base
