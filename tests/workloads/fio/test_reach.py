@@ -23,9 +23,6 @@ from tui.model.profile_load import load_profile
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.jobimport import import_job
 from tui.workloads.fio.option_table import (
-    ENGINES_OF_FILES,
-    ENGINES_OF_NETWORKS,
-    ENGINES_OF_NOTHING,
     TARGETS,
     UNSEEN_ENGINES,
     by_name,
@@ -50,6 +47,15 @@ UNSEEN = [
     "ioengine=libblkio",
 ]  # fmt: skip
 
+ENGINES_OF_FILES = (
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring",
+    "io_uring_cmd", "posixaio", "mmap", "splice", "falloc", "ftruncate", "e4defrag", "filecreate",
+    "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "dev-dax", "libpmem", "sg",
+    "mtd", "libzbc", "xnvme", "libcufile", "libhipfile", "ime_aio", "ime_psync", "ime_psyncv",
+    "windowsaio", "solarisaio",
+)  # fmt: skip
+ENGINES_OF_NOTHING = ("null", "cpuio", "page_fault")
+ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored nowhere
 CLASSED = {
     *ENGINES_OF_FILES, *ENGINES_OF_NETWORKS, *ENGINES_OF_NOTHING, *TARGETS, *UNSEEN_ENGINES
 }  # fmt: skip

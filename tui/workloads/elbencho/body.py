@@ -100,7 +100,8 @@ class Load(Struct, frozen=True):
     @property
     def block(self) -> int:
         """Size of the largest I/O in bytes: the block size, or the file size if that is smaller."""
-        return min(self.size("block", DEFAULT_BLOCK), self.size("size") or DEFAULT_BLOCK)
+        block = self.size("block", DEFAULT_BLOCK)
+        return min(block, self.size("size") or block)
 
     @property
     def even_block(self) -> int | None:
@@ -176,15 +177,13 @@ def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
     """Return the load with all placeholders replaced. Raises UsageError."""
     body = body_of(profile)
     given = {name: expand(value, texts) for name, value in body.options.items()}
-    wrong = [told for name, text in given.items() if (told := options.option_problem(name, text))]
+    wrong = [why for name, text in given.items() if (why := options.option_problem(name, text))]
     if wrong:
-        raise UsageError(
-            [Problem(f"{profile.profile}: elbencho.options: {told}") for told in wrong]
-        )
+        raise UsageError([Problem(f"{profile.profile}: elbencho.options: {why}") for why in wrong])
     values = {name: options.value_text(name, text) for name, text in given.items()}
     files = body.file if isinstance(body.file, list) else [] if body.file is None else [body.file]
-    if told := phase_problem(body.phase, objects=body.bucket is not None):
-        raise UsageError(f"{profile.profile}: elbencho: {told}")
+    if why := phase_problem(body.phase, objects=body.bucket is not None):
+        raise UsageError(f"{profile.profile}: elbencho: {why}")
     load = Load(
         (PHASES if body.bucket is None else OBJECT_PHASES)[body.phase],
         expand(body.directory, texts) if body.directory is not None else "",
@@ -192,8 +191,8 @@ def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
         {name: text for name, text in values.items() if text is not None},
         store_of(body, texts),
     )
-    if told := problem_of(load):
-        raise UsageError(f"{profile.profile}: elbencho: {told}")
+    if why := problem_of(load):
+        raise UsageError(f"{profile.profile}: elbencho: {why}")
     return load
 
 
@@ -221,8 +220,8 @@ def problem_of(load: Load) -> str:
     """Return a problem of combined options; empty if there is none."""
     rules = (problem_of_store, _time, _mix) if load.store else (_places, _sizes, _time, _mix)
     for rule in rules:
-        if told := rule(load):
-            return told
+        if why := rule(load):
+            return why
     return ""
 
 
@@ -321,10 +320,10 @@ def problems(
     wrong = False
     for name, value in body.options.items():
         if any(inner not in known for inner in placeholders(value)):
-            wrong = True  # told already
-        elif told := option_problem(name, expand(value, known)):
+            wrong = True  # reported elsewhere
+        elif why := option_problem(name, expand(value, known)):
             wrong = True
-            yield document.problem(("elbencho", "options", name), told, key=True)
+            yield document.problem(("elbencho", "options", name), why, key=True)
     if not wrong:
         yield from _together(profile, document, known)
 

@@ -48,7 +48,7 @@ MOST_WORKERS = 1024  # if their number is not printed
 LATE_S = 5.0  # the time limit is checked every few seconds
 DIRECTORY, BUCKET = "dir", "bucket"
 ENTRIES = ("WRITE", "READ", "STAT", "RMFILES", "HEADOBJ", "RMOBJECTS")
-# files that are other than -n and -N say, or settings from a file
+# options by which files are not those of -n and -N, or settings are read from a file
 UNTOLD = ("configfile", "treefile", "dirsharing", "sharesize", "s3multidel", "hostsfile")
 # a phase may end early, or do more than once over
 UNBOUNDED = ("timelimit", "infloop", "randamount", "rand", "rwmixthr", "rwmixthrpct")
@@ -190,14 +190,20 @@ def _config(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
 
 
 def _flags(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield flags that are off with their option. Without it they may be on: GPUs turn them on."""
+    """Yield flags that are off in the result although their option is given.
+
+    The reverse is no contradiction: options for GPUs turn flags on.
+    """
     for name, turned_on in phase.flags.items():
         if name in given and not turned_on:
             yield Contradiction("off", 0, 1, names=(name,))
 
 
 def _hosts(phase: PhaseFacts, given: Words) -> Iterator[Contradiction]:
-    """Yield a number of hosts other than that of the command line, which is one without hosts."""
+    """Yield a number of hosts other than that of the command line: one if it names none.
+
+    Not checked for ranges and files of hosts.
+    """
     told = phase.config.get("hosts")
     named = [word for word in given if any(name.startswith(word) for name in HOST_OPTIONS)]
     due = 1

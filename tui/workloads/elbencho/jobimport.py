@@ -82,7 +82,7 @@ class _Command(Struct):
     @property
     def objects(self) -> bool:
         """Whether the command works on objects in a store."""
-        return works_on_objects(self.store, self.paths)
+        return "s3endpoints" in self.store or any(path.startswith(SCHEME) for path in self.paths)
 
 
 def import_job(text: str, file: str, tag: str | None = None) -> Imported:
@@ -157,10 +157,14 @@ def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
 
 def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]) -> _Command:
     found, problems = _Command(line), list[str]()
+
+    def say(text: str) -> None:
+        messages.append(Problem(text, file, line))
+
     for name, value in _options(words, found, problems):
-        _take(found, name, value, problems, lambda text: messages.append(Problem(text, file, line)))
+        _add_option(found, name, value, problems, say)
     if found.objects:
-        _of_objects(found, problems, lambda text: messages.append(Problem(text, file, line)))
+        _of_objects(found, problems, say)
     if not found.phases and not problems:
         problems.append(
             "no phase; expected one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs"
@@ -181,7 +185,7 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
     return found
 
 
-def _of_objects(found: _Command, problems: list[str], say: Callable[[str], object]) -> None:
+def _of_objects(found: _Command, problems: list[str], say: Callable[[str], None]) -> None:
     """Adapt a command on objects: use phases on objects, and drop options for files only."""
     by_option = {phase.option: phase for phase in OBJECT_PHASES.values()}
     found.phases = [by_option[phase.option] for phase in found.phases]
@@ -250,29 +254,27 @@ def _bare(name: str) -> bool:
     )
 
 
-def _take(found: _Command, name: str, value: str, problems: list[str], say: object) -> None:
-    tell: list[str] = []
+def _add_option(
+    found: _Command, name: str, value: str, problems: list[str], say: Callable[[str], None]
+) -> None:
+    """Add an option to the command, or a problem; `say` is called with messages about changes."""
     if name in PHASE_OPTIONS:
         found.phases.append(next(phase for phase in PHASES.values() if phase.option == name))
     elif name == "dropcache":
         found.drop_caches = True
-        tell.append(
-            "--dropcache becomes drop_caches: try, which drops page caches before each measurement"
-        )
-    elif is_of_store(name):
-        tell += filter(None, [dropped_option_text(name)])
-        found.store |= {} if tell else {name: value}
+        say("--dropcache becomes drop_caches: try, which drops page caches before each measurement")
+    elif name in KEYS:  # the key is not repeated
+        say(f"--{name} is dropped: keys come from environment variables")
+    elif name in STORE:
+        found.store[name] = value
     elif name in FATAL or name in UNKNOWN_FILES:
         problems.append(option_problem(name, value))
     elif name in ELSEWHERE:
-        tell.append(f"--{name} is dropped: {ELSEWHERE[name]}")
-    elif told := option_problem(name, value or "1"):
-        problems.append(told)
+        say(f"--{name} is dropped: {ELSEWHERE[name]}")
+    elif why := option_problem(name, value or "1"):
+        problems.append(why)
     else:
         found.options[name] = value
-    assert callable(say)
-    for text in tell:
-        say(text)
 
 
 def _share_sizes(commands: Sequence[_Command]) -> None:
@@ -486,21 +488,6 @@ def _check(text: str, file: str, line: int) -> None:
         )
     except UsageError as error:
         raise UsageError([Problem(each.message, file, line) for each in error.problems]) from error
-
-
-def is_of_store(name: str) -> bool:
-    """Return whether an option sets the endpoint, region, prefix or keys of the store."""
-    return name in STORE
-
-
-def dropped_option_text(name: str) -> str:
-    """Return a message if an option with a key is left out; else "". The key is not repeated."""
-    return f"--{name} is dropped: keys come from environment variables" if name in KEYS else ""
-
-
-def works_on_objects(store: Mapping[str, str], paths: Sequence[str]) -> bool:
-    """Return whether a command works on objects."""
-    return "s3endpoints" in store or any(path.startswith(SCHEME) for path in paths)
 
 
 def store_problems(store: Mapping[str, str], paths: Sequence[str]) -> list[str]:

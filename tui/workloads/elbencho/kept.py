@@ -446,13 +446,15 @@ def table_rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
                     yield line, row
                 row, line = {**above, "operation": match["phase"]}, number
             if row:
-                _take(row, match["what"].strip(), match["values"])
+                _add_line(row, match["what"].strip(), match["values"])
     if row:
         yield line, row
 
 
 def _options(command: str) -> dict[str, str]:
-    """Return the load options in an elbencho command line."""
+    """Return the load options in an elbencho command line, and the number of hosts unless it is in
+    a range.
+    """
     words, found = command.replace('"', " ").replace("=", " ").split(), dict[str, str]()
     for word, value in pairwise(words):
         if word in OPTIONS:
@@ -471,7 +473,7 @@ def _size(text: str) -> str:
     return str(int(digits) * factor) if digits.isdigit() else ""
 
 
-def _take(row: dict[str, str], what: str, values: str) -> None:
+def _add_line(row: dict[str, str], what: str, values: str) -> None:
     """Add a table line to a row; if there are two columns, use the last."""
     row[what] = values
     last = values.rsplit(maxsplit=1)[-1]

@@ -406,7 +406,9 @@ def _offered(load: Load, rate_iops: float) -> JobLoad:
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-    """Return notes on rate limits and duration parameters that a search ignores."""
+    """Return notes on rate limits and duration parameters that a search ignores, and on the highest
+    rate that can be offered.
+    """
     given = body_of(profile).options
     left = [
         f"{name}={given[name]} is ignored: the search sets the offered load"

@@ -132,7 +132,7 @@ class ElbenchoReader:
         self._objects = any(task.objects for task in step.tasks)
         self._out, self._err = LineSplitter(LONGEST_LINE), LineSplitter()
         self._requests = FailedRequestJoiner()
-        self._said = explainer()
+        self._explainer = explainer()
         self._columns: list[str] = []
         self._pending: Row | None = None  # writes of a mixed phase, whose reads are the next row
         self._so_far: dict[str, RunningTotals] = {}
@@ -148,7 +148,7 @@ class ElbenchoReader:
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines completed by these bytes of stderr."""
-        return self._said.explain_all([*self._requests.join(self._err.feed(data))])
+        return self._explainer.explain_all([*self._requests.join(self._err.feed(data))])
 
     def flush(self) -> list[Item]:
         """Return the rest at the end of both streams."""
@@ -178,7 +178,7 @@ class ElbenchoReader:
         self._finish()
         found = {
             code: text
-            for code, text in self._said.codes.items()
+            for code, text in self._explainer.codes.items()
             if code != "elbencho-stopped-by-signal"
         }
         refused = {STATUS, NO_ANSWER} & set(found)  # says why there is none
@@ -193,13 +193,13 @@ class ElbenchoReader:
     def _finish(self) -> None:
         if self._finished is None:
             self._finished = [item for line in self._out.close() for item in self._line(line)]
-            self._finished += self._take_pending()
+            self._finished += self._pending_sample()
             rest = [*self._requests.join(self._err.close()), *self._requests.rest()]
-            self._finished += self._said.explain_all(rest)
+            self._finished += self._explainer.explain_all(rest)
 
     def _why_no_output(self, exit_code: int | None) -> str:
         ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
-        causes = (list(self._said.codes.values()) or self._said.errors)[:2]
+        causes = (list(self._explainer.codes.values()) or self._explainer.errors)[:2]
         return f"elbencho completed no phase ({ended})" + (
             f": {'; '.join(causes)}" if causes else ""
         )
@@ -213,7 +213,7 @@ class ElbenchoReader:
         if (
             exit_code < 0
             or exit_code > SIGNAL_EXIT
-            or "elbencho-stopped-by-signal" in self._said.codes
+            or "elbencho-stopped-by-signal" in self._explainer.codes
         ):
             return {"elbencho-stopped-by-signal": "a signal ended elbencho early"}
         if exit_code and not explained:
@@ -232,9 +232,9 @@ class ElbenchoReader:
             return []
         try:
             if line.startswith("{"):
-                return [*self._take_pending(), *self._take_phase(line)]
+                return [*self._pending_sample(), *self._end_phase(line)]
             row = row_of(self._columns, line) if self._columns else None
-            return self._take_row(row) if row is not None else self._explained(line)
+            return self._add_row(row) if row is not None else self._explained(line)
         except (ValueError, RecursionError):
             self._unreadable += 1
             return []
@@ -242,17 +242,17 @@ class ElbenchoReader:
     def _explained(self, line: str) -> list[Item]:
         if self._columns and line.count(",") == len(self._columns) - 1:
             return []  # of one thread
-        told = self._said.explain(line)
-        return [told] if told is not None else []
+        explained = self._explainer.explain(line)
+        return [explained] if explained is not None else []
 
-    def _take_row(self, row: Row) -> list[Item]:
+    def _add_row(self, row: Row) -> list[Item]:
         if row.get("MixType") == "Write":
-            before, self._pending = self._take_pending(), row
+            before, self._pending = self._pending_sample(), row
             return before
         writes, self._pending = self._pending, None
         return self._sample([writes, row] if writes is not None else [row])
 
-    def _take_pending(self) -> list[Item]:
+    def _pending_sample(self) -> list[Item]:
         row, self._pending = self._pending, None
         return [] if row is None else self._sample([row])
 
@@ -275,7 +275,7 @@ class ElbenchoReader:
         self._runtime_ms = runtime_ms
         return [self._made(stamp_ms(rows[0]["ISO Date"]), interval_s, dirs)]
 
-    def _take_phase(self, line: str) -> list[Item]:
+    def _end_phase(self, line: str) -> list[Item]:
         """Handle the end of a phase; return a sample with the work missing from the rows."""
         over = done(json.loads(line), self._block)
         if over is None:

@@ -114,7 +114,7 @@ def object_sets(
 ) -> list[ObjectSet]:
     """Return the objects of one host.
 
-    With `told_apart` one set per rank, because only the rank number distinguishes them from other
+    With `by_rank` one set per rank, because only the rank number distinguishes them from other
     hosts' objects; otherwise one set for all ranks.
     """
     dirs, each, size = shape.dirs, max(shape.dirs, 1) * shape.files, shape.size
@@ -167,11 +167,12 @@ def bucket_checks(tasks: Sequence[HostTask]) -> list[TargetCheck]:
             if any(not each.names and each.does == ("put",) for each in task.objects):
                 made.add(store)
             elif store not in made:
-                found.setdefault(store, TargetCheck(store, _asking(task.job_file), "elbencho"))
+                check = TargetCheck(store, _head_request(task.job_file), "elbencho")
+                found.setdefault(store, check)
     return list(found.values())
 
 
-def _asking(script: str) -> tuple[str, ...]:
+def _head_request(script: str) -> tuple[str, ...]:
     """Return the command that sends a HEAD request for the bucket of a phase's script."""
     lines = [line.removesuffix(" \\").strip() for line in script.splitlines()]
     keys = [line for line in lines if line.startswith("export ")]
@@ -181,7 +182,10 @@ def _asking(script: str) -> tuple[str, ...]:
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
-    """Return one task per host that puts all objects of these tasks. Raises UsageError."""
+    """Return one task per host that puts those objects of these tasks that no host before it puts.
+
+    Raises UsageError.
+    """
     if times != 1:
         raise UsageError("fill: objects are written only once; allowed: 1")
     seen: set[tuple[str, str]] = set()

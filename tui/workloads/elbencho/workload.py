@@ -156,7 +156,7 @@ class ElbenchoWorkload(Workload):
         return [S3]
 
     def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
-        """Return a HEAD request for each bucket."""
+        """Return a HEAD request for each bucket that these steps do not create."""
         from tui.workloads.elbencho.store import bucket_checks
 
         return bucket_checks([task for step in steps for task in step.tasks])

@@ -91,9 +91,8 @@ def _syncs_due(entry: Entry) -> tuple[float, float] | None:
 
 
 def _every(options: JobOptions, name: str) -> int:
-    """Return after how many writes fio syncs; 0 for never."""
-    told = options.get(name)
-    number = (told or "0").rpartition(":")[2]
+    """Return after how many writes fio syncs; 0 for never. Raises ValueError."""
+    number = (options.get(name) or "0").rpartition(":")[2]
     return parse_size(number) if number else 0
 
 
@@ -125,7 +124,9 @@ def directions_of(entry: Entry) -> Iterator[Contradiction]:
 
 
 def bytes_of(entry: Entry) -> Iterator[Found]:
-    """Yield the bytes of a job that ended before its runtime and before moving all of its data."""
+    """Yield the bytes of a job that moved more than its data, or ended before its runtime and
+    before moving all of its data.
+    """
     job, options = entry.job, entry.options
     others = ("offset", "latency_target", "steadystate", "zonemode", "zonesize", "size_percent")
     if not entry.alone or job.failed or has(options, others):
@@ -321,7 +322,7 @@ def workers(entry: Entry) -> Iterator[Found]:
 
 
 def echoes(entry: Entry) -> Iterator[Found]:
-    """Yield latency limits and a depth that differ from the job's options."""
+    """Yield a latency target, window or percentile that differs from the job's options."""
     job, options = entry.job, entry.options
     if not entry.alone:
         return
@@ -347,7 +348,9 @@ def _number(told: str | None) -> float | None:
 
 
 def steady_state(entry: Entry) -> Iterator[Found]:
-    """Yield a steady state that its own figures do not support (steadystate.c)."""
+    """Yield a steady state that its own figures do not support (steadystate.c), or whose limit
+    differs from the job's options.
+    """
     told, options = entry.job.steady, entry.options
     if told is None or not entry.alone:
         return

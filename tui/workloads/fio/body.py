@@ -145,7 +145,7 @@ def warm(profile: Profile, seconds: float) -> Profile:
     )
 
 
-# Engines that read and write files by path; of others it is not said here where their data lies.
+# Engines that read and write files by path. Where others keep their data is not listed here.
 FILE_ENGINES = (
     "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring",
     "posixaio", "mmap",
@@ -313,8 +313,8 @@ def _is_zero(text: str) -> bool:
 
 
 def _place_problems(profile: Profile, job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """Yield problems of files outside the places that the profile names, and of devices that it
-    does not allow.
+    """Yield problems of a job's target: none, relative paths, devices that the profile does not
+    allow.
     """
     directory, filename = job.get("directory"), job.get("filename")
     if directory and not directory.text.startswith(("/", "?")):
@@ -396,11 +396,11 @@ def unreached(profile: Profile) -> Mapping[KeyPath, str]:
     found: dict[KeyPath, str] = {}
     for option in job_of(profile).shared:
         names = [(job, own.get(canonical(option))) for job, own in jobs.items()]
-        said = [
+        own_values = [
             f"[{job}] {name}={_text(profile, job, name)}" for job, name in names if name is not None
         ]
-        if said and len(said) == len(names):
-            found["fio", "global", option] = f"every job sets its own: {some(said, 3)}"
+        if own_values and len(own_values) == len(names):
+            found["fio", "global", option] = f"every job sets its own: {some(own_values, 3)}"
     return found
 
 
@@ -409,16 +409,16 @@ def _text(profile: Profile, job: str, option: str) -> str:
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield a hint on each queue depth, from defaults or sweep, that the I/O engine does not
-    keep.
+    """Yield a hint for each job with a queue depth, from defaults or sweep, that the I/O engine
+    does not keep.
     """
     for job in job_of(profile).jobs:
         for values in _points(profile):
             options = effective(profile, job, {**texts, **values})
-            if told := depth_in_vain(
+            if hint := depth_in_vain(
                 JobOptions(job, {}, {name: each.text for name, each in options.items()})
             ):
-                yield options["iodepth"].path, told
+                yield options["iodepth"].path, hint
                 break
 
 

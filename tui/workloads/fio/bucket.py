@@ -1,4 +1,4 @@
-"""A signed HEAD of each bucket with the host's curl, before fio puts anything.
+"""A signed HEAD of each bucket with the host's curl, before fio writes anything.
 
 fio cannot ask: it counts a GET answered with 404 as done, and otherwise only puts or deletes. The
 keys are only in the environment and in a pipe, so the check does not run where printf is not built
@@ -42,11 +42,11 @@ def bucket_checks(tasks: Sequence[HostTask]) -> list[TargetCheck]:
     for job in (job for task in tasks for job in jobs_of_job_file(task.job_file)):
         if job.on_objects and job.get("http_mode") == "s3":
             for store in dict.fromkeys(each.store for each in object_sets(job)):
-                found.setdefault(store, TargetCheck(store, _asking(job, store), "fio"))
+                found.setdefault(store, TargetCheck(store, _head_request(job, store), "fio"))
     return list(found.values())
 
 
-def _asking(job: JobOptions, store: str) -> tuple[str, ...]:
+def _head_request(job: JobOptions, store: str) -> tuple[str, ...]:
     https = job.get("https") or "off"
     url = f"{SCHEMES.get(https, 'http')}://{store}"
     script = SCRIPT.format(insecure="k" if https == "insecure" else "", empty=EMPTY)

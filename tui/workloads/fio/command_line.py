@@ -9,8 +9,9 @@ from tui.workloads.fio.options import JobOptions
 
 
 def command_options(command: str) -> list[JobOptions]:
-    """Return the jobs of a command line; if there are several, options before the first name are
-    global.
+    """Return the jobs of a command line; options before the first --name are global.
+
+    Empty if it names no job, or cannot be parsed.
     """
     try:
         words = shlex.split(command)
@@ -25,7 +26,7 @@ def command_options(command: str) -> list[JobOptions]:
             continue
         else:
             (jobs[-1][1] if jobs else shared)[name] = value
-    return [JobOptions(name, shared, own) for name, own in jobs] if shared or jobs else []
+    return [JobOptions(name, shared, own) for name, own in jobs]
 
 
 def _words(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -95,7 +95,7 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
     for job in document.clients:
         if job.jobname != ALL_CLIENTS:
             hosts.setdefault((job.hostname, job.port), []).append(job)
-    shared = {host: clear(data, options_of(*host)) for host in hosts}
+    shared = {host: with_one_value(data, options_of(*host)) for host in hosts}
     found = {host: list(_of_host(jobs, shared[host], document)) for host, jobs in hosts.items()}
     for host in list(found)[:1]:
         found[host] += _sums(document.clients)
@@ -104,10 +104,10 @@ def contradictions(data: bytes, options_of: OptionsOf) -> dict[Host, list[Contra
     return found
 
 
-def clear(data: bytes, shared: Mapping[str, str]) -> dict[str, str]:
+def with_one_value(data: bytes, shared: Mapping[str, str]) -> dict[str, str]:
     """Return the global options that have a single value."""
-    unclear = _given_twice(data)
-    return {name: told for name, told in shared.items() if name not in unclear}
+    several = _given_twice(data)
+    return {name: value for name, value in shared.items() if name not in several}
 
 
 def _given_twice(data: bytes) -> set[str]:
@@ -121,9 +121,9 @@ def _given_twice(data: bytes) -> set[str]:
             pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
         except ValueError:
             continue
-        for name, told in pairs:
-            seen.setdefault(name, set()).add(str(told))
-    return {name for name, told in seen.items() if len(told) > 1} - {"hostname", "port"}
+        for name, value in pairs:
+            seen.setdefault(name, set()).add(str(value))
+    return {name for name, values in seen.items() if len(values) > 1} - {"hostname", "port"}
 
 
 def _of_host(
@@ -281,8 +281,9 @@ def _in_flight(entry: Entry) -> Iterator[Found]:
 
 
 def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
-    """Yield jobs whose number of entries differs from the number of workers; a group may have one
-    entry.
+    """Yield jobs whose number of entries is not a multiple of the number of workers.
+
+    Groups, which have one entry, are skipped.
     """
     named: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -300,7 +301,7 @@ def _missing(entries: Sequence[Entry]) -> Iterator[Contradiction]:
 def _group_shares(jobs: Sequence[PrintedJob]) -> Iterator[Contradiction]:
     """Yield shares of a group's rate (bw_agg) that its jobs do not give.
 
-    Jobs whose directions are added up count as reads.
+    Groups with a job whose directions are added up are skipped: fio counts it as reads.
     """
     for group in {job.groupid for job in jobs}:
         members = [job for job in jobs if job.groupid == group]

@@ -87,5 +87,5 @@ ROUNDING_ENGINES = frozenset(("io_uring", "io_uring_cmd"))
 
 
 def rounded_up(depth: int) -> int:
-    """Return a depth as a power of two."""
+    """Return the smallest power of two that is at least this depth."""
     return 1 << max(depth - 1, 0).bit_length()

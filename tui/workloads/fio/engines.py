@@ -18,7 +18,7 @@ HTTP_SOURCE = (
     "package fio-engine-http on Fedora and RHEL; elsewhere build fio with the libcurl and OpenSSL"
     " development headers, or copy such a build with --with DIR"
 )
-NO_OPTIONS = "has no options"  # of an engine that is there, with exit code 1
+NO_OPTIONS = "has no options"  # printed for an engine that loads, with exit code 1
 ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ def engines_of(job_files: Iterable[str]) -> list[str]:
 
 def trial_of(engine: str) -> tuple[str, ...]:
     """Return the fio arguments that test an engine, without touching any target."""
-    if engine not in ONE_READ:  # help takes the path of an engine in a file alone
+    if engine not in ONE_READ:  # --enghelp takes the path of an engine in a file without external:
         return (f"--enghelp={engine.removeprefix('external:')}",)
     job = (
         "--name=trial",

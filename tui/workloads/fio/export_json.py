@@ -301,17 +301,9 @@ def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
     """Return the share of I/Os, in per cent, in each range of ``latency_ns``, ``_us`` and
     ``_ms``.
     """
-    kept = [
-        part.clat or part.lat
-        for name, part in dirs.items()
-        if name in ("read", "write", "trim", "mixed")
-    ]
-    if "read" in dirs or "write" in dirs:
-        kept = [
-            part.clat or part.lat
-            for name, part in dirs.items()
-            if name in ("read", "write", "trim")
-        ]
+    split = "read" in dirs or "write" in dirs
+    names = ("read", "write", "trim") if split else ("trim", "mixed")
+    kept = [part.clat or part.lat for name, part in dirs.items() if name in names]
     counts = [
         (index_to_value(index), count)
         for each in kept

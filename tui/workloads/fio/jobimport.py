@@ -61,7 +61,7 @@ class _Reading:
 
     file: str
     environ: Mapping[str, str]
-    secrets: set[str] = field(default_factory=set)  # variables whose values are not taken
+    secrets: set[str] = field(default_factory=set)  # variables whose values are not stored
     problems: list[Problem] = field(default_factory=list)
     messages: list[Problem] = field(default_factory=list)
 
@@ -69,9 +69,9 @@ class _Reading:
         self.problems.append(Problem(message, self.file, line))
 
     def say(self, line: int, message: str) -> None:
-        said = Problem(message, self.file, line)
-        if said not in self.messages:
-            self.messages.append(said)
+        problem = Problem(message, self.file, line)
+        if problem not in self.messages:
+            self.messages.append(problem)
 
 
 def import_job(
@@ -119,13 +119,13 @@ def check_planned(text: str, phase: JobPhase, file: str) -> None:
             profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1}
         )
     except UsageError as error:
-        told = [each.message for each in error.problems]
+        messages = [each.message for each in error.problems]
         lines = {f"job {job.name}:": job.line for job in phase.jobs}
         at = {
             each: next((line for job, line in lines.items() if each.startswith(job)), phase.line)
-            for each in told
+            for each in messages
         }
-        raise UsageError([Problem(each, file, at[each]) for each in told]) from error
+        raise UsageError([Problem(each, file, at[each]) for each in messages]) from error
 
 
 def _written(about: Import, phases: list[JobPhase], reading: _Reading) -> list[tuple[str, str]]:
@@ -354,7 +354,9 @@ def _with_time(phase: JobPhase, reading: _Reading) -> JobPhase:
 
 
 def _with_objects(phase: JobPhase, reading: _Reading) -> JobPhase:
-    """Drop file options from jobs on objects, and add a fill if they read or delete objects."""
+    """Drop file options if all jobs are on objects, and add a fill if one reads or deletes
+    objects.
+    """
     from tui.workloads.fio.objects import OF_FILES
 
     jobs = [

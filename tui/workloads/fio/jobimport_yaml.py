@@ -344,7 +344,7 @@ def _is_big(block: str) -> bool:
         return False
 
 
-# -- the last word
+# -- check the result
 
 
 def _check(text: str, phase: JobPhase, file: str) -> None:

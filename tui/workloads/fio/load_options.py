@@ -67,7 +67,7 @@ FALSE = ("", "0", "false", "no")
 def load_options(jobs: Sequence[JobOptions], *, complete: bool = True) -> LoadOptions | None:
     """Return the options of jobs that affect their figures; None without jobs.
 
-    An option that jobs set differently has one value a job, in their order. `complete`: options
+    An option that jobs set differently has one value per job, in their order. `complete`: options
     that are not set have fio's defaults.
     """
     if not jobs:
@@ -80,12 +80,12 @@ def load_options(jobs: Sequence[JobOptions], *, complete: bool = True) -> LoadOp
 
 
 def _joined(name: str, each: Sequence[Mapping[str, str]]) -> str:
-    told = [one.get(name, DEFAULTS.get(name, "0")) for one in each]
-    return told[0] if len(set(told)) == 1 else ", ".join(told)
+    values = [one.get(name, DEFAULTS.get(name, "0")) for one in each]
+    return values[0] if len(set(values)) == 1 else ", ".join(values)
 
 
 def _values(job: JobOptions) -> dict[str, str]:
-    """Return a job's options by fio's own names, without those that equal its defaults."""
+    """Return a job's options by fio's own names, without those that equal fio's defaults."""
     given = {canonical(name): str(value) for name, value in _merged(job.shared, job.own)}
     if "buffered" in given:
         given.setdefault("direct", "0" if given.pop("buffered").lower() not in FALSE else "1")

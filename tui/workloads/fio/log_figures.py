@@ -71,13 +71,16 @@ def compared(
 
 
 def _is_whole(entries: Sequence[Entry], files: Sequence[KeptFile]) -> bool:
-    """Return whether each worker has its own logs, or each row is one I/O."""
-    told = [(match, file) for file in files if (match := _match(file)) is not None]
+    """Return whether each worker has its own logs, there is one worker, or each row is one I/O.
+
+    False for logs of several names.
+    """
+    logs = [(match, file) for file in files if (match := _match(file)) is not None]
     workers = sum(numjobs_of(each.options) for each in entries if not each.alone)
     workers += sum(each.alone for each in entries)
-    numbered = {int(match["job"]) for match, _ in told if match["job"]}
-    shared = [file for match, file in told if not match["job"] and match["kind"] in OPTION_OF]
-    if len({match["stem"] for match, _ in told}) > 1:
+    numbered = {int(match["job"]) for match, _ in logs if match["job"]}
+    shared = [file for match, file in logs if not match["job"] and match["kind"] in OPTION_OF]
+    if len({match["stem"] for match, _ in logs}) > 1:
         return False  # they are put beside it by name
     if numbered:
         return len(numbered) >= workers

@@ -35,7 +35,7 @@ NAME = re.compile(
 OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")
 ROW = re.compile(r"\d+, *(?:\d+, *[0-2]|[0-2], *\d+), *\d+\b.*")
 DIRECTIONS = ("read", "write", "trim")
-# logs that tell each I/O: any of them counts, the first ones their time
+# kinds of logs that may have a row per I/O: any gives the counts, the first two also latencies
 EACH_IO = ("clat", "lat", "bw", "iops")
 EPOCH_MS = 10**11  # log_unix_epoch: later than that is a time of day
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "clat")
@@ -91,14 +91,14 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
     length_ms = _covered(told, each_io is not None) - begun_ms
     for kind, each in told:
         if kind == "clat_hist":
-            _take_histograms(seconds, each, begun_ms)
+            _add_histograms(seconds, each, begun_ms)
         elif each[0][3] and kind == each_io:
-            _take_each(seconds, each, begun_ms, timed=kind in ("clat", "lat"))
+            _add_each(seconds, each, begun_ms, timed=kind in ("clat", "lat"))
         elif not each[0][3] and kind != "slat":
             mean = (
                 "clat" if kind == "lat" and not any(other == "clat" for other, _ in told) else kind
             )
-            _take_intervals(seconds, each, begun_ms, length_ms, mean)
+            _add_intervals(seconds, each, begun_ms, length_ms, mean)
     samples = list(_samples(seconds, begun_ms, length_ms))
     result = _result(seconds, length_ms / 1000, begun_ms, exact=each_io is not None)
     output = ImportedOutput(0, stem, result, host, samples=samples)
@@ -120,6 +120,8 @@ def begin_of(rows: Sequence[Row]) -> int:
 def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
     """Return the time in ms up to which all logs have data; fio drops the interval in which a job
     ended.
+
+    The end of the longest log if each row is one I/O, or logs end more than two intervals apart.
     """
     rates = [rows for kind, rows in told if kind in ("iops", "bw")] or [rows for _, rows in told]
     ends = [rows[-1][0] for rows in rates]
@@ -171,7 +173,7 @@ def _second(seconds: Seconds, row: Row, at_ms: float) -> LogSecond:
     return seconds.setdefault((DIRECTIONS[row[2]], int(max(at_ms, 0) // 1000)), LogSecond())
 
 
-def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: bool) -> None:
+def _add_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: bool) -> None:
     """Add I/Os from a log with one row per I/O."""
     for row in rows:
         second = _second(seconds, row, row[0] - begun_ms)
@@ -206,7 +208,7 @@ def _usual_ms(rows: Sequence[Row]) -> float:
     return median(steps) if steps else inf
 
 
-def _take_intervals(
+def _add_intervals(
     seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str
 ) -> None:
     """Spread interval values over their seconds, up to the end of the shortest log."""
@@ -224,7 +226,7 @@ def _take_intervals(
             at = until
 
 
-def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> None:
+def _add_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> None:
     """Add each histogram to the second at the middle of its interval.
 
     Coarse buckets count at the middle of their group.

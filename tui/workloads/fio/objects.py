@@ -32,7 +32,7 @@ OF_FILES = (
     "create_on_open",
     "unlink",
 )
-# With these an object may get its turn more than once; number_ios only ends a job early.
+# With these an object may be used more than once; number_ios only ends a job early.
 AGAIN = ("time_based", "loops", "io_size", "norandommap", "random_distribution",
     "percentage_random", "rw_sequencer",
          "zonemode")  # fmt: skip
@@ -129,10 +129,10 @@ def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
     if named:
         apart = (job.size("offset_increment") or 0) >= each
         if job.numjobs > 1 and not apart and job.writes:
-            told = (
+            why = (
                 f"its {job.numjobs} workers use the same objects; use filename_format with $jobnum"
             )
-            raise _unplanned(job, told)
+            raise _unplanned(job, why)
         yield from ((f"{name}_*", each // size * (job.numjobs if apart else 1)) for name in named)
         return
     template = job.get("filename_format") or DEFAULT_FORMAT
@@ -180,12 +180,12 @@ def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
     """
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
-        told = (
+        why = (
             "fio counts GETs and DELETEs of missing objects as successful, so the plan"
             " must write them"
         )
         added = "prepare: {precondition: {fill: 1, rounds: 0}}"
-        raise UsageError(f"{'/'.join(each.does)} of {each.names}: {told}: {added}")
+        raise UsageError(f"{'/'.join(each.does)} of {each.names}: {why}: {added}")
 
 
 PUTS = {
@@ -203,7 +203,7 @@ NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "fil
 
 def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> list[HostTask]:
     """Return one task per host that puts all objects of these tasks; the first host puts shared
-    objects.
+    objects, and hosts without objects have no task.
     """
     seen: set[tuple[str, str]] = set()
     by_host: dict[str, list[HostTask]] = {}

@@ -26,7 +26,7 @@ and login of an engine. own: a name in the private directory where benchtui star
 control groups. refused: everything else.
 """
 
-# Never with any value, by fio's own name.
+# Not allowed with any value, by fio's own name.
 UNSEEN = {
     "read_iolog": "the replayed I/O and its files are unknown before the run",
     "replay_redirect": "the replayed I/O is unknown before the run",
@@ -51,7 +51,7 @@ UNSEEN = {
     "arguments": "profiles cannot run commands on hosts",
 }
 SWITCHED_OFF = ("0", "false", "no")
-# of these, what is off is harmless
+# of these, allowed when switched off
 SWITCHES = ("verify_state_load", "allow_mounted_write", "cgroup_nodelete")
 
 PLACES = ("filename", "directory", "filename_format", "opendir")
@@ -99,19 +99,9 @@ TEXTS_OF_LOAD = (
     "flow_watermark",
     "cmdprio_bssplit", "write_mode", "pi_chk", "ioengine", "mem",
 )  # fmt: skip
-# what engines that are loaded from a file call their image
+# options by which engines that are loaded from a file name their image
 IN_A_FILE = ("image", "rbdname", "uri", "filename")
-ENGINES_OF_FILES = (
-    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring",
-    "io_uring_cmd", "posixaio",
-    "mmap", "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete",
-    "dircreate", "dirstat",
-    "dirdelete", "dev-dax", "libpmem", "sg", "mtd", "libzbc", "xnvme", "libcufile", "libhipfile",
-    "ime_aio",
-    "ime_psync", "ime_psyncv", "windowsaio", "solarisaio",
-)  # fmt: skip
-ENGINES_OF_NOTHING = ("null", "cpuio", "page_fault")
-ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored nowhere
+
 UNSEEN_ENGINES = {
     "exec": "profiles cannot run commands on hosts",
     "pmemblk": (

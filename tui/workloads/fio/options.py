@@ -23,7 +23,7 @@ from tui.workloads.fio.engine_kinds import (
 from tui.workloads.fio.jobimport_ini import read_sections
 from tui.workloads.fio.option_table import canonical, is_external
 
-# Options that a plan looks at, under the second name that fio also takes (options.c, .alias).
+# Options that a plan reads, with the second name that fio also accepts (options.c, .alias).
 ALIASES = {
     "rw": "readwrite",
     "bs": "blocksize",
@@ -123,7 +123,9 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files of the host; unknown for engines loaded from a file."""
+        """Whether the engine uses no files of the host, or is loaded from a file, so that it is
+        unknown.
+        """
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
@@ -160,7 +162,7 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def most_in_flight(self) -> int:
-        """The I/Os in flight if fio rounds its depth up."""
+        """Maximum number of the job's I/Os in flight if fio rounds iodepth up."""
         depth = self.in_flight // self.numjobs
         return self.numjobs * (rounded_up(depth) if self.engine in ROUNDING_ENGINES else depth)
 
@@ -268,11 +270,11 @@ def _think_s(job: JobOptions) -> float:
     """Return the pause after each I/O, before which fio waits for all in flight; 0 without one, or
     with several I/Os between pauses.
     """
-    told = job.get("thinktime") or ""
+    text = job.get("thinktime") or ""
     if job.get("thinktime_iotime") or job.count("thinktime_blocks", 1) > 1:
         return 0.0
     try:
-        return float(told) / 1e6 if told.isdecimal() else parse_duration(told)
+        return float(text) / 1e6 if text.isdecimal() else parse_duration(text)
     except ValueError:
         return 0.0
 
@@ -569,10 +571,8 @@ def _reducible(job: JobOptions) -> str:
 def _durable(job: JobOptions) -> str:
     if job.access == ("read",):
         return ""
-    said = _named(job, SYNC_OPTIONS)
-    return said or (
-        "sync=" + (job.get("sync") or "") if job.get("sync") not in (None, "0", "none") else ""
-    )
+    sync = f"sync={job.get('sync')}" if job.get("sync") not in (None, "0", "none") else ""
+    return _named(job, SYNC_OPTIONS) or sync
 
 
 def _named(job: JobOptions, options: Sequence[str]) -> str:

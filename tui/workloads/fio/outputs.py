@@ -17,7 +17,7 @@ from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import BesideLogs, ImportedOutput, KeptFile
 from tui.workloads.fio.command_line import command_options
-from tui.workloads.fio.contradictions import clear, contradictions, printed
+from tui.workloads.fio.contradictions import contradictions, printed, with_one_value
 from tui.workloads.fio.load_options import load_options
 from tui.workloads.fio.log_figures import compared
 from tui.workloads.fio.options import JobOptions, job_loads, moved_bytes, waves
@@ -313,7 +313,7 @@ def beside_logs(file: KeptFile, logs: Sequence[KeptFile]) -> BesideLogs:
         return BesideLogs()
     document, data = whole[-1]
     found = printed(data)
-    shared = clear(data, document.shared_by("", 0))
+    shared = with_one_value(data, document.shared_by("", 0))
     return BesideLogs() if found is None else compared(found, shared, logs)
 
 

@@ -39,14 +39,15 @@ DEFAULT_MAX_JOBS = 4096
 Jobs = Mapping[str, Mapping[str, str]]
 Resolved = tuple[Mapping[str, str], Jobs]
 """Options of [global], and of each job, as resolved on one host."""
-NAMED_BY = ("image", "rbdname", "uri")  # vitastor, rbd, nbd: these can be written from begin to end
-OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside its own options
+# options that name images of vitastor, rbd and nbd, which can be written from beginning to end
+NAMED_BY = ("image", "rbdname", "uri")
+OF_ANY_ENGINE = ("ioengine", "thread")  # options that select an engine, besides its own options
 
 
 class Timing(Struct, frozen=True):
     """Times of a job file in seconds.
 
-    `runtime_s`: the last job's runtime; None if size bounds it.
+    `runtime_s`: from the end of the ramp until the last job ends; None if a job has no runtime.
     """
 
     startdelay_s: float
@@ -268,7 +269,7 @@ def in_flight(jobs: Sequence[JobOptions]) -> int:
 
 
 def timing(jobs: Sequence[JobOptions]) -> Timing:
-    """Return the start of the first load, the longest ramp, and the time from then until the last
+    """Return the start of the first load, the longest ramp, and the time after both until the last
     job ends, in seconds.
     """
     groups = waves(jobs)
@@ -367,7 +368,9 @@ def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
 
 
 def _engine(tasks: Sequence[HostTask]) -> str:
-    """Return the engine for a fill: the load's own if it keeps many blocks in flight."""
+    """Return the engine for a fill: the load's own if it keeps many blocks in flight, else
+    psync.
+    """
     return next(
         (name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync"
     )
@@ -422,7 +425,7 @@ def _image(image: Image) -> list[str]:
 
 
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
-    """Return sections for the whole blocks of files, one section per size."""
+    """Return sections for the whole blocks of files: at most 16, but at least one per size."""
     groups = {size: paths for size, paths in by_size(files).items() if size >= block_bytes}
     spare = max(MAX_PARALLEL - len(groups), 0)
     total = sum(map(len, groups.values()))

@@ -217,11 +217,11 @@ def numjobs_of(options: JobOptions) -> int:
 
 
 def microseconds(options: JobOptions, name: str) -> float | None:
-    """Return a time in µs; a number without a unit is µs. None if it is not set."""
-    told = options.get(name)
-    if not told:
+    """Return a time in µs; a number without a unit is µs. None if it is not set or unreadable."""
+    text = options.get(name)
+    if not text:
         return None
     try:
-        return float(told) if told.isdecimal() else parse_duration(told) * 1e6
+        return float(text) if text.isdecimal() else parse_duration(text) * 1e6
     except ValueError:
         return None

@@ -98,7 +98,7 @@ class PrintedFigures:
     binary: bool = True  # units of 1024: kb_base
     name: str = ""
 
-    def take(self, line: str) -> None:
+    def parse_line(self, line: str) -> None:
         """Parse a line of the section; others are ignored."""
         if found := RATE.fullmatch(line):
             self._rate(found)
@@ -118,8 +118,8 @@ class PrintedFigures:
 
     def _rest(self, line: str) -> None:
         if found := LEVEL.fullmatch(line):
-            told = [float(share) for _, share in SHARE.findall(found[1])]
-            self.levels = told if len(told) == len(LEVELS) + 1 else []
+            shares = [float(share) for _, share in SHARE.findall(found[1])]
+            self.levels = shares if len(shares) == len(LEVELS) + 1 else []
         elif found := DEPTH.fullmatch(line):
             self.depth = int(found[2]) if found[1] == "0" else None
         elif found := ISSUED.fullmatch(line):
@@ -146,18 +146,16 @@ class PrintedFigures:
             return  # in other units fio divides by other bases
         low, high, mean = (float(found[name]) * per for name in ("low", "high", "mean"))
         share = float(found["share"]) if found["share"] else None
-        told = PrintedSamples(low, high, mean, int(found["count"]), share)
-        (self.iops if found["iops"] else self.bw)[self.name] = told
+        samples = PrintedSamples(low, high, mean, int(found["count"]), share)
+        (self.iops if found["iops"] else self.bw)[self.name] = samples
 
 
 def extreme(text: str, unit: float) -> Span:
     """Return the latencies in ns that a minimum or maximum may stand for: fio cuts them to their
     unit, and to six digits.
     """
-    told = span(text)
-    if told.low == told.high:
-        return Span(max(told.low - 1, 0.0) * unit, (told.high + 1) * unit)
-    return Span(max(told.low, 0.0) * unit, (told.high + 1) * unit)
+    low, high = span(text)
+    return Span(max(low - 1 if low == high else low, 0.0) * unit, (high + 1) * unit)
 
 
 def group_line(line: str, group: int) -> GroupLine | None:

@@ -68,5 +68,5 @@ def _parts(text: str) -> tuple[float, float, str, bool]:
 
 def total(spans: Iterable[Span]) -> Span:
     """Return the possible values of a sum."""
-    told = [*spans]
-    return Span(sum(each.low for each in told), sum(each.high for each in told))
+    parts = [*spans]
+    return Span(sum(each.low for each in parts), sum(each.high for each in parts))

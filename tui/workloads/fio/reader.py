@@ -285,7 +285,7 @@ def _unknown(line: str) -> LogLine:
 
 
 SIGNAL_EXIT = 128
-LAST_WORDS = 2
+LAST_LINES = 2
 KILLED_EXITS = (-9, 137)
 
 
@@ -302,8 +302,8 @@ class FioReader:
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
         self._framer = JsonSplitter()
         self._stderr = LineSplitter()
-        # the last of stderr: of a fio that only says why, and prints nothing
-        self._said: list[str] = []
+        # the end of stderr, for a fio that prints nothing else
+        self._last_lines: list[str] = []
         self._explainer = explainer()
         self._last_text = b""  # decoded again at the end: decoded it takes five times the memory
         self._unreadable = 0
@@ -311,14 +311,14 @@ class FioReader:
 
     def feed(self, data: bytes) -> list[Sample | LogLine]:
         """Return the samples and log lines completed by these bytes of stdout."""
-        return self._take(self._framer.feed(data))
+        return self._parse(self._framer.feed(data))
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return the explained lines completed by these bytes of stderr."""
-        told = self._explainer.explain_all(self._stderr.feed(data))
-        self._said += [text for _, text in told]
-        del self._said[:-LAST_WORDS]
-        return told
+        lines = self._explainer.explain_all(self._stderr.feed(data))
+        self._last_lines += [text for _, text in lines]
+        del self._last_lines[:-LAST_LINES]
+        return lines
 
     def flush(self) -> list[Sample | LogLine]:
         """Return the rest at the end of both streams: lines without a newline, and a held-back
@@ -359,24 +359,24 @@ class FioReader:
 
     def _finish(self) -> None:
         """Close both streams and keep their rest for `flush`."""
-        self._finished += self._take(self._framer.close())
+        self._finished += self._parse(self._framer.close())
         self._finished += self._explainer.explain_all(self._stderr.close())
         if sample := self._meter.flush():
             self._finished.append(sample)
 
-    def _take(self, pieces: list[bytes | str]) -> list[Sample | LogLine]:
+    def _parse(self, pieces: list[bytes | str]) -> list[Sample | LogLine]:
         items: list[Sample | LogLine] = []
         for piece in pieces:
             item = (
                 self._explainer.explain(piece)
                 if isinstance(piece, str)
-                else self._take_object(piece)
+                else self._parse_object(piece)
             )
             if item is not None:
                 items.append(item)
         return items
 
-    def _take_object(self, text: bytes) -> Sample | LogLine | None:
+    def _parse_object(self, text: bytes) -> Sample | LogLine | None:
         try:
             snapshot = decode(text, self._kind)
         except SnapshotError as error:
@@ -394,7 +394,8 @@ class FioReader:
 
     def _why_no_output(self, exit_code: int | None) -> str:
         ended = "exit status unknown" if exit_code is None else f"exit code {exit_code}"
-        causes = (list(self._explainer.codes.values()) or self._explainer.errors or self._said)[:2]
+        codes, errors = list(self._explainer.codes.values()), self._explainer.errors
+        causes = (codes or errors or self._last_lines)[:2]
         return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
 
     def _error_verdicts(self, errors: list[int], exit_code: int | None) -> dict[str, str]:
@@ -404,7 +405,7 @@ class FioReader:
             else ""
         )
         if any(task.objects for task in self._step.tasks) and errno.EIO in errors:
-            errors.remove(errno.EIO)  # that a request failed, which its status tells better
+            errors.remove(errno.EIO)  # a failed request: its HTTP status says more
             status = (
                 {}
                 if HTTP_STATUS in self._explainer.codes
@@ -489,17 +490,17 @@ def contradictions_in(printed: bytes) -> list[Contradiction] | None:
     try:
         shared = _DECODER.decode(printed).shared
         found = contradictions(printed, lambda *_: shared)
-    except Exception:  # nobody foresaw it; the result counts all the same
+    except Exception:  # unforeseen; the result counts all the same
         return None
     return [each for of_host in found.values() for each in of_host]
 
 
 def other_options(job_file: str, printed: bytes) -> list[str]:
-    """Return ``bs=1k (job file: 4k)`` for each option whose printed value differs from the job
-    file.
+    """Return ``bs=1k (planned: 4k)`` for each option whose printed value differs from the job file,
+    and a text for each job that is not in it.
 
     Skips options missing on one side and those that fio expands (``$jobname``). `printed` is a
-    status object.
+    status object; empty if it cannot be decoded.
     """
     try:
         output = _DECODER.decode(printed)
@@ -507,16 +508,16 @@ def other_options(job_file: str, printed: bytes) -> list[str]:
         return []
     given = sections(job_file)
     names = [name for name, _ in given]
-    told: list[str] = []
+    found: list[str] = []
     for job in output.jobs:
         if names and job.name not in names and not any("$" in name for name in names):
-            told.append(f"job [{job.name}] is not in the job file")
+            found.append(f"job [{job.name}] is not in the job file")
         # a group is reported by the name of its first job and the options of its last one
         as_given = sorted(
             ([*_differing(options, output.shared | job.options)] for _, options in given), key=len
         )
-        told += as_given[0] if as_given else []
-    return list(dict.fromkeys(told))
+        found += as_given[0] if as_given else []
+    return list(dict.fromkeys(found))
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
@@ -538,9 +539,9 @@ def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
 
 def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[str]:
     for name, value in given.items():
-        told = printed.get(name)
-        if told is not None and "$" not in value and _meaning(name, told) != _meaning(name, value):
-            yield f"{name}={told.strip()} (planned: {value})"
+        used = printed.get(name)
+        if used is not None and "$" not in value and _meaning(name, used) != _meaning(name, value):
+            yield f"{name}={used.strip()} (planned: {value})"
 
 
 def _meaning(name: str, value: str) -> object:

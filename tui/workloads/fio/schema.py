@@ -101,7 +101,9 @@ def value_schema(name: str, option: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refused(own: str, kind: str) -> dict[str, Any] | None:
-    """Return the schema of an option with a single allowed value; None for other options."""
+    """Return the schema of an option with a single allowed value, or with none; None for other
+    options.
+    """
     if own in SWITCHES:
         return _words(["0"])
     if own in UNSEEN:

@@ -67,9 +67,9 @@ class JsonSplitter:
 
     def _step(self, pieces: list[Piece]) -> bool:
         """Extract one object or line from the buffer; return False if more bytes are needed."""
-        return self._take_object(pieces) if self._inside else self._take_line(pieces)
+        return self._extract_object(pieces) if self._inside else self._extract_line(pieces)
 
-    def _take_line(self, pieces: list[Piece]) -> bool:
+    def _extract_line(self, pieces: list[Piece]) -> bool:
         end = self._buffer.find(b"\n", self._scanned)
         if end < 0:
             self._scanned = len(self._buffer)
@@ -90,7 +90,7 @@ class JsonSplitter:
         self._scanned = 0
         return False
 
-    def _take_object(self, pieces: list[Piece]) -> bool:
+    def _extract_object(self, pieces: list[Piece]) -> bool:
         end = find_line(self._buffer, b"}", self._scanned)
         if end < 0:
             self._scanned = max(len(self._buffer) - len(CLOSE) + 1, 0)
@@ -249,9 +249,9 @@ class StatusJob(Struct):
     @property
     def verifies_after(self) -> bool:
         """Whether its reads only verify, after the writes: fio counts them and their time apart."""
-        told = self.options.get("rw", self.options.get("readwrite", ""))
+        rw = self.options.get("rw", self.options.get("readwrite", ""))
         return (
-            told.partition(":")[0] in ONLY_WRITES
+            rw.partition(":")[0] in ONLY_WRITES
             and self.options.get("verify", "0") not in ("0", "none")
             and self.options.get("verify_backlog", "0") == "0"
         )
@@ -287,15 +287,17 @@ class Snapshot(Struct):
     shared: dict[str, Any] | list[Any] = field(name="global options", default_factory=dict)
 
     def with_shared(self, shared: Mapping[str, Any] | None = None) -> Snapshot:
-        """Add global options of verification to each job, and mark syncs that are not timed;
-        default: those of the snapshot.
+        """Add global options of verification to each job, and mark syncs that are not timed; return
+        the same snapshot.
+
+        `shared`: the global options; None for those of the snapshot.
         """
         known = shared if shared is not None else self.shared
         if not isinstance(known, Mapping):
             known = {}
-        if told := {n: str(known[n]) for n in VERIFY if n in known}:
+        if verify := {n: str(known[n]) for n in VERIFY if n in known}:
             for job in self.jobs:
-                job.options = told | job.options
+                job.options = verify | job.options
         if number_of(self.version) < LIBAIO_TIMES_SYNCS:
             for job in self.jobs:
                 engine = job.options.get(ENGINE, known.get(ENGINE))
@@ -306,8 +308,8 @@ class Snapshot(Struct):
 
 def number_of(version: str) -> tuple[int, int]:
     """Return the major and minor number of a version; zeros if it has none."""
-    told = VERSION.match(version)
-    return (int(told[1]), int(told[2])) if told else (0, 0)
+    match = VERSION.match(version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 class _Brief(StatusLatency):

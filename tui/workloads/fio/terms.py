@@ -70,8 +70,8 @@ def _names() -> list[str]:
 
 def make_job(given: GivenTerms) -> TermJob:
     """Return the job of these terms. Raises UsageError."""
-    said = _checked(given)
-    values = {**_defaults(said), **said}
+    checked = _checked(given)
+    values = {**_defaults(checked), **checked}
     _check_target(values)
     params = {name: _param(name, each) for name, each in values.items() if _is_param(name, each)}
     options = {name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()}
@@ -113,23 +113,23 @@ def _as_option(name: str, value: str) -> str:
     return words.get(value.lower(), value) if by_name()[name]["type"] in ("bool", "set") else value
 
 
-def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the default terms in table order."""
+def _defaults(given: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the defaults that suit the given terms, in table order."""
     values: dict[str, Sequence[str]] = {
         term.name: (term.default,) for term in TERMS if term.default
     }
-    if set(said.get("ioengine", ("libaio",))) <= SYNC_ENGINES:
+    if set(given.get("ioengine", ("libaio",))) <= SYNC_ENGINES:
         values["iodepth"] = ("1",)
-    patterns, depths = said.get("rw", values["rw"]), said.get("iodepth", values["iodepth"])
+    patterns, depths = given.get("rw", values["rw"]), given.get("iodepth", values["iodepth"])
     values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1m",)
     values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
     if any(each.partition(":")[0] in MIXED for each in patterns):
         values["rwmixread"] = ("70",)
-    if _sizes(said) != "bs":
+    if _sizes(given) != "bs":
         del values["bs"]
-    if "filename" in said:
+    if "filename" in given:
         del values["size"]
-    if said.get("ramp_time") == ("0",):
+    if given.get("ramp_time") == ("0",):
         del values["ramp_time"]
     return {term.name: values[term.name] for term in TERMS if term.name in values}
 

@@ -120,7 +120,7 @@ def printed_outputs(text: str, file: str) -> list[Printed]:
     """
     parser = _Parser(file)
     for number, line in numbered(text, file):
-        parser.take(number, clean(line.encode()).rstrip())
+        parser.parse_line(number, clean(line.encode()).rstrip())
     return parser.end()
 
 
@@ -143,7 +143,7 @@ class _Parser:
         self.started: dict[str, set[int]] = {}
         self.coarse: list[tuple[str, StatusDirection]] = []  # bytes of too few digits
         self.failures: list[tuple[str, int, int]] = []
-        self.takers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
+        self.parsers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], None]], ...] = (
             (RATE, self._rate),
             (OLD_RATE, self._old_rate),
             (LATENCY, self._latency),
@@ -155,7 +155,7 @@ class _Parser:
             (BETWEEN, lambda _: self._over()),
         )
 
-    def take(self, number: int, line: str) -> None:
+    def parse_line(self, number: int, line: str) -> None:
         """Parse one line; `number` is its line number."""
         self.number = number
         above, self.above = self.above, ""
@@ -169,7 +169,7 @@ class _Parser:
         elif self._before(line) or self._around(line, name or above):
             return
         elif self.section is not None:
-            self.section.figures.take(line)
+            self.section.figures.parse_line(line)
             self._figures(line)
 
     def end(self) -> list[Printed]:
@@ -314,9 +314,9 @@ class _Parser:
         )
 
     def _figures(self, line: str) -> None:
-        for pattern, taker in self.takers:
+        for pattern, parse in self.parsers:
             if match := pattern.fullmatch(line):
-                taker(match)
+                parse(match)
                 return
         if MEANT_AS_RATE.fullmatch(line):
             self._wrong(f"found '{line.strip()[:60]}'; expected IOPS=, BW= and (MOVED/TIMEmsec)")
@@ -406,10 +406,12 @@ class _Parser:
             part.short_ios, part.drop_ios = (int(each.get(name) or 0) for each in (short, dropped))
 
     def _syncs(self, total: Mapping[str, str]) -> int:
-        """Return the number of syncs; 0 if there were others, which fio does not count."""
+        """Return the number of syncs; 0 if they are few, or the depth shares contain others, which
+        fio does not count.
+        """
         assert self.section is not None
-        told = {name: int(count) for name, count in total.items()}
-        syncs, ios = told.pop("sync", 0), sum(told.values())
+        counts = {name: int(count) for name, count in total.items()}
+        syncs, ios = counts.pop("sync", 0), sum(counts.values())
         apart = of_syncs(self.section.figures.levels, ios, syncs, LEVEL_DIGIT, 0)
         return syncs if syncs >= LEAST_SYNCS and abs(apart) <= syncs / 10 else 0
 

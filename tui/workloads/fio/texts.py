@@ -19,7 +19,7 @@ TEXTS = {
         "{told:.0f} I/Os, but the samples and the time without samples allow at most {other:.0f}"
     ),
     "latency-counts": "{told:.0f} completion latencies, but {other:.0f} total latencies",
-    "share-sum": "latency shares add up to {told:.4g} %",
+    "share-sum": "latency shares add up to {told:.4g} %, not 100 %",
     "share": (
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
         " {other:.3g} % according to the percentiles"
@@ -45,7 +45,7 @@ TEXTS = {
     ),
     "syncs": "{told:.0f} syncs, but {other:.0f} sync latencies",
     "syncs-due": "{told:.0f} syncs, but the job requests {other:.0f}",
-    "no-ios": "0 I/Os, but {told:.0f} other figures are not 0",
+    "no-ios": "0 I/Os, but {told:.0f} latencies or bytes",
     "direction": "{told:.0f} I/Os, but the job has none in this direction",
     "bytes": (
         "{told:.0f} bytes, but the job ends after {other:.0f}: it was stopped, or a figure"
@@ -59,12 +59,15 @@ TEXTS = {
     "limit": "the load generator used the limit {told:.6g}, but the job has {other:.6g}",
     "steady": "steady state: {told:.6g}, but {other:.6g} follows from its other figures",
     "mix": "{told:.3g} % of the I/Os are reads, but the job has {other:g} %",
-    "unified": "{told:.0f} in all directions together, but they add up to {other:.0f}",
+    "unified": "{told:.0f} for all directions together, but the directions give {other:.0f}",
     "multiples": "all {other:.0f} counts of a histogram are multiples of {told:.0f}",
     "elapsed": "measured for {told:.4g} s, but the load generator had run for only {other:.0f} s",
-    "fell": "a figure fell from {other:.0f} to {told:.0f} between two status reports of one run",
+    "fell": (
+        "a figure went from {other:.0f} to {told:.0f} between two status reports of one run: counts"
+        " and maxima never fall, minima never rise"
+    ),
     "cpu": "CPU time {told:.3g} s, but copying the data takes at least {other:.3g} s",
-    "more-cpu": "CPU time {told:.3g} s of workers that ran for {other:.3g} s",
+    "more-cpu": "CPU time {told:.3g} s, but the workers ran for only {other:.3g} s",
     "off-cpu": (
         "calls took {told:.3g} s, CPU time is {other:.3g} s, and there are too few context"
         " switches for the rest"
@@ -80,7 +83,7 @@ TEXTS = {
         " pauses, and no I/O took that long"
     ),
     "log-copies": "two workers have the same latency log of {told:.0f} rows",
-    "entries": "{told:.0f} entries for {other:.0f} workers",
+    "entries": "{told:.0f} entries, but {other:.0f} workers",
     "copies": "two workers have the same {told:.0f} latencies, to the last digit",
     "clients": "{told:.0f} in the sum over all clients, but the clients add up to {other:.0f}",
     "date": "date and time stamp are {apart:time} apart, which is not a time zone offset",

@@ -158,7 +158,7 @@ def twice_in_flight(job: JobOptions, own: Own) -> Jobs:
 def twice_workers(job: JobOptions, own: Own) -> Jobs:
     """Double the workers on the same files.
 
-    If files are read sequentially, the new workers use the second half.
+    If files are accessed sequentially, the new workers use the second half.
     """
     copy = without(own, WAITS)
     if not job.get("filename") and not job.fileless:
@@ -235,7 +235,7 @@ class SharedRate:
     job: JobOptions
     workers: list[list[Rates]]
     left_out: int
-    more: int = 0  # I/Os a second beyond its share: a worker has one at least
+    more: int = 0  # I/Os a second beyond its share, because each host does at least one
 
     def load(self, load: JobLoad) -> JobLoad:
         """Return the job's load on the first host."""
