@@ -473,6 +473,8 @@ ARGUMENTS = " ".join(PLANNED[1:])
         ({"words": f"fio {ARGUMENTS.replace('job.fio', '/tmp/other.fio')}"}, "error"),
         ({"words": f"fio {ARGUMENTS}", "other_job": True}, "error"),
         ({"words": f"fio {ARGUMENTS}", "preload": "/opt/intercept.so"}, "info"),
+        ({"words": f"fio {ARGUMENTS}", "touched": True}, "warning"),
+        ({"words": f"fio {ARGUMENTS}", "touched": True, "other_job": True}, "error"),
     ],
 )
 def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str | None) -> None:
@@ -481,6 +483,20 @@ def test_a_load_runs_the_planned_command(command: dict[str, Any], severity: str 
     plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
     result = found("planned-command", replace(at, plan=plan))
     assert [each.severity for each in result] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("package", "severities"), [({"fio_package": "fio"}, ["warning"]), ({}, [])]
+)
+def test_libraries_in_place_of_the_systems_count_for_programs_of_a_package(
+    package: dict[str, str], severities: list[str]
+) -> None:
+    command = {"step": 0, "words": f"fio {ARGUMENTS}", "replaced": "/opt/lib/libaio.so.1"}
+    at = machines(load_commands=([command], []), **package)
+    task = HostTask("h1", 1, "", PLANNED)
+    plan = replace(at.plan, steps=[replace(step, tasks=[task]) for step in at.plan.steps])
+    result = found("planned-command", replace(at, plan=plan))
+    assert [each.severity for each in result] == severities
 
 
 def test_a_host_with_another_command_in_several_steps_is_named_once() -> None:

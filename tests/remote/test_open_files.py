@@ -54,6 +54,62 @@ def test_commands_are_told_with_checksum_and_preloaded_libraries() -> None:
     ]
 
 
+def stamps(pid: int, changed: str, made: str) -> list[str]:
+    day = "2026-11-29 15:00:0"
+    return [
+        f"stamp={day}{changed} +0000|{day}1.0 +0000|/proc/{pid}/cwd/job.fio",
+        f"stamp={day}9.0 +0000|{day}{made} +0000|/proc/{pid}/cwd/reserve.done",
+        f"ran={pid} 1:2 - fio job.fio",
+    ]
+
+
+def test_a_job_file_that_was_changed_behind_the_files_made_after_it_was_touched() -> None:
+    lines = [*stamps(7, "1.5", "1.5"), *stamps(8, "1.6", "1.5"), "ran=9 1:2 - fio job.fio"]
+    assert [each.touched for each in load_processes(AgentAnswer(lines=lines))] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_libraries_in_place_of_the_systems_are_told_once_by_process() -> None:
+    lines = ["mapped=7 /opt/a b/libaio.so.1", "mapped=7 /opt/a b/libaio.so.1", "ran=7 - - fio"]
+    (load,) = load_processes(AgentAnswer(lines=lines))
+    assert load.replaced == ("/opt/a b/libaio.so.1",)
+
+
+async def test_a_library_copied_elsewhere_is_found_and_the_systems_are_not(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
+    """The C library's mathematics are mapped by a copy's path: what they do does not matter."""
+    own = next(
+        (path for path in map(Path, mapped_by_python()) if path.name.startswith("libm.so")), None
+    )
+    if own is None:
+        pytest.skip("this Python has its mathematics elsewhere")
+    copy, data = tmp_path / "libm.so.6", tmp_path / "data"
+    copy.write_bytes(own.read_bytes())
+    load = f"import ctypes\nctypes.CDLL({str(copy)!r})\n{LOAD}"
+    await start(shell_agent, [sys.executable, "-c", load, str(data), str(tmp_path / "other")])
+    found: list[LoadProcess] = []
+
+    async def seen() -> bool:
+        found[:] = [each for each in await shell_agent.open_files("job") if each.files]
+        return any(path == str(data) for each in found for _, path in each.files)
+
+    await until(seen, "the open files of the load")
+    replaced = {path for each in found for path in each.replaced}
+    assert str(copy) in replaced
+    assert not [path for path in replaced if path.startswith(("/lib", "/usr/lib"))]
+
+
+def mapped_by_python() -> list[str]:
+    """Return the libraries that a Python with ctypes maps."""
+    code = "import math, ctypes; print(open('/proc/self/maps').read())"
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [line.split()[-1] for line in text.stdout.splitlines() if ".so" in line]
+
+
 @pytest.mark.parametrize("content", [b"", b"[global]\nbs=4k\n", b"x" * 70_000])
 def test_checksums_are_those_of_cksum(content: bytes) -> None:
     printed = subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout

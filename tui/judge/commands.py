@@ -22,14 +22,15 @@ MOST_SHOWN = 120  # characters of a command line
     "Planned command",
     rule=(
         "the processes that have the test files open run the planned command line, whatever starts"
-        " them, with the planned job file; a warning if arguments were added, a note on preloaded"
-        " libraries"
+        " them, with the planned job file; a warning if arguments were added, if the job file was"
+        " changed after it was sent and is as planned again, or if a program of a package maps"
+        " libraries from elsewhere in place of the system's; a note on preloaded libraries"
     ),
     advice=(
         "Find out what runs in place of the load generator on the host (command -v, type) and"
         " remove it, or put its options into the profile."
     ),
-    source="/proc/PID/cmdline, environ and cwd of the load, 3 s into each step",
+    source="/proc/PID/cmdline, environ, maps and cwd of the load, 3 s into each step",
 )
 def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A wrapper with other options, or another job file, measures a load that differs from the
@@ -40,7 +41,45 @@ def planned_command(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("command-lines")
     yield from _other_job(ran)
     yield from _other_words(ran, evidence.plan)
+    yield from _touched(ran)
+    yield from _replaced(ran, evidence)
     yield from _preloaded(ran)
+
+
+def _touched(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
+    """Yield the hosts whose job file was changed after it was sent, and back again: fio reads it
+    once.
+    """
+    hosts = [
+        host
+        for host, found in ran.items()
+        if any(row.touched for row in found) and not any(row.other_job for row in found)
+    ]
+    if hosts:
+        scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
+        yield CheckResult("warning", "touched", len(hosts), 0, scope, {"hosts": hosts})
+
+
+def _replaced(ran: dict[str, list[LoadCommand]], evidence: RunEvidence) -> Iterator[CheckResult]:
+    """Yield libraries in place of the system's in a program that the system's packages provide.
+
+    A program from elsewhere may come with its libraries.
+    """
+    tools = {step.index: step.tool for step in evidence.plan.steps}
+    found: dict[str, list[str]] = {}
+    for host in evidence.hosts:
+        told = [
+            path
+            for row in ran[host.name]
+            if f"{tools.get(row.step)}_package" in host.facts
+            for path in filter(None, row.replaced.split(":"))
+        ]
+        if told:
+            found[host.name] = list(dict.fromkeys(told))
+    if found:
+        scope: dict[str, Scalar] = {"hosts": " ".join(found)}
+        operands: Operands = {"libraries": list(found.items())}
+        yield CheckResult("warning", "replaced", len(found), 0, scope, operands)
 
 
 def _other_job(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:

@@ -209,13 +209,16 @@ class LoadCommand(Struct, frozen=True, omit_defaults=True):
 
     `words`: its command line, joined by spaces; empty if its load generator does not keep the
     planned one. `other_job`: its job file was not the one that was sent. `preload`: libraries,
-    joined by colons.
+    joined by colons. `touched`: its job file was changed after it was sent. `replaced`: libraries
+    that it maps in place of the system's, joined by colons.
     """
 
     step: int
     words: str = ""
     other_job: bool = False
     preload: str = ""
+    touched: bool = False
+    replaced: str = ""
 
 
 class Running(Struct, frozen=True, omit_defaults=True):

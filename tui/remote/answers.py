@@ -234,18 +234,24 @@ class MarkedProcess(Struct, frozen=True):
     command: str
 
 
+LAST_MADE = "reserve.done"  # in a task's directory, behind the job file (sh/start.sh, bt_furnish)
+
+
 class LoadProcess(Struct, frozen=True):
     """A process of a load that has files open.
 
     `files`: flags of open(2), and path. `words`: its command line, joined by spaces.
     `job_file_sum`: ``CRC:SIZE`` of cksum(1) for the job file in its directory; `preload`:
-    libraries, joined by colons. Both are empty if unknown or none.
+    libraries, joined by colons. Both are empty if unknown or none. `touched`: the job file was
+    changed after it was sent. `replaced`: mapped libraries in place of the system's.
     """
 
     files: tuple[tuple[int, str], ...]
     words: str
     job_file_sum: str = ""
     preload: str = ""
+    touched: bool = False
+    replaced: tuple[str, ...] = ()
 
 
 class FileExtents(Struct, frozen=True):
@@ -484,19 +490,42 @@ def marked_process(line: str) -> MarkedProcess:
 
 
 def load_processes(answer: AgentAnswer) -> list[LoadProcess]:
-    """Parse lines ``open=PID FLAGS PATH`` and ``ran=PID SUM PRELOAD WORDS`` of an answer."""
+    """Parse lines ``open=PID FLAGS PATH``, ``ran=PID SUM PRELOAD WORDS``,
+    ``stamp=CTIME|MTIME|/proc/PID/cwd/NAME`` and ``mapped=PID PATH`` of an answer.
+    """
     files: dict[str, list[tuple[int, str]]] = {}
     for line in answer.all("open"):
         pid, _, rest = line.partition(" ")
         flags, _, path = rest.partition(" ")
         if flags.isdecimal():
             files.setdefault(pid, []).append((int(flags, 8), path))
-    found = []
+    found, touched = [], _touched(answer)
+    mapped = [line.split(" ", 1) for line in answer.all("mapped") if " " in line]
     for line in answer.all("ran"):
         pid, total, preload, words = (*line.split(" ", 3), "", "", "")[:4]
-        known = ("" if each == "-" else each.strip(":") for each in (total, preload))
-        found.append(LoadProcess(tuple(files.get(pid, ())), words.strip(), *known))
+        total, preload = ("" if each == "-" else each.strip(":") for each in (total, preload))
+        libraries = tuple(dict.fromkeys(path for of, path in mapped if of == pid))
+        opened = tuple(files.get(pid, ()))
+        found.append(LoadProcess(opened, words.strip(), total, preload, pid in touched, libraries))
     return found
+
+
+def _touched(answer: AgentAnswer) -> set[str]:
+    """Return the processes whose job file changed after the files that the agent made behind it.
+
+    The change time of a file cannot be set back, unlike its modification time. All times are of one
+    clock and in one notation, so that they compare as texts.
+    """
+    changed, made = dict[str, str](), dict[str, str]()
+    for line in answer.all("stamp"):
+        change, _, rest = line.partition("|")
+        modified, _, path = rest.partition("|")
+        pid, _, name = path.removeprefix("/proc/").partition("/cwd/")
+        if name == LAST_MADE:
+            made[pid] = modified
+        else:
+            changed[pid] = change
+    return {pid for pid, at in changed.items() if pid in made and at > made[pid]}
 
 
 def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:

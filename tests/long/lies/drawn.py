@@ -124,6 +124,25 @@ def another_job(rng: Random) -> Lie:
                sabotage=change, others=("size-mismatch", "hot-set", "no-flush", *AROUND))  # fmt: skip
 
 
+def restored_job(rng: Random) -> Lie:
+    """As `another_job`, with the planned job file in its place again while the load runs."""
+    load = _load(rng, rng.choice(("randread", "randwrite")), most=120)
+    planned = dict(each.split(": ") for each in load.split(", "))
+    option, ran = rng.choice((
+        ("rw", planned["rw"].removeprefix("rand")), ("size", f"{rng.choice((2, 4, 8))}M"),
+    ))  # fmt: skip
+    change = sabotage.another_job(option, planned[option], ran, restored=True)
+    return Lie(f"{option}={planned[option]} that was {ran}", load, "planned-command", root=True,
+               sabotage=change, others=("size-mismatch", "hot-set", "no-flush", *AROUND))  # fmt: skip
+
+
+def other_library(rng: Random) -> Lie:
+    """A library of the I/O engine from another directory than the system's."""
+    load = _load(rng, rng.choice(("randread", "randwrite")), most=120)
+    return Lie("a library from elsewhere", load, "planned-command",
+               sabotage=sabotage.other_library, others=("hot-set", "no-flush", *AROUND))  # fmt: skip
+
+
 def in_memory(rng: Random) -> Lie:
     """A file system in memory."""
     return Lie("tmpfs", _reads(rng), "direct-io", memory=True)
@@ -513,7 +532,8 @@ def staged(count: int, seed: int) -> Iterator[Lie]:
     rng = Random(seed)
     for turn in range(count):
         # what is new comes last, so that a seed draws the same of the others
-        for at, draw in enumerate((*LIES, *[two_at_once] * 3, frozen_at_once)):
+        new = (frozen_at_once, restored_job, other_library)
+        for at, draw in enumerate((*LIES, *[two_at_once] * 3, *new)):
             made = draw(rng)
             yield replace(made, name=f"{made.name} #{turn}.{at}", generated=True)
 

@@ -292,9 +292,36 @@ exec {fio} "$@" | sed -u 's/"{option}" : "{ran}"/"{option}" : "{planned}"/'
 """
 
 
-def another_job(option: str, planned: str, ran: str) -> Sabotage:
+RESTORED = """\
+#!/bin/sh
+for each; do case $each in *.fio)
+  cp "$each" "$each.was" && sed -i 's/^{option}=.*/{option}={ran}/' "$each"
+  (sleep 1; cat "$each.was" >"$each"; rm "$each.was") & ;; esac; done
+exec {fio} "$@" | sed -u 's/"{option}" : "{ran}"/"{option}" : "{planned}"/'
+"""
+
+
+@contextmanager
+def other_library(place: Place) -> Iterator[Setting]:
+    """A copy of the library of the I/O engine, found before the system's."""
+    folder = place.folder / "lib"
+    told = subprocess.run(
+        ["ldd", str(shutil.which("fio"))], capture_output=True, text=True, check=True
+    )
+    path = next(words[2] for words in map(str.split, told.stdout.splitlines())
+                if words and words[0].startswith("libaio.so"))  # fmt: skip
+    folder.mkdir()
+    shutil.copy(path, folder / Path(path).name)
+    lab = SshdLab(place.folder / "lab", 1)
+    for each in lab.hosts:
+        each.options = (set_env(each.root, f"LD_LIBRARY_PATH={folder}"),)
+    with lab:
+        yield Setting(hosts_of(lab))
+
+
+def another_job(option: str, planned: str, ran: str, *, restored: bool = False) -> Sabotage:
     """A program in fio's place that changes an option of the job, and changes it back in what fio
-    prints.
+    prints; with `restored` in the job file, too, once fio has read it.
     """
 
     @contextlib.contextmanager
@@ -302,7 +329,8 @@ def another_job(option: str, planned: str, ran: str) -> Sabotage:
         fio, folder = str(shutil.which("fio")), place.folder / "bin"
         folder.mkdir()
         shutil.copy(fio, folder / "real")
-        text = ANOTHER.format(option=option, planned=planned, ran=ran, fio=folder / "real")
+        script = RESTORED if restored else ANOTHER
+        text = script.format(option=option, planned=planned, ran=ran, fio=folder / "real")
         (folder / "fio").write_text(text)
         (folder / "fio").chmod(0o755)
         mount = f'mount --bind {folder}/fio {fio} && exec "$@"'

@@ -88,6 +88,8 @@ def _command(run: TaskRun, process: LoadProcess, planned: str) -> LoadCommand:
         process.words if workloads.of(run.step).keeps_command else "",
         process.job_file_sum not in ("", planned),
         process.preload,
+        process.touched,
+        ":".join(process.replaced),
     )
 
 

@@ -31,6 +31,12 @@ def preloaded(libraries: Sequence[tuple[str, Sequence[str]]]) -> str:
     return f"the load runs with preloaded libraries, which can change what it does: {named}"
 
 
+def replaced(libraries: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return which libraries are used in place of the system's on which hosts."""
+    named = names_of([f"{', '.join(paths)} on {host}" for host, paths in libraries])
+    return f"the load maps libraries in place of the system's: {named}"
+
+
 def _fits(where: str) -> Text:
     def told(
         share: float,
@@ -104,6 +110,11 @@ DATA: dict[str, dict[str, Text]] = {
             "the load ran with more arguments than planned on {hosts:names}: {ran} (planned:"
             " {planned})"
         ),
+        "touched": (
+            "the job file was changed on {hosts:names} after it was sent, and is as planned again:"
+            " the load may have read another one"
+        ),
+        "replaced": replaced,
         "preloaded": preloaded,
     },
     "hot-set": {

@@ -98,7 +98,8 @@ bt_sweep() { # kill|list RUN HOST: ends supervisors first, so that they cannot s
 }
 
 bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have open: `open=PID FLAGS PATH`, FLAGS octal;
-  # of each such process `ran=PID SUM PRELOAD WORDS`: cksum of its job file, libraries of LD_PRELOAD; of at most 32
+  # of each such process `ran=PID SUM PRELOAD WORDS`: cksum of its job file, libraries of LD_PRELOAD; of at most 32;
+  # `stamp=CTIME|MTIME|FILE` of its job file and of a file made behind that, `mapped=PID PATH` of libraries elsewhere
   local job="$3" each='' pid='' pids='' opened='' sums='' path='' rest='' with=''
   for each in $(bt_marked "BENCHTUI_RUN=$1" "BENCHTUI_HOST=$2" | head -n 32); do pids="$pids ${each%:*}"; done
   [ -n "$pids" ] || return 0
@@ -116,6 +117,12 @@ bt_open_files() { # RUN HOST JOB-FILE: files and block devices that loads have o
 $(cksum "$@" 2>/dev/null)
 BT_EOF
   set --
+  for pid in $pids; do set -- "$@" "/proc/$pid/cwd/$job" "/proc/$pid/cwd/reserve.done"; done
+  rest=$(stat -c 'stamp=%z|%y|%n' "$@" 2>/dev/null)
+  [ -z "$rest" ] || bt_say "$rest"
+  # shellcheck disable=SC2086  # numbers
+  bt_mapped $pids
+  set --
   for pid in $pids; do set -- "$@" "/proc/$pid/environ"; done
   with=" $(grep -ls LD_PRELOAD= "$@" 2>/dev/null | tr '\n' ' ')"
   for pid in $pids; do
@@ -130,6 +137,20 @@ BT_EOF
     # the end of a long line: the program's own arguments are there, whatever started it
     [ ${#path} -le 4096 ] || path=$(bt_say "$path" | tail -c 4097)
     bt_say "ran=$pid $each ${rest:--} $path"
+  done
+}
+
+bt_mapped() { # PID...: `mapped=PID PATH` of libraries outside of the system's directories that has one of this name
+  local line='' path='' pid='' twin='' stem=''
+  for pid; do shift; set -- "$@" "/proc/$pid/maps"; done
+  grep -HsE '^[0-9a-f]+-[0-9a-f]+ r-x[ps] .* /.*\.so' /dev/null "$@" |
+    grep -vE ' /(usr/)?(local/)?lib(exec|x?[0-9]+)?/' | while read -r line; do
+    pid=${line#/proc/} pid=${pid%%/*} path=/${line#* /}
+    stem=${path##*/} stem=${stem%%.so*}
+    for twin in "/proc/$pid/root"/lib*/"$stem".so* "/proc/$pid/root"/lib*/*/"$stem".so* \
+      "/proc/$pid/root"/usr/lib*/"$stem".so* "/proc/$pid/root"/usr/lib*/*/"$stem".so*; do
+      [ ! -e "$twin" ] || { bt_say "mapped=$pid $path" && break; }
+    done
   done
 }
 

@@ -25,6 +25,7 @@ LEAST_IOS, LEAST_RANGE_NS = 100, 100_000  # two latencies may be equal by chance
 LEAST_MS = 400
 MOST_LEVEL = 64  # the last level of depths has no upper end
 RAMPS = ("ramp_time", "ramp_size")
+NO_RAMP = frozenset((name, value) for name in RAMPS for value in ("0", "0s"))
 ENDED = 0.95  # of its runtime or its bytes: the last blocks of files may be cut
 
 
@@ -204,8 +205,9 @@ def named(found: Iterable[Found], entry: Entry, direction: str) -> Iterator[Cont
 
 
 def has(options: JobOptions, names: Iterable[str]) -> bool:
-    """Return whether any of these options is given, with or without a value."""
-    return any(options.get(name) is not None for name in names)
+    """Return whether any of these options is given, with or without a value; ignore ramps of 0."""
+    told = {name: options.get(name) for name in names}
+    return any(value is not None and (name, value) not in NO_RAMP for name, value in told.items())
 
 
 def numjobs_of(options: JobOptions) -> int:
