@@ -57,8 +57,8 @@ def changed(old: Any, new: Any, at: str = "") -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
             # p99_ns: of a last interval without the middle of a second, once merged into that
-            # second; meaning: follows from other fields, and is no longer stored
-            if key not in ("p99_ns", "meaning"):
+            # second; meaning: follows from other fields, and is no longer stored; shift_text: a code
+            if key not in ("p99_ns", "meaning", "shift_text"):
                 yield from changed(value, new.get(key), f"{at}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for place, pair in enumerate(zip(old, new, strict=True)):

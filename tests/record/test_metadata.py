@@ -93,7 +93,7 @@ def test_the_tools_own_summary_is_the_result() -> None:
         and operation_value(record.operations.get("stat"), "ops") is None
     )
     assert operation_value(create, "bandwidth") is None, "it moves no data"
-    assert record.shift_text == "2 ranks = 1 client in each phase"
+    assert "rank shift: 2 ranks = 1 client in each phase" in metadata_notes(record)
 
 
 def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:

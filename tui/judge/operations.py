@@ -45,8 +45,8 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     known = tool.operation_findings(result) if tool is not None and result is not None else ()
     for each in known:
         scope: dict[str, Scalar] = {"phases": " ".join(each.phases)}
-        told: Operands = {"quote": each.message}
-        yield CheckResult("warning", "shift", each.measured, each.threshold, scope, told)
+        told: Operands = {"tool": metadata.tool, "about": each.code, **each.operands}
+        yield CheckResult("warning", "by-generator", each.measured, each.threshold, scope, told)
 
 
 @step_check(

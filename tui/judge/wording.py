@@ -70,6 +70,7 @@ CHECKS: Mapping[str, Mapping[str, Text]] = {
 TABLES = (
     observed.OBSERVED["client-cpu"],
     observed.OBSERVED["network"],
+    own_figures.GENERATOR,
     BOTTLENECK,
     PROOF,
     REASONS,

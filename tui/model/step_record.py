@@ -215,7 +215,7 @@ class MetadataRecord(RecordPart):
     files: int | None = Field(None, description="files, or I/Os, over all ranks; null if unknown")
     iterations: int = Field(description="requested iterations")
     shift_ranks: int | None = Field(None, description="rank shift between phases; null if unknown")
-    shift_text: str = Field("", description="the rank shift, as text")
+    shift_text: CodedText | str = Field("", description="the rank shift; empty if unknown")
     nodemap: str = Field("", description="map printed by the tool; 1: the rank is on rank 0's node")
     final: bool = Field(False, description="whether the tool finished successfully")
     latency_meaning: str | None = Field(

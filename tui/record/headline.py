@@ -11,12 +11,13 @@ from tui.journal.clock import loss_text
 from tui.journal.progress import MetadataView, rank
 from tui.metrics import figures, units
 from tui.metrics.registry import METRICS, figure_text, metric_of_operation, rate_of_operation
-from tui.model.event import ONE_RANK, OperationResult
+from tui.model.event import ONE_RANK, MetadataResult, OperationResult
 from tui.model.plan import Headline, Step
+from tui.text.form import worded_from
 
 if TYPE_CHECKING:
     from tui.metrics.registry import HeadlineFigure
-    from tui.model.figure_record import AggregateRecord
+    from tui.model.figure_record import AggregateRecord, CodedText
     from tui.model.record import HeadlineRecord, RunRecord
     from tui.model.search_record import SearchRecord
     from tui.model.step_record import CoverageRecord, MetadataRecord, OperationRecord, StepRecord
@@ -111,7 +112,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         files=tasks * launch.items or None,
         iterations=launch.iterations,
         shift_ranks=result.shift if result is not None and result.shift >= 0 else None,
-        shift_text=tool.spread_text(result) if tool and result is not None else "",
+        shift_text=_spread(step.tool, result) if result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
         iterations_of=tool.iterations_of if tool else "all ranks",
@@ -121,6 +122,17 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         mpi=result.mpi if result is not None else "",
         operations=parts,
     )
+
+
+def _spread(name: str, result: MetadataResult) -> CodedText | str:
+    from tui.model.figure_record import CodedText
+
+    tool = workloads.find(name)
+    found = tool.spread(result) if tool is not None else None
+    if found is None:
+        return ""
+    about = {"tool": name, "about": found["code"]}
+    return CodedText(code="by-generator", operands={**about, **found["operands"]})
 
 
 def _operation(result: OperationResult, step: Step) -> OperationRecord:
@@ -291,7 +303,8 @@ def metadata_notes(metadata: MetadataRecord) -> list[str]:
         by_rank_0 = rank_0_text(metadata) and not made
         notes.append(f"{meaning}; {RANK_0}" if by_rank_0 else meaning)
     if metadata.shift_text:
-        notes.append(f"rank shift: {metadata.shift_text}")
+        shift = worded_from({"by-generator": workloads.text_of}, metadata.shift_text)
+        notes.append(f"rank shift: {shift}")
     notes += metadata.printed
     notes += [text for name, each in metadata.operations.items() for text in _details(name, each)]
     if found["latency_meaning"]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.model import tool
 from tui.model.problem import UsageError
+from tui.text.form import text_by_code
 
 if TYPE_CHECKING:
     from tui.model.plan import Step
@@ -25,6 +26,12 @@ def find(name: str) -> Workload | None:
         return get(name)
     except UsageError:
         return None
+
+
+def text_of(*, tool: str, about: str, **operands: Any) -> str:
+    """Return a text of a load generator; if it is not installed, code and operands."""
+    own = find(tool)
+    return text_by_code(own.texts() if own is not None else {}, about, operands)
 
 
 def reports_operations(name: str) -> bool:

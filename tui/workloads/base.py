@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from tui.model.operands import Clause, Operands
 from tui.model.plain import printable
 from tui.model.problem import Problem, UsageError
 from tui.model.tool import InProfile
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tui.model.plan import FileSpec, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
     from tui.model.search import Change, Offer
+    from tui.text.form import Text
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]
@@ -222,10 +224,13 @@ class Reading(Protocol):
 
 
 class OperationFinding(Struct, frozen=True):
-    """A finding about an imperfect result; `phases` are the phases it affects."""
+    """A finding about an imperfect result; `phases` are the phases it affects.
+
+    `code`: which of the load generator's texts; `operands`: what the text is made of.
+    """
 
     code: str
-    message: str
+    operands: Operands
     phases: tuple[str, ...]
     measured: float
     threshold: float
@@ -246,13 +251,19 @@ class Showing(Protocol):
         """
         return ""
 
-    def spread_text(self, result: MetadataResult) -> str:
-        """Return how operations were spread over hosts; empty if not worth mentioning."""
-        return ""
+    def spread(self, result: MetadataResult) -> Clause | None:
+        """Return how operations were spread over hosts, as a code of `texts` with operands; None
+        if not worth mentioning.
+        """
+        return None
 
     def operation_findings(self, result: MetadataResult) -> Sequence[OperationFinding]:
         """Return findings about the operations of a result."""
         return ()
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of its findings and of `spread`, by code."""
+        return {}
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the text of each contradiction in its output that it finds, by code."""

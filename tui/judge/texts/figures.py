@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui import workloads
 from tui.metrics import units
 from tui.text.form import Text, where
 
@@ -111,7 +112,7 @@ FIGURES: dict[str, dict[str, Text]] = {
         "equal": "mean, deviation and maximum latency are equal to the last digit",
         "factor": "mean, deviation and maximum latency are all {factor:.6g} times as large",
     },
-    "rank-shift": {"shift": "{quote}"},
+    "rank-shift": {"by-generator": workloads.text_of, "shift": "{quote}"},
     "iterations": {
         "apart": "{operation}: {how}",
         "same": (

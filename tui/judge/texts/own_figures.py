@@ -39,6 +39,7 @@ def contradiction(
     return f"{where(**place)}: {formed(text, figures, names)}"
 
 
+GENERATOR: dict[str, Text] = {"by-generator": workloads.text_of}
 FIGURES: dict[str, dict[str, Text]] = {
     "own-figures": {"contradiction": contradiction, "earlier": "{host}: {quote}"},
 }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from tui.metrics import units
 from tui.model.event import MetadataResult
+from tui.model.operands import Clause, clause
 from tui.model.plan import MpiLaunch, Step
+from tui.text.form import Text
 from tui.workloads.base import LogLine, OperationFinding
 from tui.workloads.ior.output import IorOutput
 from tui.workloads.ior.plan import arguments, cache_warning, files_needed, shape_of
@@ -156,21 +158,25 @@ def _otherwise(options: Sequence[str]) -> bool:
     return any(option.startswith(("-Z", "-Q")) for option in options)
 
 
-def spread_text(result: MetadataResult) -> str:
-    """Return whose data each rank reads; empty if unknown, or if there are no reads."""
+TEXTS: Mapping[str, Text] = {
+    "own-data": "0 ranks: every rank reads its own data",
+    "next-node": "{ranks} ranks: every rank reads data written on the next node",
+    "own-client": "each client reads its own data, which its cache may serve",
+}
+
+
+def spread(result: MetadataResult) -> Clause | None:
+    """Return whose data each rank reads; None if unknown, or if there are no reads."""
     if result.shift < 0:
-        return ""
-    if result.shift == 0:
-        return "0 ranks: every rank reads its own data"
-    return f"{result.shift} ranks: every rank reads data written on the next node"
+        return None
+    return clause("next-node", ranks=result.shift) if result.shift else clause("own-data")
 
 
 def own_data_findings(result: MetadataResult) -> list[OperationFinding]:
     """Return a finding if clients read their own data, which their caches may have served."""
     if result.shift != 0 or "read" not in result.operations:
         return []
-    text = "each client reads its own data, which its cache may serve"
-    return [OperationFinding("rank-shift", text, ("read",), 0, max(result.ranks_per_node, 1))]
+    return [OperationFinding("own-client", {}, ("read",), 0, max(result.ranks_per_node, 1))]
 
 
 def stdout_explainer() -> Explainer:

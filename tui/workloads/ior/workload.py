@@ -12,8 +12,10 @@ from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import MetadataResult
+    from tui.model.operands import Clause
     from tui.model.plan import Step
     from tui.model.profile import ParamValue, Profile
+    from tui.text.form import Text
     from tui.workloads.ior.body import Ior
     from tui.workloads.ior.program import IorProgram
 
@@ -80,17 +82,23 @@ class IorWorkload(MpiWorkload):
         made = "completed iterations" if from_iterations else "iterations"
         return f"max and min are of {made}, {clock}"
 
-    def spread_text(self, result: MetadataResult) -> str:
+    def spread(self, result: MetadataResult) -> Clause | None:
         """Return whose data each rank reads."""
-        from tui.workloads.ior.program import spread_text
+        from tui.workloads.ior.program import spread
 
-        return spread_text(result)
+        return spread(result)
 
     def operation_findings(self, result: MetadataResult) -> list[OperationFinding]:
         """Return a finding if clients read data that they wrote themselves."""
         from tui.workloads.ior.program import own_data_findings
 
         return own_data_findings(result)
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of whose data ranks read, and of findings, by code."""
+        from tui.workloads.ior.program import TEXTS
+
+        return TEXTS
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""

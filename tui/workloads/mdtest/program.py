@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from tui.metrics import units
 from tui.model.event import MetadataResult
+from tui.model.operands import Clause, clause
+from tui.text.form import Text, worded_from
 from tui.workloads.base import LogLine, OperationFinding
 from tui.workloads.mdtest.output import (
     HONEST_SUMMARY,
@@ -50,14 +53,6 @@ class Shift:
     ranks: int
     placement: Placement
 
-    @property
-    def clients(self) -> int:
-        """Number of clients by which each phase is shifted.
-
-        Ranks may also shift within one client.
-        """
-        return self.ranks // self.placement.per_node
-
     def own_client(self) -> list[str]:
         """Return the phases in which a rank uses files that its own client created."""
         return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
@@ -69,19 +64,48 @@ class Shift:
         each = self.placement.per_node
         return each <= by <= self.placement.ranks - each
 
+    def told(self) -> Clause:
+        """Return the shift as a code with operands."""
+        at = self.placement
+        return clause(
+            "rank-shift", ranks=self.ranks, nodes=at.nodes, per_node=at.per_node, dealt=at.dealt
+        )
+
     def text(self) -> str:
         """Return the shift as text, such as "136 ranks = 1 client in each phase"."""
-        if self.ranks == 0:
-            return "0 ranks: every rank works on its own files in all phases"
-        if self.placement.dealt:
-            by = self.ranks % self.placement.nodes
-            return (
-                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients in each phase (ranks"
-                " are placed round-robin)"
-            )
-        whole = self.ranks % self.placement.per_node == 0
-        clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
-        return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} in each phase"
+        return worded_from(TEXTS, self.told())
+
+
+def _shift_text(ranks: int, nodes: int, per_node: int, dealt: bool) -> str:
+    if ranks == 0:
+        return "0 ranks: every rank works on its own files in all phases"
+    if dealt:
+        by = f"{ranks % nodes} of {nodes} clients in each phase"
+        return f"{ranks} ranks = {by} (ranks are placed round-robin)"
+    whole = ranks % per_node == 0
+    clients = f" = {units.plural(ranks // per_node, 'client')}" if whole else ""
+    return f"{units.plural(ranks, 'rank')}{clients} in each phase"
+
+
+def _own_client(shift: str, phases: Sequence[str], stride: int | None = None) -> str:
+    what = "ranks shift" if stride is None else f"-N {stride} shifts"
+    return (
+        f"{what} by {shift}; in {', '.join(phases)}, clients access files that they created"
+        " themselves, which their caches may serve"
+    )
+
+
+TEXTS: Mapping[str, Text] = {
+    "rank-shift": _shift_text,
+    "own-client": _own_client,
+    "one-client": (
+        "all ranks are on one client: it stats, reads and removes files that it created itself"
+    ),
+    "same-names": (
+        "{nodes} nodes, but all {tasks} ranks have the host name of rank 0: nodes have the same"
+        " name, or ran no ranks"
+    ),
+}
 
 
 def shift_of(stride: int, version: str, placement: Placement) -> Shift:
@@ -116,8 +140,8 @@ def rank_shift_finding(result: MetadataResult) -> OperationFinding | None:
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
-    text = shift_warning(shift).replace("-N 0 shifts by ", "ranks shift by ")
-    return OperationFinding("rank-shift", text, tuple(own), shift.ranks, shift.placement.per_node)
+    code, operands = _of_own_client(shift, own).values()
+    return OperationFinding(code, operands, tuple(own), shift.ranks, shift.placement.per_node)
 
 
 def same_names(result: MetadataResult) -> OperationFinding | None:
@@ -126,11 +150,14 @@ def same_names(result: MetadataResult) -> OperationFinding | None:
     """
     if result.nodes < 2 or len(result.nodemap) != result.tasks or "0" in result.nodemap:
         return None
-    text = (
-        f"{result.nodes} nodes, but all {result.tasks} ranks have the host name of rank 0:"
-        " nodes have the same name, or ran no ranks"
-    )
-    return OperationFinding("rank-shift", text, tuple(result.operations), 1, result.nodes)
+    operands = {"nodes": result.nodes, "tasks": result.tasks}
+    return OperationFinding("same-names", operands, tuple(result.operations), 1, result.nodes)
+
+
+def _of_own_client(shift: Shift, phases: Sequence[str], **operands: int) -> Clause:
+    if shift.placement.nodes < 2:
+        return clause("one-client")
+    return clause("own-client", shift=shift.told(), phases=list(phases), **operands)
 
 
 def shift_warning(shift: Shift) -> str:
@@ -138,19 +165,10 @@ def shift_warning(shift: Shift) -> str:
 
     With two clients it is unavoidable: the second shift returns to the creator.
     """
-    if shift.placement.nodes < 2:
-        return (
-            "all ranks are on one client: it stats, reads and removes files that it created itself"
-        )
     own = shift.own_client()
-    if not own:
+    if shift.placement.nodes > 1 and not own:
         return ""
-    phases = ", ".join(own)
-    text = f"-N {shift.stride} shifts by {shift.text()}"
-    return (
-        f"{text}; in {phases}, clients access files that they created themselves, which"
-        " their caches may serve"
-    )
+    return worded_from(TEXTS, _of_own_client(shift, own, stride=shift.stride))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ from tui.workloads.mpi_workload import MPI_ADVICE, MpiWorkload
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import MetadataResult
+    from tui.model.operands import Clause
     from tui.model.plan import Step
     from tui.model.profile import ParamValue, Profile
+    from tui.text.form import Text
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
 
@@ -75,12 +77,12 @@ class MdtestWorkload(MpiWorkload):
 
         return iterations_meaning(version) if from_iterations else summary_meaning(version)
 
-    def spread_text(self, result: MetadataResult) -> str:
-        """Return the rank shift as text; empty if unknown."""
+    def spread(self, result: MetadataResult) -> Clause | None:
+        """Return the rank shift; None if unknown."""
         from tui.workloads.mdtest.program import shift_of_result
 
         shift = shift_of_result(result)
-        return shift.text() if shift else ""
+        return shift.told() if shift else None
 
     def operation_findings(self, result: MetadataResult) -> list[OperationFinding]:
         """Return findings if clients use files of their own, or have the same name."""
@@ -89,6 +91,12 @@ class MdtestWorkload(MpiWorkload):
         return [
             found for found in (rank_shift_finding(result), same_names(result)) if found is not None
         ]
+
+    def texts(self) -> Mapping[str, Text]:
+        """Return the texts of rank shifts and findings by code."""
+        from tui.workloads.mdtest.program import TEXTS
+
+        return TEXTS
 
     def contradiction_texts(self) -> Mapping[str, str]:
         """Return the texts of contradictions by code."""
