@@ -55,7 +55,7 @@ def plan_on(runs: Path, day: int = 1) -> Plan:
 def test_the_newest_earlier_run_of_the_same_load_is_found_however_long_it_was(runs: Path) -> None:
     found = run_before(plan_on(runs), "20261105T101530Z-mine-reads-0005", RunStore(runs))
     assert found is not None and found.word == "before"
-    assert found.said.startswith("previous run, 20261102T101530Z-mine-reads-0002 (read ")
+    assert found.source.startswith("previous run, 20261102T101530Z-mine-reads-0002 (read ")
     values = found.values(0, "", "read", "iops")
     assert len(values) >= 3 and fmean(value for value in values if value is not None) > 1000
     assert found.values(0, "weka-01", "read", "iops") and found.values(0, "", "read", "p99")
@@ -69,7 +69,7 @@ def test_other_parameters_or_hosts_are_another_load(runs: Path) -> None:
     assert run_before(msgspec.structs.replace(plan, steps=[smaller]), now, store) is None
     assert run_before(plan, "20261101T000000Z-mine-reads-0000", store) is None, "none came before"
     on_three = run_before(plan_on(runs, 3), now, store)
-    assert on_three is not None and "20261103" in on_three.said
+    assert on_three is not None and "20261103" in on_three.source
 
 
 def test_a_run_whose_record_is_damaged_is_passed_over(runs: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_run_whose_record_is_damaged_is_passed_over(runs: Path, tmp_path: Path
     damaged = next(tmp_path.glob("20261102*")) / "run.json"
     damaged.write_bytes(damaged.read_bytes()[:-20])
     found = run_before(plan_on(runs), "20261105T101530Z-mine-reads-0005", RunStore(tmp_path))
-    assert found is not None and "20261101" in found.said
+    assert found is not None and "20261101" in found.source
 
 
 @pytest.mark.parametrize(("size", "there"), [("4G", True), ("8G", False)])
@@ -92,6 +92,6 @@ def test_published_figures_are_a_level_and_of_this_load_only(
     found = published(plan_on(runs), tmp_path)
     assert (found is not None) == there
     if found is not None:
-        assert found.said == "published results, Our old array, 2 clients"
+        assert found.source == "published results, Our old array, 2 clients"
         assert found.values(0, "", "read", "iops") == (120_000.0,)
         assert found.values(0, "", "read", "p99") == (1_500_000.0,)

@@ -99,7 +99,7 @@ def test_other_parameters_are_another_history_and_no_regression() -> None:
     small, large = alike(bs="4k", hosts="h1"), alike(bs="64k", hosts="h1")
     setups = {run.run_id: large if at < 8 else small for at, run in enumerate(runs)}
     (found,) = trends_of(
-        runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])]
+        runs, "test/p", setups_of=lambda run: [PointMeasurement("", setups[run.run_id])]
     )
     assert (found.runs[0].run_id, len(found.runs), found.changes) == ("r008", 8, ())
     (other,) = found.others
@@ -107,12 +107,12 @@ def test_other_parameters_are_another_history_and_no_regression() -> None:
     (asked,) = trends_of(
         runs,
         "test/p",
-        look=lambda run: [PointMeasurement("", setups[run.run_id])],
+        setups_of=lambda run: [PointMeasurement("", setups[run.run_id])],
         like={"": large},
     )
     assert asked.setup == large
     every = trends_of(
-        runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], every=True
+        runs, "test/p", setups_of=lambda run: [PointMeasurement("", setups[run.run_id])], every=True
     )
     assert {each.setup for each in every} == {small, large} and not any(
         each.others for each in every
@@ -125,7 +125,7 @@ def test_what_was_measured_otherwise_is_named_with_how_to_see_it() -> None:
         "r000": [PointMeasurement("", alike(hosts="h1, h2", tool="fio 3"))],
         "r001": [PointMeasurement("", alike(tool="fio 3"))],
     }
-    (found,) = trends_of(runs, "test/p", look=lambda run: look[run.run_id])
+    (found,) = trends_of(runs, "test/p", setups_of=lambda run: look[run.run_id])
     text = "\n".join(plain_lines(others_lines([found], 80)))
     assert "1 run to r000:" in text and "hosts h1, h2, here none" in text and "--like RUN" in text
     assert max(map(len, text.splitlines())) <= 80

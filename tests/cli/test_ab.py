@@ -10,7 +10,14 @@ import pytest
 
 from tests.samples.records import IOPS, run, step
 from tui.analysis.measured import NoiseFloors, measure
-from tui.cli.ab import AbTest, check_belongs, concluded, looked, obstacles_of, tell_budget
+from tui.cli.ab import (
+    AbTest,
+    check_belongs,
+    concluded,
+    interim_result,
+    obstacles_of,
+    print_runs_needed,
+)
 from tui.cli.shared.common import run_store
 from tui.model.address import HostAddress
 from tui.model.plan import Headline, Plan, ProfileRef
@@ -43,19 +50,19 @@ def test_a_noise_floor_sizes_the_experiment_and_this_is_reported(
 ) -> None:
     measured(home, SPREAD)
     found = experiment(100)
-    tell_budget(found)
+    print_runs_needed(found)
     said = capsys.readouterr().err
     assert said == (  # 95 x (0.0228 / ln 1.05)² x 7 / 5, to the next even number
         "identical runs differ by 2.3 % (noise floor): a change of 5 % needs at most 30 runs,"
         " half of that on average, for 90 % power\n"
     )
-    tell_budget(found)
+    print_runs_needed(found)
     assert capsys.readouterr().err == "", "it is said once"
 
 
 def test_a_short_time_limit_is_reported(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured(home, SPREAD)
-    tell_budget(experiment(12))
+    print_runs_needed(experiment(12))
     assert "at most 30 runs" in (said := capsys.readouterr().err)
     assert said.endswith("; only 12 fit in the time limit, so the result may stay undecided\n")
 
@@ -64,7 +71,7 @@ def test_a_quiet_target_needs_no_more_than_the_least(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured(home, (1.0, 1.0, 1.001, 1.001))
-    tell_budget(experiment(100))
+    print_runs_needed(experiment(100))
     assert "needs at most 10 runs" in capsys.readouterr().err
 
 
@@ -75,10 +82,10 @@ def test_without_a_noise_floor_of_this_configuration_the_runs_say_how_many_it_ta
         measure([run(step(IOPS * each, params={"numjobs": 9})) for each in SPREAD])
     )
     found = experiment(100, *"AB")
-    assert looked(found) is None
+    assert interim_result(found) is None
     assert (found.most, capsys.readouterr().err) == (100, "")
     found = experiment(100, *"ABBA")
-    looked(found)
+    interim_result(found)
     assert found.most == 20  # 1.6 %, by two degrees of freedom
     assert "continuing to at most 20 runs" in capsys.readouterr().err
 
@@ -87,7 +94,7 @@ def test_when_the_time_ends_on_an_odd_run_it_says_what_it_could_have_detected(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = experiment(6, *"ABBAA")
-    assert concluded(found, looked(found)) == 3
+    assert concluded(found, interim_result(found)) == 3
     out = capsys.readouterr().out
     assert "undecided: out of time; 4 runs can detect a change of" in out
     assert "To continue: --name mine --within DURATION" in out
@@ -125,5 +132,5 @@ def test_sides_that_cannot_be_compared_have_no_better_one(
     assert obstacles_of(found) == []
     for record in found.records["B"]:
         record.steps[0].params["iodepth"] = 4
-    assert concluded(found, looked(found)) == 3
+    assert concluded(found, interim_result(found)) == 3
     assert "the sides are not comparable: iodepth: A not set, B 4" in capsys.readouterr().out

@@ -156,7 +156,7 @@ def test_check_says_what_is_wrong(home: Path, tmp_path: Path, capsys: Captured) 
     bad.write_text(OWN.replace("title: Last year\n", ""))
     code, out, err = run(capsys, "baselines", "check", str(good))
     assert (code, err) == (0, "")
-    assert out.startswith(f"{good}: ok (1 baselines)\nweka/read-iops (mine): 1 valid;")
+    assert out.startswith(f"{good}: ok (1 published result)\nweka/read-iops (mine): 1 valid;")
     code, _, err = run(
         capsys, "baselines", "check", str(good), str(bad), str(tmp_path / "none.yaml")
     )

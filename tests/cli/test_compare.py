@@ -366,4 +366,4 @@ def test_a_run_is_not_held_against_itself(
 ) -> None:
     """A build that names the same run twice would always pass."""
     assert main(["compare", *sides]) == 2
-    assert f"{sides[-1]} is on both sides" in capsys.readouterr().err
+    assert f"on both sides: {sides[-1]}" in capsys.readouterr().err

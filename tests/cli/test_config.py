@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tui.cli.main import main
-from tui.cli.open_app import looks
+from tui.cli.open_app import appearance
 from tui.cli.shared.common import paths, run_store
-from tui.cli.shared.settings import change, forget, read_settings
+from tui.cli.shared.settings import change, comment_out, read_settings
 from tui.model.problem import UsageError
 from tui.model.settings import KEYS, Settings, new_file, parse_settings
 
@@ -74,7 +74,7 @@ def test_setting_and_unsetting_keep_what_people_wrote(tmp_path: Path) -> None:
     change(file, "theme", "dark")
     change(file, "refresh", "2")
     assert read_settings(file) == Settings(theme="dark", hosts=("a", "b"), refresh=2)
-    forget(file, "hosts")
+    comment_out(file, "hosts")
     assert read_settings(file).hosts == ()
     for comment in ("# mine", "# for the beamer", "# hosts of the lab"):
         assert comment in file.read_text()
@@ -131,11 +131,11 @@ def test_the_screens_look_as_option_environment_and_settings_say_in_this_order(
     settings = Settings(theme="light", symbols="ascii")
     monkeypatch.delenv("BENCHTUI_THEME", raising=False)
     monkeypatch.delenv("BENCHTUI_SYMBOLS", raising=False)
-    assert looks(None, None, settings)["theme"] == "light"
+    assert appearance(None, None, settings)["theme"] == "light"
     monkeypatch.setenv("BENCHTUI_THEME", "ansi")
-    assert looks(None, "block", settings)["theme"] == "ansi"
-    assert looks("dark", "block", settings)["theme"] == "dark"
-    assert looks(None, "block", settings)["symbols"] == "block"
+    assert appearance(None, "block", settings)["theme"] == "ansi"
+    assert appearance("dark", "block", settings)["theme"] == "dark"
+    assert appearance(None, "block", settings)["symbols"] == "block"
 
 
 def test_broken_settings_stop_verbs_in_one_line_and_doctor_says_what_to_do(

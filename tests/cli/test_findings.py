@@ -28,7 +28,7 @@ def test_one_check_is_explained(
 def test_when_a_check_runs_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for name, when in (("client-cpu", "during and after a run"), ("repetitions", "after a run")):
         assert main(["findings", name]) == 0
-        assert f"Made        {when}" in capsys.readouterr().out
+        assert f"Runs        {when}" in capsys.readouterr().out
 
 
 def test_an_unknown_check_is_one_line_with_a_proposal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ def said(maker: RunMaker, seconds: int) -> list[str]:
     for _ in range(seconds):
         maker.measure(1)
         fold_all(state, tail.poll())
-        for found in checks.look(state, state.t):
+        for found in checks.new_findings(state, state.t):
             display.finding(state.t, found)
     return out.getvalue().splitlines()
 

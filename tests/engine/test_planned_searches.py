@@ -296,7 +296,7 @@ def test_lengths_of_points_are_as_they_were_asked_for_and_so_again(catalogue: Ca
 def wish(*words: str) -> SearchChoice:
     parser = argparse.ArgumentParser()
     run.configure(parser)
-    return run.wish_from(parser.parse_args(["my/wide", *words]))
+    return run.own_search_choice(parser.parse_args(["my/wide", *words]))
 
 
 def test_the_command_line_asks_for_what_it_says() -> None:

@@ -20,6 +20,7 @@ from tui.judge.check import StepEvidence
 from tui.metrics.steady import SteadyWindow
 from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
+from tui.record.running_step import exhaust
 
 SECONDS, HOSTS = 60, 3
 CHECKS = ("straggler", "stall", "steady-state", "offered-rate", "warm-up")
@@ -75,7 +76,7 @@ def named(job: JobLoad, hosts: Sequence[Sequence[Sequence[int]]], check: str) ->
     total = direction(sum(rates.values()), 1e6, bw_bytes_per_s=sum(moved.values()))
     at.steps[0].results.aggregate = {"write": total}
     at.steps[0].tasks = {}
-    return bool(BY_ID[check].look(at))
+    return bool(BY_ID[check].examine(at))
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["Poisson", "split"])
@@ -149,7 +150,7 @@ def test_a_load_that_draws_the_same_in_each_loop_is_given_the_chance_of_one(
 ) -> None:
     job = replace(LOOPING, redrawn_bytes=pass_bytes)
     at = evidence({"h1": {"write": direction(rate, 1e6)}}, jobs=[job], measured_s=10.0)
-    assert [each.severity for each in BY_ID["offered-rate"].look(at)] == severities
+    assert [each.severity for each in BY_ID["offered-rate"].examine(at)] == severities
 
 
 @pytest.mark.parametrize(("same", "found"), [(False, 1), (True, 0)])
@@ -158,7 +159,7 @@ def test_hosts_with_the_same_seeds_are_off_together(same: bool, found: int) -> N
     hosts = {f"h{number}": {"write": direction(93.0, 1e6)} for number in range(16)}
     at = evidence(hosts, jobs=[job], measured_s=10.0)
     at.steps[0].results.aggregate = {"write": direction(16 * 93.0, 1e6)}
-    assert len(BY_ID["offered-rate"].look(at)) == found
+    assert len(BY_ID["offered-rate"].examine(at)) == found
 
 
 def test_the_bottleneck_and_the_finding_mean_the_same_by_a_reached_rate() -> None:
@@ -169,7 +170,7 @@ def test_the_bottleneck_and_the_finding_mean_the_same_by_a_reached_rate() -> Non
         at.steps[0].results.aggregate["read"].iops = rate
         at.steps[0].measured_s = 10.0
         assert limit(at)[0] == kind
-        assert bool(BY_ID["offered-rate"].look(at)) == (kind != "rate")
+        assert bool(BY_ID["offered-rate"].examine(at)) == (kind != "rate")
 
 
 def test_stalls_of_many_hosts_are_looked_for_in_slices() -> None:
@@ -183,5 +184,6 @@ def test_stalls_of_many_hosts_are_looked_for_in_slices() -> None:
     series = SeriesRecord(start_s=0.0, columns=columns)
     at = evidence(jobs=[load(100.0, split=False)], series=series, measured_s=float(SECONDS))
     step = StepEvidence(at, at.plan.steps[0], at.steps[0])
-    assert len(list(BY_ID["stall"].looking_at(step))) >= 4
-    assert [len(str(each.scope["hosts"]).split()) for each in BY_ID["stall"].look_at(step)] == [256]
+    assert len(list(BY_ID["stall"].examine_step(step))) >= 4
+    found = exhaust(BY_ID["stall"].examine_step(step))
+    assert [len(str(each.scope["hosts"]).split()) for each in found] == [256]

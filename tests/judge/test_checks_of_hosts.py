@@ -102,9 +102,9 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
     [
         ({"cpu_busy": 40.0, "core_busy": 70.0}, 64, ""),
         ({"cpu_busy": 92.0}, 64, "92 % busy"),
-        ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "core is 99 % busy"),
+        ({"cpu_busy": 3.0, "core_busy": 99.0}, 64, "a core is 99 % busy"),
         ({"cpu_busy": 51.0, "core_busy": 99.0}, 2, ""),
-        ({"cpu_busy": 51.0, "core_busy": 99.0, "psi_cpu.some": 80.0}, 2, "core is 99 % busy"),
+        ({"cpu_busy": 51.0, "core_busy": 99.0, "psi_cpu.some": 80.0}, 2, "a core is 99 % busy"),
         ({"cpu_busy": 3.0, "gen_thread": 99.0}, 64, "a thread of the load uses 99 % of a core"),
         ({"cpu_busy": 3.0, "core_softirq": 93.0}, 64, "a core spends 93 % in soft interrupts"),
     ],
@@ -528,7 +528,7 @@ def test_a_target_that_is_nearly_full_is_reported(share: float, doubt: bool) -> 
 def test_a_raid_that_is_rebuilt_is_named() -> None:
     raid = {"name": "md0", "kind": "md", "md_action": "resync", "md_done": "1024 / 2048"}
     (only,) = found("raid-rebuild", machines(devices=([], [raid])))
-    assert message_of(only) == "h2: md0 is in resync 1024 / 2048"
+    assert message_of(only) == "h2: md0: resync 1024 / 2048"
     assert found("raid-rebuild", machines(devices=[{**raid, "md_action": "idle"}])) == []
 
 

@@ -79,7 +79,7 @@ def violated(at: RunEvidence) -> list[Finding]:
     found = []
     for check in IDENTITY_CHECKS:
         try:
-            found += check.look(at)
+            found += check.examine(at)
         except UnknownError:
             continue
     return found

@@ -72,7 +72,7 @@ class Watch:
         for _ in range(count):
             (each or (lambda: self.maker.measure(1)))()
             self.take()
-            self.new += self.findings.look(self.state, self.state.clock.now)
+            self.new += self.findings.update(self.state, self.state.clock.now)
         return self
 
     @property
@@ -231,8 +231,8 @@ def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
     each = LiveFinding(
         finding=Finding(id="client-cpu", severity="warning", message=""),
         since_t=1.0,
-        told=True,
-        looks=5,
+        reported=True,
+        in_a_row=5,
     )
     each.miss(20.0, sure=False)
     each.see(each.finding, 25.0)
@@ -335,7 +335,7 @@ def slices_of_a_look(folder: Path, hosts: int) -> int:
     at = watched(folder, hosts)
     at.maker.measure(20)
     state = at.take().state
-    return sum(1 for _ in at.findings.looking(state, state.clock.now))
+    return sum(1 for _ in at.findings.update_in_slices(state, state.clock.now))
 
 
 def test_no_slice_of_a_look_grows_with_the_number_of_hosts_that_are_read(tmp_path: Path) -> None:

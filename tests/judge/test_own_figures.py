@@ -23,7 +23,7 @@ def imported(*found: Contradiction, final: bool = True) -> RunEvidence:
 
 
 def look(at: RunEvidence) -> list[Finding]:
-    return BY_ID["own-figures"].look(at)
+    return BY_ID["own-figures"].examine(at)
 
 
 @pytest.mark.parametrize("kind", TEXTS)

@@ -99,10 +99,7 @@ def test_findings_are_below_the_verdict(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
     assert "INVALID: 1 error, 2 notes; " in text
-    assert (
-        "\nfindings:\n  error start-skew: started 5.00 s apart (by arrival: clocks were not"
-        " compared):" in text
-    )
+    assert "\nfindings:\n  error start-skew: hosts started 5.00 s apart (by arrival: clocks" in text
 
 
 def test_a_run_that_was_taken_over_says_when_and_after_which_gap(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_shift_to_the_same_client_is_a_warning(
     state.at_step(0).metadata = view
     record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
     plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
-    found = rank_shift.look(RunEvidence(plan, [], [record], JournalData(state)))
+    found = rank_shift.examine(RunEvidence(plan, [], [record], JournalData(state)))
     assert [finding.scope["phases"] for finding in found] == ([phases] if phases else [])
     assert all(finding.severity == "warning" for finding in found)
 
@@ -290,7 +290,7 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
         state.at_step(0).metadata = view
         record = StepRecord(index=0, name="x", metadata=metadata_record(view, STEP))
         plan = Plan(ProfileRef("x", 1, "", "", ""), {}, [], [STEP])
-        found = iterations.look(RunEvidence(plan, [], [record], JournalData(state)))
+        found = iterations.examine(RunEvidence(plan, [], [record], JournalData(state)))
         return [message_of(finding) for finding in found if finding.severity == "error"]
 
     assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"

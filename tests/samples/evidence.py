@@ -96,7 +96,7 @@ def beside(one: RunEvidence, other: RunEvidence) -> RunEvidence:
 
 
 def found(name: str, at: RunEvidence) -> list[Finding]:
-    return BY_ID[name].look(at)
+    return BY_ID[name].examine(at)
 
 
 def said(name: str, at: RunEvidence) -> list[tuple[str, object]]:

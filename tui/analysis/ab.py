@@ -26,10 +26,9 @@ LEAST_RUNS = 4
 LEAST_MOST = 10
 POWER = 0.9
 FAR = 99.0  # of a logarithm: unknown
-# few runs underestimate their deviation: its square grows by 1 + WARY / degrees of freedom
-# factor
+# few runs underestimate their deviation: its square is multiplied by 1 + WARY / degrees of freedom
 WARY = 2.0
-# maximum runs, by (deviation / change)², to detect a change in 9 of 10 tests: bench ab_budget
+# runs to plan for, over (deviation / change)², to detect a change in 9 of 10 tests: bench ab_budget
 PRICE = 95.0
 
 
@@ -114,20 +113,20 @@ def after_looks(
     if 2 * pairs < LEAST_RUNS:
         return None, []
     known, before = {each.runs: each for each in made.looks}, made.spent
-    looked: dict[int, InterimLook] = {}
+    new: dict[int, InterimLook] = {}
     for each in range(LEAST_RUNS // 2, pairs + 1):
         if 2 * each not in known:
-            looked[2 * each] = look(a[:each], b[:each], room, detect, floor, before)
-            before = looked[2 * each].spent
-    known |= looked
-    newest = looked.get(2 * pairs) or look(a[:pairs], b[:pairs], room, detect, floor, before)
+            new[2 * each] = look(a[:each], b[:each], room, detect, floor, before)
+            before = new[2 * each].spent
+    known |= new
+    newest = new.get(2 * pairs) or look(a[:pairs], b[:pairs], room, detect, floor, before)
     last = known[max((runs for runs, each in known.items() if each.alpha > 0), default=LEAST_RUNS)]
     answer = _answer(log(last.low), log(last.high), log(1 + detect))
     found = replace(last, answer=answer, most=newest.most, spent=before)
     # a smaller request: one more look spends the rest
     if not found.all_spent and found.most <= 2 * pairs:
         found = replace(found, most=min(room, 2 * pairs + 2))
-    return found, [each for each in looked.values() if each.alpha > 0]
+    return found, [each for each in new.values() if each.alpha > 0]
 
 
 def look(
@@ -205,8 +204,8 @@ def keep_looks(
         try:
             write_atomic(run_dir / LOOKS_FILE, text + b"\n")
         except OSError as error:
-            told = Problem(f"cannot be written: {error.strerror}", file=str(run_dir / LOOKS_FILE))
-            raise NotComparableError(told) from error
+            what = Problem(f"cannot be written: {error.strerror}", file=str(run_dir / LOOKS_FILE))
+            raise NotComparableError(what) from error
     return found
 
 

@@ -154,12 +154,14 @@ class Comparison:
 
     @property
     def word(self) -> Word:
-        """The overall result, which is the worst headline's."""
+        """The overall result: worse if any headline is worse, else better if any is better, else
+        undecided if any is.
+        """
         if self.obstacles:
             return "not comparable"
         if self.search is not None:
             return self.search.word
-        said = [change.word for change in self.changes if change.headline] or ["not measured"]
+        words = [change.word for change in self.changes if change.headline] or ["not measured"]
         order: tuple[Word, ...] = (
             "worse",
             "better",
@@ -167,7 +169,7 @@ class Comparison:
             "too few repetitions to say",
             "too few samples",
         )
-        return next((word for word in order if word in said), said[0])
+        return next((word for word in order if word in words), words[0])
 
 
 def compare(
@@ -182,7 +184,7 @@ def compare(
     """
     searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
     if all(searches) and sum(map(len, searches)) == len(a) + len(b):
-        from tui.analysis.searches import compare_searches  # loads numpy
+        from tui.analysis.searches import compare_searches  # few comparisons need it
 
         gate = differences(a, b, across, searches=True)
         searched = compare_searches(
@@ -226,9 +228,9 @@ def _floor(
 
 
 def _requests(a: ComparedPoint, b: ComparedPoint) -> Mapping[str, str]:
-    """Return the requests of a store by direction; empty unless both sides have them."""
-    told = [attempt.step.requests for point in (a, b) for attempt in point.attempts]
-    return told[0] if told and all(each == told[0] for each in told) else {}
+    """Return the names of a store's requests by direction; empty unless all steps have the same."""
+    found = [attempt.step.requests for point in (a, b) for attempt in point.attempts]
+    return found[0] if found and all(each == found[0] for each in found) else {}
 
 
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
@@ -457,8 +459,8 @@ def _why_too_few(change: Change) -> str:
     apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
         change.values_a
     )
-    said = "ranges do not overlap" if apart else "ranges overlap"
-    return f"{counts[0]} and {counts[1]}, need {LEAST_RANKED_REPETITIONS} each; {said}"
+    ranges = "ranges do not overlap" if apart else "ranges overlap"
+    return f"{counts[0]} and {counts[1]}, need {LEAST_RANKED_REPETITIONS} each; {ranges}"
 
 
 def _percent(share: float) -> str:

@@ -47,8 +47,8 @@ class JudgedCriterion(Struct, frozen=True):
         if self.why:
             return f"criterion {self.outcome}: {self.why}"
         where = f" at {self.point}" if self.point else ""
-        said = f", {self.title} is {self.measured}{where}" if self.measured else where
-        return f"{self.criterion}: {self.outcome}{said}"
+        figure = f", {self.title} is {self.measured}{where}" if self.measured else where
+        return f"{self.criterion}: {self.outcome}{figure}"
 
     @property
     def case(self) -> junit.Case:
@@ -144,16 +144,16 @@ def _judged(
             None,
         )
         if few is not None:
-            said = METRICS[figure.metric].with_unit(few)
-            yield JudgedCriterion(criterion.text, b.name, meaning(figure), said, "not measured")
+            measured = METRICS[figure.metric].with_unit(few)
+            yield JudgedCriterion(criterion.text, b.name, meaning(figure), measured, "not measured")
             continue
         if criterion.relative and before:
             change = value / before - 1
-            said, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
+            measured, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
         else:
-            said, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
+            measured, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
         yield JudgedCriterion(
-            criterion.text, b.name, meaning(figure), said, "broken" if broken else "kept"
+            criterion.text, b.name, meaning(figure), measured, "broken" if broken else "kept"
         )
 
 

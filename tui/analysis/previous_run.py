@@ -27,27 +27,27 @@ Values = Sequence[float | None]
 
 
 class Behind(Struct, frozen=True):
-    """Reference curves for a running run. `word` is their short label, `said` their source.
+    """Reference curves for a running run. `word` is their short label, `source` their origin.
 
-    `courses`: by step; then by host ("" for all together) and direction; then by metric (iops,
+    `curves`: by step; then by host ("" for all together) and direction; then by metric (iops,
     bandwidth, latency, p99; in SI units, ns): one value per second of the load, or a single one for
     all of it. `rates`: by step, operations per second.
     """
 
     word: str
-    said: str
-    courses: dict[int, dict[tuple[str, str], dict[str, Values]]] = field(default_factory=dict)
+    source: str
+    curves: dict[int, dict[tuple[str, str], dict[str, Values]]] = field(default_factory=dict)
     rates: dict[int, dict[str, float]] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to draw."""
-        return not (any(self.courses.values()) or any(self.rates.values()))
+        return not (any(self.curves.values()) or any(self.rates.values()))
 
     def values(self, step: int | None, host: str, direction: str, metric: str) -> Values:
         """Return the values of one reference curve; empty if there are none."""
         found = (
-            self.courses.get(-1 if step is None else step, {})
+            self.curves.get(-1 if step is None else step, {})
             .get((host, direction), {})
             .get(metric, ())
         )
@@ -120,14 +120,14 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
     for run in islice(runs, MOST):
         if run.verdict == "invalid":
             continue
-        said = f"previous run, {run.run_id}" + (f" ({run.headline})" if run.headline else "")
-        found = _of_run(plan, store.directory_of(run), said)
+        source = f"previous run, {run.run_id}" + (f" ({run.headline})" if run.headline else "")
+        found = _of_run(plan, store.directory_of(run), source)
         if found is not None and not found.empty:
             return found
     return None
 
 
-def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
+def _of_run(plan: Plan, run_dir: Path, source: str) -> Behind | None:
     """Return a run's results in the steps that it shares with a plan; None if it shares none."""
     with suppress(OSError, BenchtuiError, *NO_JSON):
         other = load_plan(run_dir)
@@ -137,9 +137,9 @@ def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
                 step.index: step for step in _records.decode(read_file(run_dir / RECORD_FILE)).steps
             }
             both = {index: steps[theirs] for index, theirs in pairs.items() if theirs in steps}
-            courses = {index: _courses(step) for index, step in both.items()}
+            curves = {index: _curves(step) for index, step in both.items()}
             return Behind(
-                "before", said, courses, {index: _rates(step) for index, step in both.items()}
+                "before", source, curves, {index: _rates(step) for index, step in both.items()}
             )
     return None
 
@@ -165,7 +165,7 @@ def _load(step: Step) -> tuple[object, ...]:
     return step.name, step.tool, len(step.tasks), step.directions, step.warmup, params, point
 
 
-def _courses(step: _StepSeries) -> dict[tuple[str, str], dict[str, Values]]:
+def _curves(step: _StepSeries) -> dict[tuple[str, str], dict[str, Values]]:
     if step.series is None:
         return {}
     return {
@@ -192,16 +192,16 @@ def published(plan: Plan, user_dir: Path) -> Behind | None:
     known = find_baselines(
         user_dir, {tag for step in plan.steps for tag in _tags(plan, step)}
     ).baselines
-    courses: dict[int, dict[tuple[str, str], dict[str, Values]]] = {}
+    curves: dict[int, dict[tuple[str, str], dict[str, Values]]] = {}
     rates: dict[int, dict[str, float]] = {}
     titles: dict[str, None] = {}
     for step in plan.steps:
         fit = [each for each in known if _is_about(each, step, _tags(plan, step))]
         for each in sorted(fit, key=lambda each: each.hosts != len(step.tasks))[:1]:
-            courses[step.index] = _levels(each, plan.latency_kind_of(step))
+            curves[step.index] = _levels(each, plan.latency_kind_of(step))
             rates[step.index] = _published_rates(each)
             titles[_title(each)] = None
-    behind = Behind("published", "; ".join(titles), courses, rates)
+    behind = Behind("published", "; ".join(titles), curves, rates)
     return None if behind.empty else behind
 
 
@@ -222,9 +222,9 @@ def _is_about(baseline: Baseline, step: Step, tags: Sequence[str]) -> bool:
         or not (is_of(baseline, tags) and is_at(baseline, step))
     ):
         return False
-    told = {name: value for name, value in baseline.params.items() if name not in LENGTH}
+    params = {name: value for name, value in baseline.params.items() if name not in LENGTH}
     return all(
-        same(step.params[name], theirs) for name, theirs in told.items() if name in step.params
+        same(step.params[name], theirs) for name, theirs in params.items() if name in step.params
     )
 
 

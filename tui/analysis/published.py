@@ -430,11 +430,7 @@ class BaselineFiles(Struct, frozen=True):
 
     def of(self, tags: Collection[str]) -> list[Baseline]:
         """Return the published results of these profiles and their variants."""
-        return [
-            each
-            for each in self.baselines
-            if each.profile in tags or any(tag in tags for tag in each.variants)
-        ]
+        return [each for each in self.baselines if is_of(each, tags)]
 
 
 def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:

@@ -195,9 +195,9 @@ def _latency(found: Mapping[str, Quantity], count: int | None) -> LatencyRecord 
         mean_ns=values.get("mean"),
         stddev_ns=values.get("stddev"),
         percentiles_ns={
-            told: value
+            key: value
             for name, value in whole.items()
-            if (told := percentile_name(name.removeprefix("p"))) is not None
+            if (key := percentile_name(name.removeprefix("p"))) is not None
         },
     )
 

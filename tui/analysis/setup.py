@@ -5,7 +5,7 @@ Runs are comparable if this is equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from tui.analysis.measured import PointRepetition
 from tui.analysis.published import (
     bare_version,
     is_place,
@@ -58,7 +57,7 @@ class PointSetup(Struct, frozen=True):
     def differs(self, shown: PointSetup) -> str:
         """Return the differences from the setup shown here, as text.
 
-        ``bs 64k, here 4k. Hosts h2, here h1``
+        ``bs 64k, here 4k; hosts h2, here h1``
         """
         if not self.parts or not shown.parts:
             return "setup unknown" if not self.parts else "setup known there, unknown here"
@@ -302,12 +301,12 @@ def _size_class(mean: float) -> str:
 
 
 def _tool(head: Head, step: _StepSetup) -> str:
-    told = (
+    known = (
         [step.metadata.version]
         if step.metadata is not None
         else [*head.provenance.tool_versions.values()]
     )
-    versions = sorted({major(bare_version(each)) for each in told if each})
+    versions = sorted({major(bare_version(each)) for each in known if each})
     return " ".join(filter(None, (step.tool or "", ", ".join(versions))))
 
 
@@ -318,10 +317,6 @@ def _read(text: str) -> tuple[str, Mapping[str, str]]:
         data = load(text, "").data
     except UsageError:
         return sha256(text.encode()).hexdigest()[:12], {}
-    said = {name: value for name, value in data.items() if name not in NOT_OF_THE_LOAD}
-    digest = sha256(msgspec.json.encode(said, order="sorted")).hexdigest()[:12] if said else ""
+    own = {name: value for name, value in data.items() if name not in NOT_OF_THE_LOAD}
+    digest = sha256(msgspec.json.encode(own, order="sorted")).hexdigest()[:12] if own else ""
     return digest, kinds_of(data)
-
-
-Side = Sequence[RunRecord]
-Attempts = Sequence[PointRepetition]

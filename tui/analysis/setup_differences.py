@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tui.analysis.measured import ComparedPoint, PointKey, PointRepetition, was_measured
 from tui.analysis.published import (
@@ -16,16 +15,15 @@ from tui.analysis.published import (
     tool_versions,
     written,
 )
+from tui.analysis.setup import MEASUREMENT, imported_parts
 from tui.library.seal import NOT_AS_SEALED
 from tui.metrics.facts import compare as compare_facts
 from tui.metrics.facts import leaf_text
 from tui.metrics.figures import latency_of
 from tui.model.record import RunRecord
 
-if TYPE_CHECKING:
-    pass
-from tui.analysis.setup import MEASUREMENT, Attempts, Side, imported_parts
-
+Side = Sequence[RunRecord]
+Attempts = Sequence[PointRepetition]
 NAMED = 4
 LEAST_IOS = 100  # with fewer, clocks that count microseconds may agree by chance
 WHOLE = ("complete", "imported")
@@ -47,10 +45,10 @@ class SetupDifference:
     @property
     def text(self) -> str:
         """The difference as text: ``numjobs: A 1, B 4``."""
-        said = ", ".join(
+        texts = ", ".join(
             f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value
         )
-        return f"{self.what}: {said}" if said else self.what
+        return f"{self.what}: {texts}" if texts else self.what
 
 
 def differences(
@@ -196,10 +194,10 @@ def _of_params(
     kinds = kinds_of(profile_data(ours[0].record)) if differing else {}
     for name in differing:
         place = any(is_place(name, str(value)) for side in values[name] for value in side)
-        said = [[written(value, kinds.get(name,
+        texts = [[written(value, kinds.get(name,
             "")) if value is not None else "not set" for value in side]
                 for side in values[name]]  # fmt: skip
-        yield _difference(name, *said, blocks=not place, matters=not place, meant=name in across)
+        yield _difference(name, *texts, blocks=not place, matters=not place, meant=name in across)
 
 
 def _of_clients(
@@ -215,11 +213,11 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
         [found for each in side if (found := tool_versions(each.record, each.step))]
         for side in (ours, theirs)
     ]
-    said = [{", ".join(each) for each in side} for side in known]
-    if all(said) and len(said[0] | said[1]) > 1:
+    texts = [{", ".join(each) for each in side} for side in known]
+    if all(texts) and len(texts[0] | texts[1]) > 1:
         majors = {frozenset(map(major, each)) for side in known for each in side}
         yield _difference(
-            f"version of {ours[0].step.tool or 'the tool'}", *said, blocks=len(majors) > 1
+            f"version of {ours[0].step.tool or 'the tool'}", *texts, blocks=len(majors) > 1
         )
 
 
@@ -259,11 +257,11 @@ def _of_options(
     for name in sorted({name for step in every for name in step.options}):
         if any(name not in step.options and not step.options_complete for step in every):
             continue
-        said = [
+        texts = [
             {each.step.options.get(name, "not set") for each in side} for side in (ours, theirs)
         ]
-        if len(said[0] | said[1]) > 1:
-            yield _difference(name, *said, blocks=True, meant=name in across)
+        if len(texts[0] | texts[1]) > 1:
+            yield _difference(name, *texts, blocks=True, meant=name in across)
 
 
 def _difference(

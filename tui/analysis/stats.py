@@ -1,6 +1,6 @@
 """Uncertainty of the difference between two sets of measurements.
 
-Loads numpy and scipy.
+Student's t loads mpmath at its first use.
 """
 
 from __future__ import annotations

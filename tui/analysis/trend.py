@@ -22,7 +22,7 @@ LEAST = 4  # runs before and after a change
 SHUFFLES = 999
 SEED = 20261122  # deterministic: the same runs always give the same answer
 WHOLE = ("complete", "imported")
-Look = Callable[[RunSummary], Sequence[PointMeasurement]]
+SetupsOf = Callable[[RunSummary], Sequence[PointMeasurement]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +91,22 @@ def trends_of(
     runs: Iterable[RunSummary],
     profile: str,
     target: str | None = None,
-    look: Look | None = None,
+    setups_of: SetupsOf | None = None,
     like: Mapping[str, PointSetup] | None = None,
     *,
     every: bool = False,
 ) -> list[Trend]:
     """Return the histories of a profile by target and point, the longest first.
 
-    `look` returns the setup of a run's points; without it all count as equal. A history has only
-    runs with one setup: that of the newest run, or of `like` (by point), or each setup with
+    `setups_of` returns the setup of a run's points; without it all count as equal. A history has
+    only runs with one setup: that of the newest run, or of `like` (by point), or each setup with
     `every`.
     """
     places: dict[Place, dict[Alike, list[RunSummary]]] = {}
     left_out: Counter[tuple[Place, PointSetup]] = Counter()
     for run in sorted(runs, key=_when):
         if run.profile == profile and target in (None, run.target):
-            for point, setup, each in _by_point(run, look):
+            for point, setup, each in _by_point(run, setups_of):
                 if (
                     each.state in WHOLE
                     and each.verdict != "invalid"
@@ -165,8 +165,10 @@ def _others(series: Mapping[Alike, Sequence[RunSummary]], shown: Alike) -> Itera
             yield Other(len(runs), runs[-1], differs)
 
 
-def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSetup, RunSummary]]:
-    for each in look(run) if look is not None else [PointMeasurement()]:
+def _by_point(
+    run: RunSummary, setups_of: SetupsOf | None
+) -> Iterator[tuple[str, PointSetup, RunSummary]]:
+    for each in setups_of(run) if setups_of is not None else [PointMeasurement()]:
         head = each.headline
         about = {} if head is None else {
             "headline": figure_text(head), "headline_value": head.value, "headline_unit": head.unit

@@ -89,7 +89,7 @@ class AbTest:
     room: int  # runs that fit into the time, including existing ones
     as_json: bool = False
     within_s: float = 0.0
-    told: bool = False  # runs needed by the noise floor
+    needed_printed: bool = False  # how many runs the test needs
     look: InterimLook | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
     kept: list[KeptLook] = field(
@@ -138,7 +138,7 @@ def main(args: argparse.Namespace) -> int:
         for side, each in experiment.plans.items():
             print(f"side {side}\n{review_text(each)}")
         return 0
-    take_known(experiment)
+    count_earlier_runs(experiment)
     say(f"experiment {experiment.name}: {time_text(experiment)}")
     return measured(experiment)
 
@@ -196,7 +196,7 @@ def seconds_of(text: str) -> float:
         raise UsageError(f"--within: {error}") from error
 
 
-def take_known(experiment: AbTest) -> None:
+def count_earlier_runs(experiment: AbTest) -> None:
     """Add the complete runs and interim looks of an earlier test with this name.
 
     Raises UsageError for a run that was measured differently from its side.
@@ -271,8 +271,8 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
 
 def measured(experiment: AbTest) -> int:
     """Measure both sides until decided or out of time; return the exit code."""
-    longest, failed, found = experiment.load_s, 0, looked(experiment)
-    while goes_on(found) and experiment.runs < experiment.most:
+    longest, failed, found = experiment.load_s, 0, interim_result(experiment)
+    while is_undecided(found) and experiment.runs < experiment.most:
         if obstacles_of(experiment):
             break
         if time.monotonic() + longest > experiment.until_s:
@@ -289,11 +289,11 @@ def measured(experiment: AbTest) -> int:
         failed = 0 if record is not None else failed + 1
         if failed == 2:
             raise_failed(experiment)
-        found = looked(experiment)
+        found = interim_result(experiment)
     return concluded(experiment, found)
 
 
-def goes_on(found: InterimLook | None) -> bool:
+def is_undecided(found: InterimLook | None) -> bool:
     """Return whether the test is undecided and more runs may decide it."""
     return found is None or (found.answer == "go on" and not found.all_spent)
 
@@ -321,7 +321,10 @@ def next_side(experiment: AbTest) -> str:
 
 
 def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
-    """Measure one side once; return the exit code, and the record if the run was successful."""
+    """Measure one side once; return the exit code, and the record if the run counts.
+
+    Adds the record to the test.
+    """
     from tui.cli.shared.launching import start
     from tui.library.load import load_record
 
@@ -344,15 +347,16 @@ def raise_failed(experiment: AbTest) -> None:
     raise error
 
 
-def looked(experiment: AbTest) -> InterimLook | None:
-    """Return the interim result, and print it if it is new.
+def interim_result(experiment: AbTest) -> InterimLook | None:
+    """Return the interim result, print it if it is new, and save new looks with their runs.
 
-    It uses equally many runs of both sides; None below four runs in all.
+    It uses equally many runs of both sides; None below four runs in all. Raises BenchtuiError for a
+    run without a headline.
     """
     from tui.analysis.ab import after_looks, keep_looks, made_at
 
     a, b = experiment.records["A"], experiment.records["B"]
-    tell_budget(experiment)
+    print_runs_needed(experiment)
     values = [
         [each.headline.value for each in side if each.headline and each.headline.value]
         for side in (a, b)
@@ -380,16 +384,16 @@ def looked(experiment: AbTest) -> InterimLook | None:
     return found
 
 
-def tell_budget(experiment: AbTest) -> None:
+def print_runs_needed(experiment: AbTest) -> None:
     """Print once, after the first run, how many runs the test needs.
 
     The number follows from the profile's noise floor; without one nothing is printed.
     """
     from tui.analysis.ab import runs_for
 
-    if experiment.told or not experiment.records["A"]:
+    if experiment.needed_printed or not experiment.records["A"]:
         return
-    experiment.told = True
+    experiment.needed_printed = True
     if (floor := floor_of(experiment.records["A"][0])) is None:
         return
     wanted = runs_for(experiment.detect, floor.cov, floor.n - 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.cli.shared.arguments import text_width
 from tui.cli.shared.common import RUN_HELP, paths, run_store, say
+from tui.metrics.units import plural
 from tui.model.problem import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -151,10 +152,10 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
     lines = ["", f"{profile}  {params}".rstrip()]
     for number, each in enumerate(members, 1):
         lines += figures_text(number, each)
-    said = [
+    notes = [
         [*(("unknown", text) for text in each.unknown), *baseline_notes(each)] for each in members
     ]
-    return [*lines, *notes_text(grouped(said, [each.setup for each in members]))]
+    return [*lines, *notes_text(grouped(notes, [each.setup for each in members]))]
 
 
 def figures_text(number: int, baseline: Baseline) -> list[str]:
@@ -252,7 +253,7 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
         else:
             chosen += members
             if not quiet:
-                print(f"{path}: ok ({len(members)} baselines)")
+                print(f"{path}: ok ({plural(len(members), 'published result')})")
     return chosen, code
 
 

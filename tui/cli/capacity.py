@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from tui.cli import run
-from tui.cli.shared.experiments import add_bounds, wish_of
+from tui.cli.shared.experiments import add_bounds, search_choice
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,4 +22,4 @@ def main(args: argparse.Namespace) -> int:
 
     It is the run's, or 5 if no load meets the limits, 6 if undecided.
     """
-    return run.run_profile(args, wish_of(args, "capacity"))
+    return run.run_profile(args, search_choice(args, "capacity"))

@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
     )
     report(args, {"run_id": run_dir.name, "hosts": hosts, "objects_left": objects})
     if not args.json:
-        tell(done, done=True)
+        print_cleanings(done, done=True)
     return code
 
 
@@ -90,7 +90,7 @@ async def clean_run(
         say(f"{run_dir.name} left nothing on its hosts")
         return code_if_gone, []
     planned = await plan_cleaning(run_dir, created, connections)
-    tell(planned, done=False)
+    print_cleanings(planned, done=False)
     if any(each.goes for each in planned) and not sure and not agreed(run_dir.name):
         say("nothing was removed")
         return SOME_STAYED, []
@@ -103,7 +103,7 @@ async def clean_run(
     return (SOME_STAYED if any(each.error or each.stays for each in done) else code_if_gone), done
 
 
-def tell(found: list[Cleaning], *, done: bool) -> None:
+def print_cleanings(found: list[Cleaning], *, done: bool) -> None:
     """Print what will be removed to stderr or, if `done`, the outcome to stdout."""
     for each in found:
         for line in each.lines(done=done):

@@ -98,7 +98,7 @@ def sides_of(
     """
     a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
     if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
-        raise UsageError(f"{', '.join(sorted(both))} is on both sides; choose different runs")
+        raise UsageError(f"on both sides: {', '.join(sorted(both))}; choose different runs")
     return a, others
 
 

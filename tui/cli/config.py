@@ -52,8 +52,8 @@ def main(args: argparse.Namespace) -> int:
         None: show,
         "get": get,
         "edit": edit,
-        "set": put,
-        "unset": away,
+        "set": set_key,
+        "unset": unset_key,
         "path": lambda _, path: print(path),
     }
     verbs[args.verb](args, path)
@@ -91,7 +91,7 @@ def get(args: argparse.Namespace, path: Path) -> None:
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the value of a key for JSON, and its source: environment, file or default."""
+    """Return the value of a key for JSON, and its source: environ, file or default."""
     if key.variable and environ.get(key.variable):
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
@@ -141,14 +141,14 @@ def edit(_: argparse.Namespace, path: Path) -> None:
     read_settings(path)
 
 
-def put(args: argparse.Namespace, path: Path) -> None:
+def set_key(args: argparse.Namespace, path: Path) -> None:
     """Set a key in the file. Raises UsageError."""
     from tui.cli.shared.settings import change
 
     words = args.value
     if not any(word.strip() for word in words):
-        away = f"to remove it: benchtui config unset {args.name}"
-        raise UsageError(f"{args.name}: the value is empty; {away}")
+        hint = f"to remove it: benchtui config unset {args.name}"
+        raise UsageError(f"{args.name}: the value is empty; {hint}")
     if args.name in LISTS:
         value = json.dumps(words) if not words[0].startswith("[") else " ".join(words)
     elif args.name == "tags" and not words[0].startswith("{"):
@@ -164,10 +164,10 @@ def put(args: argparse.Namespace, path: Path) -> None:
     report(args, {"key": args.name, "set": True, "file": str(path)})
 
 
-def away(args: argparse.Namespace, path: Path) -> None:
+def unset_key(args: argparse.Namespace, path: Path) -> None:
     """Unset a key in the file. Raises UsageError."""
-    from tui.cli.shared.settings import forget
+    from tui.cli.shared.settings import comment_out
 
-    forget(path, args.name)
+    comment_out(path, args.name)
     say(f"unset {args.name} in {path}")
     report(args, {"key": args.name, "set": False, "file": str(path)})

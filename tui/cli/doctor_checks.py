@@ -346,8 +346,8 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
     if broken:
         group, why = next(iter(broken.items()))
         more = f", and {plural(len(broken) - 1, 'more group')}" if len(broken) > 1 else ""
-        told = f"{shown}: @{group}: {why}{more}"
-        return DoctorCheck("inventory", "warn", told, f"benchtui hosts list @{group}")
+        what = f"{shown}: @{group}: {why}{more}"
+        return DoctorCheck("inventory", "warn", what, f"benchtui hosts list @{group}")
     return DoctorCheck("inventory", "ok", shown)
 
 

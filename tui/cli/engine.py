@@ -22,7 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Execute the plan in a run directory, then write the record from the journal."""
+    """Execute the plan in a run directory, then write the record from the journal, seal the run and
+    write its summary files.
+
+    A counter-experiment also adds its result to the run that it tested.
+    """
     from tui.engine.main import run_engine
 
     try:

@@ -55,7 +55,7 @@ def explained(check: Check, width: int) -> str:
     )
     lines = [f"{check.id}  {check.title}"]
     when = "during and after a run" if check.live else "after a run"
-    for name, text in (*parts, ("Source", check.source), ("Made", when)):
+    for name, text in (*parts, ("Source", check.source), ("Runs", when)):
         indent = " " * 14
         lines += [
             "",

@@ -287,7 +287,7 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
 
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
-    """Return the checks as a table, with problems below each host."""
+    """Return the checks as a table, with a host's problem at the end of its row."""
     rows = [
         ("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
     ]

@@ -25,9 +25,9 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
-# objects more than before; Python's 700 look a hundred times at modules being loaded
+# new objects between garbage collections; Python's 700 cause a hundred while modules are loaded
 COLLECTED_EVERY = 20_000
-SHORT_VERBS_EVERY = 200_000  # what ends at once need not collect at all: 20 ms of a dry run
+SHORT_VERBS_EVERY = 200_000  # most verbs end before the first collection: 20 ms of a dry run
 LONG_LIVED = ("app", "attach", "engine")
 
 
@@ -37,10 +37,10 @@ def entry() -> None:
     Exits without a message if the reader of stdout has gone.
     """
     gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
-    # would search every package for them
+    # pydantic would search every package for plugins
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     keep_private()
-    open_what_is_closed()
+    open_closed_streams()
     guard()
     try:
         # the shell asks what may follow: argcomplete answers and ends the process
@@ -66,20 +66,18 @@ def entry() -> None:
 
 
 def is_long_lived(argv: Sequence[str]) -> bool:
-    """Return whether a command line opens the screens, or follows or executes a run."""
+    """Return whether a command line opens the screens, is `attach`, or is an engine."""
     return not argv or argv[0].startswith("-") or argv[0] in LONG_LIVED
 
 
 def os_error_text(error: OSError) -> str:
     """Return an OSError as text: the file, and what failed."""
     where = error.filename or ("cannot write the output" if error.errno in NOT_WRITTEN else "")
-    said = (
-        f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
-    )
-    return printable(said)
+    what = error.strerror or str(error)
+    return printable(f"{where}: {what}" if where and error.strerror else what)
 
 
-def open_what_is_closed() -> None:
+def open_closed_streams() -> None:
     """Open /dev/null in place of a closed stdin, stdout or stderr.
 
     Otherwise the next file opened would get its descriptor.

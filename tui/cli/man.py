@@ -82,5 +82,5 @@ def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
 
 def escaped(text: str) -> str:
     """Return a text with roff markup escaped."""
-    told = text.replace("\\", "\\\\").replace("-", "\\-")
-    return f"\\&{told}" if told.startswith((".", "'")) else told
+    text = text.replace("\\", "\\\\").replace("-", "\\-")
+    return f"\\&{text}" if text.startswith((".", "'")) else text

@@ -41,8 +41,8 @@ def main(args: argparse.Namespace) -> int:
         if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
             raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
         if configuration(record).key != configuration(records[0]).key:
-            said = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
-            raise NotComparableError(said)
+            why = f"{record.run_id}: target, hosts or parameters differ from {records[0].run_id}"
+            raise NotComparableError(why)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
         raise NotComparableError(f"{records[0].run_id} is {why} and cannot be used")

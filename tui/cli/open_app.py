@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from tui.app.frame.shell import Options
     from tui.engine.inputs.hosts import Fleet
 
-# over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
+# collections of new objects before one of the objects that survived them: after Python's 10, that
+# one took 60 ms
 PASSES = 4
 
 
-class Looks(TypedDict):
+class Appearance(TypedDict):
     """Options for colours and characters of the app, and how it saves them."""
 
     theme: str | None
@@ -104,7 +105,7 @@ def main(args: argparse.Namespace) -> int:
         review=args.review,
         settings=settings,
         fleet=fleet,
-        **looks(args.theme, args.symbols, settings),
+        **appearance(args.theme, args.symbols, settings),
     )
     return open_screens(options, mouse=settings.mouse and not args.no_mouse)
 
@@ -123,12 +124,12 @@ def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
         watch=run_dir,
         replay_speed=replay_speed,
         settings=settings,
-        **looks(None, None, settings),
+        **appearance(None, None, settings),
     )
     return open_screens(options, mouse=settings.mouse)
 
 
-def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
+def appearance(theme: str | None, symbols: str | None, settings: Settings) -> Appearance:
     """Return theme and symbols.
 
     Options override the environment, which overrides the settings.
@@ -165,9 +166,10 @@ def check_terminal() -> None:
 
 
 def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
-    """Return the hosts that the options describe; None if no option is given.
+    """Return the hosts that the options describe; None if neither options nor settings name any.
 
-    Raises UsageError for invalid files.
+    Sets inventory and SSH configuration in `args` from the settings. Raises UsageError for invalid
+    files.
     """
     from tui.cli.shared.common import load_fleet, take_host_files
 

@@ -224,7 +224,7 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
         }
         rows.append({**row, "problems": list(map(as_row, problems))})
         if not args.json:
-            tell_checked(path, tag, problems, hints)
+            print_checked(path, tag, problems, hints)
     report(args, rows)
     return code
 
@@ -239,7 +239,7 @@ def as_row(problem: Problem) -> dict[str, object]:
     }
 
 
-def tell_checked(
+def print_checked(
     path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]
 ) -> None:
     """Print the problems and hints of one file."""

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from tui.cli.shared.common import add_host_files, load_fleet, pairs, paths, say, user_settings
-from tui.cli.shared.experiments import add_bounds, wish_of
+from tui.cli.shared.experiments import add_bounds, search_choice
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.quantities import parse_duration
 
@@ -208,21 +208,23 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run a profile and return the run's exit code."""
-    return run_profile(args, wish_from(args))
+    return run_profile(args, own_search_choice(args))
 
 
-def wish_from(args: argparse.Namespace) -> SearchChoice:
+def own_search_choice(args: argparse.Namespace) -> SearchChoice:
     """Return the search that the options ask for, otherwise the profile's. Raises UsageError."""
     kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
-    return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
+    return search_choice(
+        args, next((kind for name, kind in kinds.items() if getattr(args, name)), None)
+    )
 
 
-def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
-    """Run a profile, with a search if `wish` names one; return the run's exit code."""
+def run_profile(args: argparse.Namespace, choice: SearchChoice) -> int:
+    """Run a profile, with a search if `choice` names one; return the run's exit code."""
     check_proof(args)
     check_streams(args)
     check_print_id(args)
-    plan = plan_from(args, wish)
+    plan = plan_from(args, choice)
     if args.skip_missing:
         from tui.cli.shared.launching import leave_out_missing
 
@@ -336,10 +338,10 @@ def check_streams(args: argparse.Namespace) -> None:
         check_target(target)
 
 
-def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
-    """Return the plan that the arguments describe; with a search only if `wish` is given.
+def plan_from(args: argparse.Namespace, choice: SearchChoice | None = None) -> Plan:
+    """Return the plan that the arguments describe; with a search only if `choice` is given.
 
-    Raises UsageError.
+    Unless --dry-run is given, sources of hosts may allocate nodes. Raises UsageError.
     """
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
@@ -373,7 +375,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
             precondition=not args.no_precondition,
             roles=roles,
             attest=pairs(args.attest, "--attest"),
-            search=wish or SearchChoice("none"),
+            search=choice or SearchChoice("none"),
         )
         return build_plan(loaded, choices)
 
@@ -426,7 +428,7 @@ def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan
 def profile_from(args: argparse.Namespace) -> LoadedProfile:
     """Return the named profile, or one made from a load generator's name and KEY=VALUE words.
 
-    Raises UsageError.
+    With --save, the latter is also saved. Raises UsageError.
     """
     from tui.engine.inputs.profiles import Catalogue, is_path
     from tui.model.tool import installed

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from tui.cli.runs_view import RUN_HELP, Actions, add_listing, add_showing
-from tui.cli.shared.common import add_json, report, run_store
+from tui.cli.runs_view import Actions, add_listing, add_showing
+from tui.cli.shared.common import RUN_HELP, add_json, report, run_store
 from tui.cli.shared.experiments import add_proof_arguments as prove_arguments
 from tui.cli.shared.experiments import span_of
 from tui.journal.rundir import is_running
@@ -106,8 +106,8 @@ def tag_run(args: argparse.Namespace, store: RunStore) -> int:
     summary = summarize(run_dir)
     tags = dict(summary.tags) if summary is not None else {}
     if unknown := next((name for name in args.remove if name not in tags), None):
-        told = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
-        raise UsageError(f"{run_dir.name} has no tag '{unknown}'{told}")
+        known = f"{did_you_mean(unknown, tags)}: {tags_text(tags)}" if tags else ""
+        raise UsageError(f"{run_dir.name} has no tag '{unknown}'{known}")
     kept = {name: value for name, value in tags.items() if name not in args.remove}
     kept |= parse_tags(args.tags)
     retag(run_dir, kept)
@@ -138,7 +138,7 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Remove runs for good after confirmation.
+    """Remove runs for good after confirmation; return 1 if it is refused.
 
     First warns about files that the runs left on hosts.
     """
@@ -169,8 +169,8 @@ def _confirmed(names: str) -> bool:
 
 def add_resuming(actions: Actions) -> None:
     """Add the actions recover, resume and prove."""
-    told = "collect results still on the hosts, after the engine died or hosts were unreachable"
-    recover = actions.add_parser("recover", help=told)
+    text = "collect results still on the hosts, after the engine died or hosts were unreachable"
+    recover = actions.add_parser("recover", help=text)
     recover.add_argument(
         "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
     )
@@ -211,7 +211,10 @@ class Recovered(NamedTuple):
 
 
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Finish unfinished runs, one after another; return 4 if any is incomplete."""
+    """Finish unfinished runs, one after another; without RUN also write missing records.
+
+    Returns the highest of their exit codes.
+    """
     from tui.library.unfinished import is_unfinished, unfinished_runs, write_missing
 
     written = write_missing(store.runs_dir) if not args.runs else []
@@ -358,8 +361,8 @@ def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
     """
     found = [_verified(ref, args.signer, store) for ref in args.runs]
     if args.json:
-        told = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
-        print(msgspec.json.format(msgspec.json.encode(told), indent=1).decode())
+        rows = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
+        print(msgspec.json.format(msgspec.json.encode(rows), indent=1).decode())
     else:
         print("\n".join(line for verified, signed in found for line in lines_of(verified, signed)))
     codes = {verified.exit_code for verified, _ in found}

@@ -24,8 +24,6 @@ from tui.model.rundir import RECORD_FILE
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
 
-__all__ = ["RUN_HELP", "Actions"]
-
 Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # has no public name
 
 
@@ -140,18 +138,18 @@ def _last_column(run: RunSummary) -> str:
     """Return the last column of a run: title, notes, tags, problem, owner."""
     from tui.model.plain import printable
 
-    said = "  *" if run.starred else ""
+    text = "  *" if run.starred else ""
     if run.title:
-        said += f'  "{run.title}"'
+        text += f'  "{run.title}"'
     if run.note:
-        said += f"  ({' '.join(run.note.split())})"
+        text += f"  ({' '.join(run.note.split())})"
     if run.tags:
-        said += f"  [{tags_text(run.tags)}]"
+        text += f"  [{tags_text(run.tags)}]"
     if run.problem:
-        said += f"  {run.problem}"
+        text += f"  {run.problem}"
     if run.owner:
-        said += f"  by {run.owner}"
-    return printable(said)
+        text += f"  by {run.owner}"
+    return printable(text)
 
 
 def _positive(text: str) -> int:
@@ -186,7 +184,9 @@ def add_showing(actions: Actions) -> None:
 
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Print a run's record, or its summary, with a chart if asked for."""
+    """Print a run's record, the objections to its figures, or its summary, with a chart if asked
+    for.
+    """
     from tui.export.run_files import shown_text
     from tui.library.load import load_record, record_json, record_so_far, with_texts
     from tui.view.published import published, published_text

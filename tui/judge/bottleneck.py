@@ -57,7 +57,7 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
     if not at.record.results.aggregate:
         return None
     kind, why = next(
-        ((kind, why) for kind, look in _LOOKS if (why := look(at, hosts)) is not None),
+        ((kind, why) for kind, examine in _CANDIDATES if (why := examine(at, hosts)) is not None),
         ("storage", _no_other(at, hosts)),
     )
     return BottleneckRecord(kind=kind, text=CodedText.model_validate(listed(why)))
@@ -71,18 +71,18 @@ def _no_other(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> Clause:
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
     """Return the offered rate if the load reached it in every direction; None otherwise."""
     hosts = len(at.step.tasks)
-    said: dict[str, tuple[str, float]] = {}
+    reached: dict[str, tuple[str, float]] = {}
     try:
         for each in offered_rates(at.step.jobs, at.record):
-            name, offered, _reached, text = each
+            name, offered, _achieved, text = each
             if is_reached(at, each):
-                said[name] = ("iops" if text is iops else "bytes_per_s", offered * hosts)
+                reached[name] = ("iops" if text is iops else "bytes_per_s", offered * hosts)
     except UnknownError:
         return None
     carried = {name for job in at.step.jobs for name in job.directions}
-    free = [name for name in at.record.results.aggregate if name in carried and name not in said]
-    rates = [(name, *rate) for name, rate in said.items()]
-    return clause("offered-rate", rates=rates) if said and not free else None
+    free = [name for name in at.record.results.aggregate if name in carried and name not in reached]
+    rates = [(name, *rate) for name, rate in reached.items()]
+    return clause("offered-rate", rates=rates) if reached and not free else None
 
 
 def _own_pauses(at: StepEvidence, _: list[HostTelemetryRecord]) -> Clause | None:
@@ -221,8 +221,8 @@ def _thinks(step: Step) -> bool:
     )
 
 
-Look = Callable[[StepEvidence, list["HostTelemetryRecord"]], Clause | None]
-_LOOKS: tuple[tuple[Kind, Look], ...] = (
+Examine = Callable[[StepEvidence, list["HostTelemetryRecord"]], Clause | None]
+_CANDIDATES: tuple[tuple[Kind, Examine], ...] = (
     ("rate", _offered_rate),
     ("concurrency", _own_pauses),
     ("client-cpu", _client_cpu),

@@ -14,6 +14,7 @@ from tui.judge import (
     data,
     durability,
     durations,
+    errors,
     hosts,
     hot_set,
     interference,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 CHECKS: tuple[Check, ...] = (
-    *load.ERROR_CHECKS,
+    *errors.ERROR_CHECKS,
     *whole_results.IDENTITY_CHECKS,
     own_figures.own_figures,
     *hosts.OVERLAP_CHECKS,
@@ -87,7 +88,7 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
         try:
             if running and not check.live:
                 raise UnknownError("running")
-            outcome.findings.extend(check.look(evidence))
+            outcome.findings.extend(check.examine(evidence))
         except UnknownError as why:
             outcome.not_made[check.id] = CodedText(code=why.code, operands=listed(why.operands))
         else:

@@ -18,7 +18,8 @@ SIGMAS = 4.0
 RANGE_OF_FIVE = 4.9
 # of their least-squares line over the window, 4 / root(10), and three of these deviations
 SLOPE_OF_FIVE = 3.0 * 4 / sqrt(10)
-# of a few counts, the deviation in deviations: exp(-3/2 x 2.5^2) of three, less of more
+# spread of a few counts, in standard deviations of one: exceeded by chance in exp(-3/2 x 2.5^2) of
+# cases by three counts, in fewer by more counts
 SPREAD_OF_SEVERAL = 2.5
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -70,7 +70,7 @@ class RunEvidence(Struct, frozen=True):
     rounding: float = 0.0
     foreign: bool = False
     copies: Sequence[CopyRecord] = ()  # of results in other runs of an import
-    # by step: what several checks look at, with what it was made of
+    # by step: what several checks use, with what it was computed from
     kept: dict[int, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def limit(self, name: str) -> float:
@@ -104,10 +104,9 @@ class StepEvidence(Struct, frozen=True):
         ]
 
 
-Look = Callable[[RunEvidence], Iterable[CheckResult]]
+OnRun = Callable[[RunEvidence], Iterable[CheckResult]]
 # None: a place to interrupt a check of many hosts
-LookAtStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
-T = TypeVar("T", Look, LookAtStep)
+OnStep = Callable[[StepEvidence], Iterable[CheckResult | None]]
 
 
 class Check(Struct, frozen=True):
@@ -122,8 +121,8 @@ class Check(Struct, frozen=True):
     means: str
     advice: str
     source: str
-    of_run: Look | None = None
-    of_step: LookAtStep | None = None
+    of_run: OnRun | None = None
+    of_step: OnStep | None = None
     when: When = "live"
 
     @property
@@ -138,7 +137,7 @@ class Check(Struct, frozen=True):
         """
         return self.when == "files"
 
-    def look(self, evidence: RunEvidence) -> list[Finding]:
+    def examine(self, evidence: RunEvidence) -> list[Finding]:
         """Return the findings for a run. Raises UnknownError without evidence."""
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
@@ -149,7 +148,7 @@ class Check(Struct, frozen=True):
         counted = [(step, record) for step, record in _pairs(evidence) if _counts(record)]
         for step, record in counted:
             try:
-                found = self._look_at(StepEvidence(evidence, step, record))
+                found = self._results_of(StepEvidence(evidence, step, record))
             except UnknownError as reason:
                 unknown.append(reason)
                 continue
@@ -162,13 +161,7 @@ class Check(Struct, frozen=True):
             for each in seen.values()
         ]
 
-    def look_at(self, at: StepEvidence) -> list[Finding]:
-        """Return the findings for one step. Raises UnknownError without evidence."""
-        if not _counts(at.record):
-            raise UnknownError("nothing-measured")
-        return [self._finding(found, _steps([at.record.index])) for found in self._look_at(at)]
-
-    def looking_at(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
+    def examine_step(self, at: StepEvidence) -> Generator[None, None, list[Finding]]:
         """Return the findings for one step, in slices: a check of many hosts takes long.
 
         Raises UnknownError without evidence.
@@ -183,7 +176,7 @@ class Check(Struct, frozen=True):
                 found.append(self._finding(each, _steps([at.record.index])))
         return found
 
-    def _look_at(self, at: StepEvidence) -> list[CheckResult]:
+    def _results_of(self, at: StepEvidence) -> list[CheckResult]:
         return [each for each in self._results(at) if each is not None]
 
     def _results(self, at: StepEvidence) -> Iterable[CheckResult | None]:
@@ -279,23 +272,23 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
 
 def run_check(
     name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
-) -> Callable[[Look], Check]:
+) -> Callable[[OnRun], Check]:
     """Return a decorator that turns a function on a run into a check."""
-    told = (name, title, rule)
-    return lambda look: Check(
-        *told, cleandoc(look.__doc__ or ""), advice, source, of_run=look, when=when
+    names = (name, title, rule)
+    return lambda function: Check(
+        *names, cleandoc(function.__doc__ or ""), advice, source, of_run=function, when=when
     )
 
 
 def step_check(
     name: str, title: str, *, rule: str, advice: str, source: str, when: When = "live"
-) -> Callable[[LookAtStep], Check]:
+) -> Callable[[OnStep], Check]:
     """Return a decorator that turns a function on one step into a check, which runs for every
     step.
     """
-    told = (name, title, rule)
-    return lambda look: Check(
-        *told, cleandoc(look.__doc__ or ""), advice, source, of_step=look, when=when
+    names = (name, title, rule)
+    return lambda function: Check(
+        *names, cleandoc(function.__doc__ or ""), advice, source, of_step=function, when=when
     )
 
 

@@ -97,17 +97,17 @@ def _other_words(ran: dict[str, list[LoadCommand]], plan: Plan) -> Iterator[Chec
     other, more = dict[str, tuple[str, list[str]]](), dict[str, tuple[str, list[str]]]()
     for host, found in ran.items():
         pairs = [(row.words, planned.get((row.step, host), [])) for row in found if row.words]
-        wrong = [(told, words) for told, words in pairs if words and not ends_as(told, words)]
+        wrong = [(line, words) for line, words in pairs if words and not ends_as(line, words)]
         if wrong:
-            added = all(_has_all(told, words) for told, words in wrong)
+            added = all(_has_all(line, words) for line, words in wrong)
             (more if added else other)[host] = wrong[0]
     kinds: list[tuple[Severity, str, dict[str, tuple[str, list[str]]]]] = [
         ("error", "other", other),
         ("warning", "more", more),
     ]
     for severity, code, hosts in kinds:
-        for told, words in list(hosts.values())[:1]:
-            shown, meant = told[:MOST_SHOWN], " ".join(words)
+        for line, words in list(hosts.values())[:1]:
+            shown, meant = line[:MOST_SHOWN], " ".join(words)
             scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
             operands: Operands = {"hosts": list(hosts), "ran": shown, "planned": meant}
             yield CheckResult(severity, code, shown, meant, scope, operands)
@@ -136,5 +136,5 @@ def _preloaded(ran: dict[str, list[LoadCommand]]) -> Iterator[CheckResult]:
     with_some = {host: libraries for host, libraries in known.items() if libraries}
     if with_some:
         scope: dict[str, Scalar] = {"hosts": " ".join(with_some)}
-        told: Operands = {"libraries": list(with_some.items())}
-        yield CheckResult("info", "preloaded", len(with_some), 0, scope, told)
+        operands: Operands = {"libraries": list(with_some.items())}
+        yield CheckResult("info", "preloaded", len(with_some), 0, scope, operands)

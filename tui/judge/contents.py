@@ -40,10 +40,10 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
     """An array that compresses or deduplicates stores less than the load writes: the figure
     overstates what reached the media.
     """
-    said = list(dict.fromkeys(job.reducible for job in writers_of(at) if job.reducible))
-    if said:
-        told: Operands = {"options": said}
-        yield CheckResult("warning", "options", ", ".join(said), "none", operands=told)
+    options = list(dict.fromkeys(job.reducible for job in writers_of(at) if job.reducible))
+    if options:
+        operands: Operands = {"options": options}
+        yield CheckResult("warning", "options", ", ".join(options), "none", operands=operands)
 
 
 # size after gzip; distinct among the sampled; fewer blocks are not judged
@@ -88,8 +88,8 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
         }
         if found and not (kind == "written" and known):
             scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-            told: Operands = {"kind": kind, "hosts": list(found.items())}
-            yield CheckResult("warning", "reducible", len(found), 0, scope, told)
+            operands: Operands = {"kind": kind, "hosts": list(found.items())}
+            yield CheckResult("warning", "reducible", len(found), 0, scope, operands)
 
 
 def _reduced(at: StepEvidence, host: str, row: Content) -> Clause | None:

@@ -86,9 +86,9 @@ def of_operations(name: str, result: MetadataResult) -> Fingerprint | None:
     )
     rates = {
         (operation, each): value
-        for operation, told in result.operations.items()
+        for operation, figures in result.operations.items()
         for each in names
-        if (value := getattr(told, each)) and len(f"{value:.12g}".replace(".", "")) >= DIGITS
+        if (value := getattr(figures, each)) and len(f"{value:.12g}".replace(".", "")) >= DIGITS
     }
     return Fingerprint(name, {}, {}, rates=rates) if len(rates) >= LEAST_RATES else None
 

@@ -40,8 +40,8 @@ class Counted(Struct, frozen=True):
         scope: dict[str, Scalar] = {"hosts": self.host, "direction": self.name}
         if self.job:
             scope["job"] = self.job
-        told: Operands = {"at": [self.host, self.job, self.name], **operands}
-        return CheckResult("error", code, _digits(measured), _digits(expected), scope, told)
+        of_figure: Operands = {"at": [self.host, self.job, self.name], **operands}
+        return CheckResult("error", code, _digits(measured), _digits(expected), scope, of_figure)
 
     def slack(self, *names: str) -> float:
         """Return the relative error of printed figures: half a unit of the last digit of each,
@@ -55,24 +55,24 @@ def _digits(value: float | None) -> float | None:
 
 
 def counted(at: StepEvidence) -> list[Counted]:
-    """Return every direction of every host and job of a complete step.
+    """Return every direction of every host, job and entry of a step, computed once per evidence.
 
     Excludes published figures, which were rounded by hand, and the last output of a killed tool,
-    whose counters may be from different moments.
+    whose counters may be from different moments. Raises UnknownError if nothing is left.
     """
-    told, kept = at.run.seen.state.at_step(at.step.index).results, at.run.kept
-    source = (at.step, told)
+    results, kept = at.run.seen.state.at_step(at.step.index).results, at.run.kept
+    source = (at.step, results)
     if at.step.index not in kept or any(map(is_not, kept[at.step.index][0], source)):
-        kept[at.step.index] = source, list(_of_journal(at.step, told))
+        kept[at.step.index] = source, list(_of_journal(at.step, results))
     found: list[Counted] = kept[at.step.index][1]
     if not found:
         raise UnknownError("counts")
     return found
 
 
-def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]:
+def _of_journal(step: Step, results: Mapping[str, HostResult]) -> Iterator[Counted]:
     by_host = step.jobs_by_host
-    for host, result in told.items():
+    for host, result in results.items():
         if not result.final:
             continue
         failed = bool(result.errors or result.failed_ios)

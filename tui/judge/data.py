@@ -60,20 +60,20 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     if found.attained:
         return
     if window is None:
-        told: Operands = {"rounds": len(found.steps), "window": rule.window}
+        operands: Operands = {"rounds": len(found.steps), "window": rule.window}
         code = "too-few" if found.attained is None else "too-few-planned"
-        yield CheckResult("warning", code, len(found.steps), rule.window, operands=told)
+        yield CheckResult("warning", code, len(found.steps), rule.window, operands=operands)
         return
     slow = window.range <= rule.range
     measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
-    told = {
+    operands = {
         "rounds": len(found.steps),
         "range": window.range,
         "most_range": rule.range,
         "slope": window.slope,
         "most_slope": rule.slope,
     }
-    yield CheckResult("warning", "not-steady", round(measured, 4), threshold, operands=told)
+    yield CheckResult("warning", "not-steady", round(measured, 4), threshold, operands=operands)
 
 
 @run_check(
@@ -93,11 +93,11 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
     no = [each for each in asked if each.answer == "no"]
     unknown = [each for each in asked if each.answer == "unknown"]
     if no:
-        told: Operands = {"quotes": [(each.question, each.id) for each in no]}
-        yield CheckResult("info", "no", len(no), 0, operands=told)
+        operands: Operands = {"quotes": [(each.question, each.id) for each in no]}
+        yield CheckResult("info", "no", len(no), 0, operands=operands)
     if unknown:
-        told = {"conditions": [each.id for each in unknown]}
-        yield CheckResult("info", "not-attested", len(unknown), 0, operands=told)
+        operands = {"conditions": [each.id for each in unknown]}
+        yield CheckResult("info", "not-attested", len(unknown), 0, operands=operands)
 
 
 PRECONDITION_CHECKS = (preconditioned, attested)
@@ -128,17 +128,17 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     """Blocks that were never written are not on any disk. Reading them measures memory."""
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
-    looked = {
+    by_host = {
         host.name: row
         for host in at.run.hosts
         for row in rows(host.facts, Written)
         if row.step == at.step.index
     }
-    if not looked:
+    if not by_host:
         raise UnknownError("file-extents", quote=why_unknown(at, "written"))
     shares = {
         host: 1 - row.never_written_bytes / row.size_bytes
-        for host, row in looked.items()
+        for host, row in by_host.items()
         if row.size_bytes
     }
     low = {
@@ -153,7 +153,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
             round(low[worst], 4),
             at.limit("unwritten-data.written"),
             {"hosts": " ".join(low)},
-            {"host": worst, "path": looked[worst].path, "written": low[worst]},
+            {"host": worst, "path": by_host[worst].path, "written": low[worst]},
         )
 
 
@@ -263,8 +263,8 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if failed:
         scope: dict[str, Scalar] = {"hosts": " ".join(failed)}
-        told: Operands = {"hosts": list(failed.items())}
-        yield CheckResult("warning", "not-dropped", len(failed), 0, scope, told)
+        operands: Operands = {"hosts": list(failed.items())}
+        yield CheckResult("warning", "not-dropped", len(failed), 0, scope, operands)
 
 
 @run_check(
@@ -288,8 +288,8 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
     if named:
         hosts = dict.fromkeys(host for names in named for host, _ in names)
         scope: dict[str, Scalar] = {"hosts": " ".join(hosts)}
-        told: Operands = {"names": named[0], "files": len(named)}
-        yield CheckResult("warning", "other-names", float(len(named)), 0.0, scope, told)
+        operands: Operands = {"names": named[0], "files": len(named)}
+        yield CheckResult("warning", "other-names", float(len(named)), 0.0, scope, operands)
     for names in _groups(evidence.hosts):
         paths = [
             path
@@ -298,9 +298,9 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
         ]
         if paths:
             verb = verb_of(evidence.plan, paths[0])
-            told = {"verb": verb, "path": paths[0], "files": len(paths), "hosts": names}
+            operands = {"verb": verb, "path": paths[0], "files": len(paths), "hosts": names}
             scope = {"hosts": " ".join(names)}
-            yield CheckResult("warning", "same-path", float(len(paths)), 0.0, scope, told)
+            yield CheckResult("warning", "same-path", float(len(paths)), 0.0, scope, operands)
 
 
 def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
@@ -357,8 +357,8 @@ def _in_order(at: StepEvidence) -> Iterator[CheckResult]:
     for job in at.step.jobs:
         if job.sharing > 1 and not job.random and job.stores:
             verb = "read" if "read" in job.directions else "write"
-            told: Operands = {"workers": job.sharing, "job": job.name, "verb": verb}
-            yield CheckResult("warning", "in-order", job.sharing, 1, {"job": job.name}, told)
+            operands: Operands = {"workers": job.sharing, "job": job.name, "verb": verb}
+            yield CheckResult("warning", "in-order", job.sharing, 1, {"job": job.name}, operands)
 
 
 def _share_a_device(at: StepEvidence) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DURABLE = ("cache-off", "cache-protected")
 
 
-def durable_by_word(evidence: RunEvidence) -> str:
+def durable_as_attested(evidence: RunEvidence) -> str:
     """Return the attested condition under which writes survive a power cut; empty if none."""
     return next(
         (each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"),
@@ -51,11 +51,11 @@ def durable_by_word(evidence: RunEvidence) -> str:
 def durability(at: StepEvidence) -> Iterator[CheckResult]:
     """Writes that end in a volatile cache are fast, and lost in a power cut."""
     loose = [job for job in writers_of(at) if not job.durable]
-    if loose and not durable_by_word(at.run):
+    if loose and not durable_as_attested(at.run):
         flushed = next((job.flushed for job in loose if job.flushed), "")
         code = "at-end" if flushed else "never"
-        told: Operands = {"flushed": flushed} if flushed else {}
-        yield CheckResult("info", code, "none", "fsync", operands=told)
+        operands: Operands = {"flushed": flushed} if flushed else {}
+        yield CheckResult("info", code, "none", "fsync", operands=operands)
 
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
@@ -97,8 +97,8 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     }
     if without:
         scope: dict[str, Scalar] = {"hosts": " ".join(without)}
-        told: Operands = {"options": list(without.items())}
-        yield CheckResult("warning", "no-barrier", len(without), 0, scope, told)
+        operands: Operands = {"options": list(without.items())}
+        yield CheckResult("warning", "no-barrier", len(without), 0, scope, operands)
     yield from _not_flushed(at)
     took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
     quick = {
@@ -109,8 +109,8 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     if quick:
         host = min(quick, key=lambda name: quick[name])
         scope = {"hosts": " ".join(quick), "direction": "sync"}
-        told = {"host": host, "median_ns": quick[host]}
-        yield CheckResult("warning", "quick", quick[host], FLUSH_NS, scope, told)
+        operands = {"host": host, "median_ns": quick[host]}
+        yield CheckResult("warning", "quick", quick[host], FLUSH_NS, scope, operands)
 
 
 def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
@@ -131,12 +131,12 @@ def _not_flushed(at: StepEvidence) -> Iterator[CheckResult]:
         worst = max(low, key=lambda name: low[name][0])
         syncs, flushes = low[worst]
         scope: dict[str, Scalar] = {"hosts": " ".join(low)}
-        told: Operands = {"host": worst, "syncs_per_s": syncs, "flushes_per_s": flushes}
-        yield CheckResult("warning", "lost", round(flushes / syncs, 4), FLUSHED, scope, told)
+        operands: Operands = {"host": worst, "syncs_per_s": syncs, "flushes_per_s": flushes}
+        yield CheckResult("warning", "lost", round(flushes / syncs, 4), FLUSHED, scope, operands)
 
 
 def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
-    """Return the flushes per second of the device below the target that has most; None if they
+    """Return the flushes per second of the device below the target that has the most; None if they
     are not counted, or a sync may need none.
     """
     record = record_of(at.run, host.host)
@@ -146,8 +146,8 @@ def _flushes(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
     # a device without a volatile cache gets no flushes
     if not any(layer.write_cache == "write back" for layer in layers if not layer.below):
         return None
-    told = [host.mean_of(f"dev.{layer.name}.flushes") for layer in layers]
-    known = [each for each in told if each is not None]
+    counted = [host.mean_of(f"dev.{layer.name}.flushes") for layer in layers]
+    known = [each for each in counted if each is not None]
     return max(known) if known else None
 
 

@@ -69,10 +69,10 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
             - (timing.end_skew_uncertainty_s or 0.0)
         )
         heavy = sure_s > max(allowed_s, END_SKEW_SHARE * longest_s)
-        told = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
+        operands = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
         severity: Severity = "error" if heavy else "warning"
         scope: dict[str, Scalar] = {"hosts": " ".join(short)}
-        yield CheckResult(severity, "shorter", round(short[worst], 3), allowed_s, scope, told)
+        yield CheckResult(severity, "shorter", round(short[worst], 3), allowed_s, scope, operands)
 
 
 def _apart(
@@ -133,8 +133,8 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
     for (host, job), parts in early.items():
         ran_s, bound_s = _ran_s(parts), _bound_s(parts)
         scope: dict[str, Scalar] = {"hosts": host, "job": job}
-        told: Operands = {"host": host, "job": job, "ran_s": ran_s, "bound_s": bound_s}
-        yield CheckResult("error", "early", round(ran_s, 3), round(bound_s, 3), scope, told)
+        operands: Operands = {"host": host, "job": job, "ran_s": ran_s, "bound_s": bound_s}
+        yield CheckResult("error", "early", round(ran_s, 3), round(bound_s, 3), scope, operands)
 
 
 def _ran_s(parts: Sequence[Counted]) -> float:
@@ -176,8 +176,15 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
         if both_s < TOGETHER * (end_s - start_s):
             ran_s = end_s - start_s
             scope: dict[str, Scalar] = {"hosts": " ".join(at.step.hosts)}
-            told: Operands = {"role": at.step.role, "other": role, "both_s": both_s, "ran_s": ran_s}
-            yield CheckResult("warning", "alone", round(both_s / ran_s, 3), TOGETHER, scope, told)
+            operands: Operands = {
+                "role": at.step.role,
+                "other": role,
+                "both_s": both_s,
+                "ran_s": ran_s,
+            }
+            yield CheckResult(
+                "warning", "alone", round(both_s / ran_s, 3), TOGETHER, scope, operands
+            )
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:

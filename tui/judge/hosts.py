@@ -75,7 +75,7 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     least = min(at.limit("straggler.rate"), 1 - SIGMAS * off) * middle
     slow = sorted((host for host in rates if rates[host] < least), key=lambda host: rates[host])
     if slow:
-        told: Operands = {
+        operands: Operands = {
             "direction": name,
             "counted": direction(name).counted,
             "median": middle,
@@ -87,19 +87,19 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
             round(rates[slow[0]] / middle, 4),
             at.limit("straggler.rate"),
             {"direction": name, "hosts": " ".join(slow)},
-            told,
+            operands,
         )
     elif len(rates) >= STRAGGLER_HOSTS and (spread := unfairness(rates, SPREAD_OF_SEVERAL * off)):
         fair = jain(rates)
         ends = [(find(rates, key=rates.__getitem__)) for find in (min, max)]
-        told = {
+        operands = {
             "direction": name,
             "counted": direction(name).counted,
             "spread": spread,
             "jain": fair,
             "ends": [(host, rates[host]) for host in ends],
         }
-        yield CheckResult("warning", "unfair", round(fair, 4), FAIR, {"direction": name}, told)
+        yield CheckResult("warning", "unfair", round(fair, 4), FAIR, {"direction": name}, operands)
     yield from _slow_tails(at, name)
 
 
@@ -122,12 +122,12 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
         if slow:
             scope: dict[str, Scalar] = {"operations": name, "hosts": " ".join(slow[::-1])}
             share = round(middle / seconds[slow[-1]], 4)
-            told: Operands = {
+            operands: Operands = {
                 "operation": name,
                 "median_ns": middle * 1e9,
                 "slow_ns": [(host, seconds[host] * 1e9) for host in slow[::-1]],
             }
-            yield CheckResult("warning", "ranks", share, least, scope, told)
+            yield CheckResult("warning", "ranks", share, least, scope, operands)
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
@@ -170,14 +170,14 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     slow = sorted((host for host in known if known[host] > most), key=lambda host: -known[host])
     if slow:
         slow_ns = [(host, known[host]) for host in slow]
-        told: Operands = {"direction": name, "median_ns": middle, "slow_ns": slow_ns}
+        operands: Operands = {"direction": name, "median_ns": middle, "slow_ns": slow_ns}
         yield CheckResult(
             "warning",
             "tail",
             round(known[slow[0]] / middle, 2),
             at.limit("straggler.tail"),
             {"direction": name, "hosts": " ".join(slow)},
-            told,
+            operands,
         )
 
 
@@ -229,7 +229,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
     heavy = sure_s > max(allowed_s, START_SKEW_SHARE * runtime_s)
     late = _late(timing, allowed_s)
-    told: Operands = {
+    operands: Operands = {
         "skew_s": timing.start_skew_s,
         "uncertainty_s": timing.start_skew_uncertainty_s,
         "own_clocks": at.run.foreign,
@@ -238,7 +238,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     }
     severity: Severity = "error" if heavy else "warning"
     scope: dict[str, Scalar] = {"hosts": " ".join(late)}
-    yield CheckResult(severity, "apart", timing.start_skew_s, allowed_s, scope, told)
+    yield CheckResult(severity, "apart", timing.start_skew_s, allowed_s, scope, operands)
 
 
 def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
@@ -280,8 +280,8 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     if off:
         worst = sorted(off, key=lambda name: -abs(off[name]))
         scope: dict[str, Scalar] = {"hosts": " ".join(worst)}
-        told: Operands = {"offsets_s": [(name, off[name]) for name in worst]}
-        yield CheckResult("warning", "off", off[worst[0]], allowed_s, scope, told)
+        operands: Operands = {"offsets_s": [(name, off[name]) for name in worst]}
+        yield CheckResult("warning", "off", off[worst[0]], allowed_s, scope, operands)
 
 
 @run_check(
@@ -300,8 +300,8 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     ):
         raise UnknownError("clocks")
     for host, step in evidence.seen.clock_steps.items():
-        told: Operands = {"host": host, "size_s": step.size_s}
-        yield CheckResult("warning", "set", round(step.size_s, 3), 0.0, {"host": host}, told)
+        operands: Operands = {"host": host, "size_s": step.size_s}
+        yield CheckResult("warning", "set", round(step.size_s, 3), 0.0, {"host": host}, operands)
 
 
 @step_check(
@@ -335,10 +335,10 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
             for part in at.record.coverage
             if part.missing
         ]
-        told: Operands = {"parts": parts, "quotes": [*dict.fromkeys(ended.values())]}
+        operands: Operands = {"parts": parts, "quotes": [*dict.fromkeys(ended.values())]}
         blamed = " ".join(host for host in missing if host not in ended)
         scope: dict[str, Scalar] = {"hosts": blamed} if blamed else {}
-        yield CheckResult("error", "lost", hosts, of, scope, told)
+        yield CheckResult("error", "lost", hosts, of, scope, operands)
     if idle := idle_hosts(at.record):
         yield CheckResult("error", "idle", len(idle), 0, {"hosts": " ".join(idle)}, {"hosts": idle})
 
@@ -424,7 +424,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
         slow = all(_answered(at, host, by_host[host], stood[host]) for host in stood)
         spans = [(host, len(stood[host]), stood[host][0]) for host in longest]
         once = len(spans) == len(found) > 1 and len({span[1:] for span in spans}) == 1
-        told: Operands = {
+        operands: Operands = {
             "spans_s": spans,
             "of_s": len(series.columns[0].iops),
             "all_hosts": once,
@@ -435,7 +435,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult | None]:
             float(len(stood[longest[0]])),
             float(STALL_S),
             {"hosts": " ".join(longest)},
-            told,
+            operands,
         )
     usual = {host: _usual(columns) for host, columns in by_host.items() if host not in stood}
     yield from late_reports(at, usual)

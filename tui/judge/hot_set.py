@@ -78,7 +78,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     if every.times < AGAIN:
         return
     hot = every.hot_bytes
-    told: Operands = {
+    operands: Operands = {
         "share": HOT,
         "hot_bytes": round(hot),
         "whole_bytes": round(every.whole_bytes),
@@ -94,12 +94,12 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         # each write is flushed: buffers do not help
         flushed = all(job.durable for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
-        yield CheckResult(severity, "drive", round(hot), drive, operands=told)
+        yield CheckResult(severity, "drive", round(hot), drive, operands=operands)
     elif servers and hot < servers:
-        told["memory_bytes"] = servers
-        yield CheckResult("info", "servers", round(hot), servers, operands=told)
+        operands["memory_bytes"] = servers
+        yield CheckResult("info", "servers", round(hot), servers, operands=operands)
     elif hot < array:
-        yield CheckResult("info", "controller", round(hot), array, operands=told)
+        yield CheckResult("info", "controller", round(hot), array, operands=operands)
 
 
 def hot_sets(at: StepEvidence) -> dict[str, HotSet]:

@@ -7,7 +7,7 @@ the edges of a load; they are derived where they are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan, sqrt
 
 from tui.judge.chance import drawn
@@ -26,9 +26,6 @@ STARTING_S = 1.0  # phases use the jump host's clock, accurate to the delay of a
 LEAST_IOS = 100  # with fewer I/Os two results may be equal by chance, if clocks count microseconds
 ONE_BYTE = 1.0
 KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut off
-
-
-RateText = Callable[[float | None], str]
 
 
 # -- counts, rates and time
@@ -60,8 +57,8 @@ def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             (each.figures.bytes, each.figures.bw_bytes_per_s, ("bytes", "bw_bytes_per_s")),
         ):
             if count and rate and (expected := _other_rate(at, each, count, rate, names)):
-                told = {"count": count, "seconds": seconds, "expected": expected, "rate": rate}
-                yield each.error(names[0], rate, expected, **told)
+                operands = {"count": count, "seconds": seconds, "expected": expected, "rate": rate}
+                yield each.error(names[0], rate, expected, **operands)
 
 
 def _other_rate(
@@ -101,24 +98,24 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """The bandwidth does not match the block size reported with it: the two are from different
     loads.
     """
-    looked, by_host = False, at.step.jobs_by_host
+    checked, by_host = False, at.step.jobs_by_host
     for each in counted(at):
         if _is_uncalled_for(each, by_host.get(each.host, at.step.jobs)):
-            looked = True
+            checked = True
             yield each.error("only-reads", each.figures.ios, 0.0, ios=each.figures.ios)
         span = _sizes(at, each)
         if span is None:
             continue
-        looked = True
+        checked = True
         mean, (low, high) = each.figures.bytes / each.figures.ios, span
         # counted in only one of the two
         flying = sum(load.held for load in each.loads) / each.figures.ios
         slack = each.slack("ios", "bytes") + at.run.rounding + flying
         if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
-            told = {"bytes": each.figures.bytes, "ios": each.figures.ios, "mean_bytes": mean}
+            operands = {"bytes": each.figures.bytes, "ios": each.figures.ios, "mean_bytes": mean}
             code, expected = "size" if low == high else "sizes", low if mean < low else high
-            yield each.error(code, mean, expected, low_bytes=low, high_bytes=high, **told)
-    if not looked:
+            yield each.error(code, mean, expected, low_bytes=low, high_bytes=high, **operands)
+    if not checked:
         raise UnknownError("block-sizes")
 
 
@@ -138,7 +135,7 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     if (
         not loads
         or not direction(each.name).in_total
-        or not all(load.stores and _told(load, each) for load in loads)
+        or not all(load.stores and _size_is_known(load, each) for load in loads)
     ):
         return None
     if "ios" in each.figures.rounded and (each.figures.runtime_s or 0.0) < SHORTEST_S:
@@ -150,7 +147,7 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     return (0.0 if partial else low), high
 
 
-def _told(load: JobLoad, each: Counted) -> bool:
+def _size_is_known(load: JobLoad, each: Counted) -> bool:
     return load.block_bytes is not None or all(
         load.blocks.get(name) for name in _names(load, each.name)
     )
@@ -245,8 +242,8 @@ def _above(
     worker.
 
     A load that fell behind in its ramp catches up afterwards, so a ramp may add all of its time.
-    Poisson arrivals in T seconds have a deviation of the root of their independent number; fio
-    draws them for each worker.
+    The number of Poisson arrivals has a standard deviation of the square root of those that were
+    drawn independently; fio draws them for each worker.
     """
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
@@ -360,14 +357,14 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     I/Os as were counted.
 
     Figures that violate this were not measured together."""
-    looked = False
+    checked = False
     sound: dict[tuple[str, str, str, float], Latency] = {}
     for each in counted(at):
         for kind in ("slat", "clat", "lat"):
             latency: Latency | None = getattr(each.figures, kind)
             if latency is None or not latency.n or latency.mean_ns is None:
                 continue
-            looked = True
+            checked = True
             exact = kind not in each.figures.rounded and not at.run.rounding
             rounding = 0.0 if exact else PRINTED + at.run.rounding
             key = each.host, each.name, kind, rounding
@@ -375,13 +372,13 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
                 continue
             found = list(disagreements(latency, rounding))
             for each_found in found:
-                code, measured, expected, told = each_found
-                yield each.error(code, measured, expected, kind=kind, **told)
+                code, measured, expected, operands = each_found
+                yield each.error(code, measured, expected, kind=kind, **operands)
             if not found:
                 sound[key] = latency
         yield from _kinds_apart(each)
         yield from _counts_apart(at, each)
-    if not looked:
+    if not checked:
         raise UnknownError("latencies")
 
 
@@ -419,8 +416,8 @@ def _part_above_whole(
     digit = max(unit_of(most or 0), unit_of(longest or 0)) if each.slack("lat") else 0
     off = CLOCK + each.slack("lat")
     if most is not None and longest is not None and most < longest * (1 - off) - 1000 - digit:
-        told = {"lat_ns": most, "kind": name, "part_ns": longest}
-        yield each.error("below-part", most, longest, **told)
+        operands = {"lat_ns": most, "kind": name, "part_ns": longest}
+        yield each.error("below-part", most, longest, **operands)
 
 
 def _spread_apart(
@@ -429,13 +426,13 @@ def _spread_apart(
     """Yield a total's standard deviation that is impossible given those of its parts (triangle
     inequality)."""
     parts = [part.stddev_ns for part in (slat, clat)]
-    told, known = lat.stddev_ns, [part for part in parts if part is not None and not isnan(part)]
-    if told is None or isnan(told) or len(known) < len(parts):
+    spread, known = lat.stddev_ns, [part for part in parts if part is not None and not isnan(part)]
+    if spread is None or isnan(spread) or len(known) < len(parts):
         return
     low, high = abs(known[0] - known[1]), sum(known)
-    if not low * (1 - CLOCK) - 1000 <= told <= high * (1 + CLOCK) + 5000:
-        spans = {"deviation_ns": told, "low_ns": low, "high_ns": high}
-        yield each.error("spread-of-parts", told, low if told < low else high, **spans)
+    if not low * (1 - CLOCK) - 1000 <= spread <= high * (1 + CLOCK) + 5000:
+        spans = {"deviation_ns": spread, "low_ns": low, "high_ns": high}
+        yield each.error("spread-of-parts", spread, low if spread < low else high, **spans)
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
@@ -455,8 +452,8 @@ def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
     slack = 2 * held + lost + (each.slack("ios") + at.run.rounding) * each.figures.ios
     if abs(latency.n - each.figures.ios) > slack:
-        told = {"ios": each.figures.ios, "latencies": latency.n}
-        yield each.error("counts", latency.n, each.figures.ios, **told)
+        operands = {"ios": each.figures.ios, "latencies": latency.n}
+        yield each.error("counts", latency.n, each.figures.ios, **operands)
 
 
 FIGURE_CHECKS = (

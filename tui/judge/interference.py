@@ -69,8 +69,8 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     if found:
         worst = max(share for _, share in extra.values())
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-        told: Operands = {"hosts": list(found.items())}
-        yield CheckResult("warning", "more", round(worst, 3), OTHERS, scope, told)
+        operands: Operands = {"hosts": list(found.items())}
+        yield CheckResult("warning", "more", round(worst, 3), OTHERS, scope, operands)
     yield from _of_servers(at)
 
 
@@ -177,10 +177,10 @@ def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
         moved = sum(disks.values())
         if read and moved > max(share * read, FLOOR):
             most = max(disks, key=lambda host: disks[host])
-            told: Operands = {"direction": name, "moved_bytes_per_s": moved, "server": most}
-            told["read_bytes_per_s"] = read
+            operands: Operands = {"direction": name, "moved_bytes_per_s": moved, "server": most}
+            operands["read_bytes_per_s"] = read
             scope: dict[str, Scalar] = {"direction": name}
-            yield CheckResult("warning", "servers", round(moved / read, 3), share, scope, told)
+            yield CheckResult("warning", "servers", round(moved / read, 3), share, scope, operands)
 
 
 def _of_disks(host: HostTelemetryRecord, field: str) -> float:

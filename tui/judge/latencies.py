@@ -63,13 +63,13 @@ def _has_moments(latency: Latency) -> bool:
     A quick test; if it fails, the slower comparison with bucket edges decides.
     """
     assert latency.buckets is not None
-    idx, told = latency.buckets.idx, latency.stddev_ns
-    if len(idx) < 2 or idx[0] < WIDE or idx[-1] >= TOP_BUCKET or told is None or isnan(told):
+    idx, stddev = latency.buckets.idx, latency.stddev_ns
+    if len(idx) < 2 or idx[0] < WIDE or idx[-1] >= TOP_BUCKET or stddev is None or isnan(stddev):
         return False
     middles = itemgetter(*idx)(MIDDLES)
     weighted = [*map(mul, latency.buckets.n, middles)]
     total, mean = float(latency.n), latency.mean_ns or 0.0
-    squares = mean * mean + told * told * (total - 1) / total
+    squares = mean * mean + stddev * stddev * (total - 1) / total
     most = float(latency.max_ns or 0)
     # the last bucket ends with the maximum
     last, high = latency.buckets.n[-1] / total, middles[-1]
@@ -80,8 +80,8 @@ def _has_moments(latency: Latency) -> bool:
     )
 
 
-def _near(told: float, by_middles: float, less: float) -> bool:
-    return abs(told - by_middles) + less <= HALF_A_BUCKET * by_middles
+def _near(printed: float, by_middles: float, less: float) -> bool:
+    return abs(printed - by_middles) + less <= HALF_A_BUCKET * by_middles
 
 
 def _has_percentiles(latency: Latency) -> bool:
@@ -170,20 +170,20 @@ def _rises(percentiles: Sequence[int], latency: Latency) -> bool:
 def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     """Yield a deviation that is impossible with this minimum, mean and maximum (Bhatia and
     Davis)."""
-    low, high, mean, told = (
+    low, high, mean, stddev = (
         latency.min_ns,
         latency.max_ns,
         latency.mean_ns or 0.0,
         latency.stddev_ns,
     )
-    if low is None or not high or told is None or isnan(told) or latency.n < 2:
+    if low is None or not high or stddev is None or isnan(stddev) or latency.n < 2:
         return
     off = mean * rounding + (max(unit_of(low), unit_of(high)) if rounding else 1)
     most = sqrt(
         max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1)
     )
-    if told > most * (1 + rounding + COUNTED) + 1:
-        yield "deviation-above", told, most, {"deviation_ns": told, "most_ns": most}
+    if stddev > most * (1 + rounding + COUNTED) + 1:
+        yield "deviation-above", stddev, most, {"deviation_ns": stddev, "most_ns": most}
 
 
 def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
@@ -192,8 +192,8 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
     The mean of squares lies between those computed from lower and upper bucket edges. With the
     printed mean: variance = mean of squares - square of the mean.
     """
-    told, mean, most = latency.stddev_ns, latency.mean_ns or 0.0, latency.max_ns
-    if latency.buckets is None or told is None or isnan(told) or latency.n < 2 or most is None:
+    stddev, mean, most = latency.stddev_ns, latency.mean_ns or 0.0, latency.max_ns
+    if latency.buckets is None or stddev is None or isnan(stddev) or latency.n < 2 or most is None:
         return
     edges = [bucket_edges(index) for index in latency.buckets.idx]
     counts = latency.buckets.n
@@ -208,9 +208,9 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
     low, top = (
         sqrt(max(squares - mean * mean, 0.0) * few) for squares in (least, high / latency.n)
     )
-    if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
-        operands = {"deviation_ns": told, "low_ns": low, "high_ns": top}
-        yield "deviation-off", told, low if told < low else top, operands
+    if not low * (1 - COUNTED) - 1 <= stddev <= top * (1 + COUNTED) + 1:
+        operands = {"deviation_ns": stddev, "low_ns": low, "high_ns": top}
+        yield "deviation-off", stddev, low if stddev < low else top, operands
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
@@ -246,8 +246,8 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     least that of the nearer one. The extremes are two I/Os. Ranks and widths as in
     `_by_percentiles`.
     """
-    low, high, n, told = latency.min_ns, latency.max_ns, latency.n, latency.stddev_ns
-    if low is None or not high or told is None or isnan(told) or n < 2:
+    low, high, n, stddev = latency.min_ns, latency.max_ns, latency.n, latency.stddev_ns
+    if low is None or not high or stddev is None or isnan(stddev) or n < 2:
         return
     mean, width = latency.mean_ns or 0.0, max(BUCKET, latency.bucket_width or 0.0)
     marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
@@ -262,8 +262,8 @@ def _spread_off(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         )
         squares += max(end - begin - 3, 0) * max(beyond - off, 0.0) ** 2
     least = sqrt(squares / n)
-    if told < least * (1 - rounding - COUNTED) - off:
-        yield "deviation-below", told, least, {"deviation_ns": told, "least_ns": least}
+    if stddev < least * (1 - rounding - COUNTED) - off:
+        yield "deviation-below", stddev, least, {"deviation_ns": stddev, "least_ns": least}
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:

@@ -42,7 +42,7 @@ class IoLimit(NamedTuple):
     limit: float
 
     @property
-    def told(self) -> Clause:
+    def text_part(self) -> Clause:
         """The limit as part of a finding."""
         return clause("limit", number=self.number, what=self.what, limit=self.limit)
 
@@ -158,13 +158,15 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     if found:
         limit, rate = next(iter(found.values()))
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-        told: Operands = {"hosts": [(host, each.told) for host, (each, _) in found.items()]}
-        yield CheckResult("warning", "reached", round(rate), limit.limit, scope, told)
+        operands: Operands = {
+            "hosts": [(host, each.text_part) for host, (each, _) in found.items()]
+        }
+        yield CheckResult("warning", "reached", round(rate), limit.limit, scope, operands)
     changed = {host.name: how for host in hosts if (how := _changed(host))}
     if changed:
         scope = {"hosts": " ".join(changed)}
-        told = {"hosts": list(changed.items())}
-        yield CheckResult("warning", "changed", len(changed), 0, scope, told)
+        operands = {"hosts": list(changed.items())}
+        yield CheckResult("warning", "changed", len(changed), 0, scope, operands)
 
 
 def _changed(host: HostRecord) -> list[Clause]:
@@ -172,12 +174,14 @@ def _changed(host: HostRecord) -> list[Clause]:
     if "cgroup_io_after" not in host.facts:
         return []
     old, new = (_limits_of(host, name) for name in ("cgroup_io", "cgroup_io_after"))
-    told = [
-        clause("now", now=limit.told, before=before.told if before is not None else None)
+    changes = [
+        clause("now", now=limit.text_part, before=before.text_part if before is not None else None)
         for place, limit in new.items()
         if limit != (before := old.get(place))
     ]
-    return told + [clause("lifted", limit=old[place].told) for place in old if place not in new]
+    return changes + [
+        clause("lifted", limit=old[place].text_part) for place in old if place not in new
+    ]
 
 
 def _limits_of(host: HostRecord, fact: str) -> dict[tuple[str, str], IoLimit]:
@@ -231,12 +235,12 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
         if not size or limit is None or memory is None:
             continue
         if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
-            told: Operands = {"host": host.name, "limit_bytes": limit, "memory_bytes": memory}
-            told["files_bytes"] = size
+            operands: Operands = {"host": host.name, "limit_bytes": limit, "memory_bytes": memory}
+            operands["files_bytes"] = size
             severity: Severity = "warning" if size <= memory else "info"
             most = round(min(size, memory))
             scope: dict[str, Scalar] = {"hosts": host.name}
-            yield CheckResult(severity, "page-cache", round(limit), most, scope, told)
+            yield CheckResult(severity, "page-cache", round(limit), most, scope, operands)
 
 
 LIMIT_CHECKS = (io_limit, memory_limit)

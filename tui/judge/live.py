@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 EVERY_S = 5.0
-SETTLED_S = 30.0  # findings over this long count at the first look
-SHARE = 0.005  # share of this process's time for looking
+SETTLED_S = 30.0  # a finding over this much measured time is reported at once
+SHARE = 0.005  # share of this process's time for the checks
 
 
 @dataclass(slots=True)
@@ -43,8 +43,8 @@ class LiveFinding:
     step: int | None = None
     role: str = ""
     ended_t: float | None = None
-    told: bool = False
-    looks: int = 1  # consecutive looks with it; negative: without it
+    reported: bool = False  # returned as new once; before that it is not shown
+    in_a_row: int = 1  # consecutive rounds of checks with it; negative: without it
     points: int = 1  # points of a search at which it was found
 
     @property
@@ -60,11 +60,11 @@ class LiveFinding:
 
     def see(self, finding: Finding, now_t: float) -> None:
         """Record that the checks found this finding again, with its newest figures."""
-        self.looks = max(self.looks, 0) + 1
+        self.in_a_row = max(self.in_a_row, 0) + 1
         self.finding = finding
-        if self.ended_t is not None and self.looks > 1:
+        if self.ended_t is not None and self.in_a_row > 1:
             self.ended_t = None
-        elif not self.told and self.looks == 1:
+        elif not self.reported and self.in_a_row == 1:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
@@ -72,18 +72,18 @@ class LiveFinding:
 
         The finding ends after the second miss in a row, or at once with `sure`.
         """
-        self.looks = min(self.looks, 0) - 1
-        if self.ended_t is None and (sure or self.looks < -1):
+        self.in_a_row = min(self.in_a_row, 0) - 1
+        if self.ended_t is None and (sure or self.in_a_row < -1):
             self.ended_t = now_t
 
 
 Key = tuple[object, ...]
-Look = Callable[[], list[Finding] | Sliced[list[Finding]]]
+CheckCall = Callable[[], list[Finding] | Sliced[list[Finding]]]
 Made = dict[str, list[Finding]]
 """Findings by check, without checks that could not run."""
 
 
-class StepLook:
+class LiveStep:
     """One attempt of a running step, as seen by the checks: its record so far and its
     bottleneck.
     """
@@ -95,7 +95,7 @@ class StepLook:
         self.bottleneck: BottleneckRecord | None = None
         self._other = ""  # the kind that was found last, if that is another one
 
-    def take_bottleneck(self, found: BottleneckRecord | None) -> None:
+    def update_bottleneck(self, found: BottleneckRecord | None) -> None:
         """Set the bottleneck; a different one must be found twice in a row before it replaces the
         current one.
         """
@@ -113,9 +113,9 @@ class LiveFindings:
         self.made: set[str] = set()
         self.settled = False  # these are the findings of the record
         self.broken: dict[str, str] = {}  # internal errors of checks
-        self.cost_s = 0.0  # CPU time of the last look
+        self.cost_s = 0.0  # CPU time of the last round of checks
         self._known: dict[Key, LiveFinding] = {}
-        self.steps: dict[int, StepLook] = {}
+        self.steps: dict[int, LiveStep] = {}
         self._next_t = float("-inf")
         self._others = [
             StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps
@@ -126,13 +126,14 @@ class LiveFindings:
     @property
     def now(self) -> list[LiveFinding]:
         """Current findings, the worst first."""
-        return sorted((each for each in self._told() if each.ended_t is None), key=_weight)
+        return sorted((each for each in self._reported() if each.ended_t is None), key=_weight)
 
     @property
     def was(self) -> list[LiveFinding]:
         """Findings that no longer apply, the latest first."""
         return sorted(
-            (each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0)
+            (each for each in self._reported() if each.ended_t),
+            key=lambda each: -(each.ended_t or 0.0),
         )
 
     def role_of(self, step: int | None) -> str:
@@ -143,13 +144,13 @@ class LiveFindings:
     def bottlenecks(self) -> dict[int, BottleneckRecord]:
         """Known bottlenecks of the running steps, by step."""
         return {
-            index: look.bottleneck
-            for index, look in sorted(self.steps.items())
-            if look.bottleneck is not None
+            index: live.bottleneck
+            for index, live in sorted(self.steps.items())
+            if live.bottleneck is not None
         }
 
-    def _told(self) -> Iterator[LiveFinding]:
-        return (each for each in self._known.values() if each.told)
+    def _reported(self) -> Iterator[LiveFinding]:
+        return (each for each in self._known.values() if each.reported)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
         """Return current findings by the hosts they name, the worst first; notes name no hosts."""
@@ -174,13 +175,13 @@ class LiveFindings:
             known = next(same, None) or self._known.setdefault(
                 ("kept", number), LiveFinding(finding, now_t)
             )
-            known.finding, known.ended_t, known.told = finding, None, True
+            known.finding, known.ended_t, known.reported = finding, None, True
 
-    def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
+    def update(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Run the checks if they are due; return findings that are new or have become worse."""
-        return exhaust(self.looking(state, now_t))
+        return exhaust(self.update_in_slices(state, now_t))
 
-    def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
+    def update_in_slices(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
         """Run the checks in slices, because many hosts take long; the generator must be exhausted.
 
         Checks new facts of hosts at once.
@@ -205,42 +206,42 @@ class LiveFindings:
         entered, measured = yield from self._see_steps(state)
         evidence = self._evidence(state)
         if changed or entered:
-            made = yield from self._make(
+            made = yield from self._run(
                 {
-                    each.id: partial(each.look, evidence)
+                    each.id: partial(each.examine, evidence)
                     for each in CHECKS
                     if each.live and each.of_run
                 }
             )
-            new += self._take(made, now_t, step=None, sure=True)
+            new += self._update(made, now_t, step=None, sure=True)
         for index in measured:
-            look = self.steps[index]
-            step, record = look.running.step, evidence.steps[index]
-            lately = look.running.recent(state, record)
+            live = self.steps[index]
+            step, record = live.running.step, evidence.steps[index]
+            recent = live.running.recent(state, record)
             yield
-            look.take_bottleneck(bottleneck_of(StepEvidence(evidence, step, lately)))
+            live.update_bottleneck(bottleneck_of(StepEvidence(evidence, step, recent)))
             yield
             at = StepEvidence(evidence, step, record)
-            made = yield from self._make(
+            made = yield from self._run(
                 {
-                    each.id: partial(each.looking_at, at)
+                    each.id: partial(each.examine_step, at)
                     for each in CHECKS
                     if each.live and each.of_step
                 }
             )
             sure = index in entered and (record.measured_s or 0.0) >= SETTLED_S
-            new += self._take(made, now_t, step=index, sure=sure)
+            new += self._update(made, now_t, step=index, sure=sure)
 
     def _evidence(self, state: RunState) -> RunEvidence:
         steps = list(self._others)
-        for index, look in self.steps.items():
-            steps[index] = look.record or steps[index]
+        for index, live in self.steps.items():
+            steps[index] = live.record or steps[index]
         return RunEvidence(
             self.plan,
             self._hosts,
             steps,
             JournalData(state, state.clocks.steps()),
-            from_begin=all(look.running.series.from_begin for look in self.steps.values()),
+            from_begin=all(live.running.series.from_begin for live in self.steps.values()),
         )
 
     def _see_hosts(self, state: RunState) -> bool:
@@ -270,9 +271,9 @@ class LiveFindings:
         for index in measured:
             if index in entered:
                 attempt = state.at_step(index).attempt
-                self.steps[index] = StepLook(self.plan, index, attempt)
-            look = self.steps[index]
-            look.record = yield from look.running.record(state)
+                self.steps[index] = LiveStep(self.plan, index, attempt)
+            live = self.steps[index]
+            live.record = yield from live.running.record(state)
         return entered, measured
 
     def _leave(self, state: RunState, now_t: float) -> None:
@@ -280,8 +281,8 @@ class LiveFindings:
         now = at_work(state)
         if not now:
             return
-        for index, look in list(self.steps.items()):
-            again = index in now and state.at_step(index).attempt != look.attempt
+        for index, live in list(self.steps.items()):
+            again = index in now and state.at_step(index).attempt != live.attempt
             if index in now and not again:
                 continue
             del self.steps[index]
@@ -293,23 +294,25 @@ class LiveFindings:
 
     # -- findings that come and go
 
-    def _make(self, looks: Mapping[str, Look]) -> Sliced[Made]:
+    def _run(self, calls: Mapping[str, CheckCall]) -> Sliced[Made]:
         """Run these checks; those without evidence are missing from the result."""
         made: Made = {}
-        for name, look in looks.items():
+        for name, call in calls.items():
             yield
             try:
-                found = look()
+                found = call()
                 made[name] = found if isinstance(found, list) else (yield from found)
             except UnknownError:
                 continue
-            # nobody foresaw it: the run is watched on, and the end will show it
+            # a defect in a check: keep watching, the checks after the run will show it
             except Exception as error:
                 self.broken[name] = f"internal error: {error!r}"
         self.made |= made.keys()
         return made
 
-    def _take(self, made: Made, now_t: float, *, step: int | None, sure: bool) -> list[LiveFinding]:
+    def _update(
+        self, made: Made, now_t: float, *, step: int | None, sure: bool
+    ) -> list[LiveFinding]:
         found = {
             key: finding for findings in made.values() for key, finding in _keyed(findings, step)
         }
@@ -318,12 +321,12 @@ class LiveFindings:
                 each.miss(now_t, sure=step is None)
         new, role = [], self.role_of(step)
         for key, finding in found.items():
-            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, role, looks=0))
+            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, role, in_a_row=0))
             worse = _order(finding) < _order(each.finding)
             each.see(finding, now_t)
-            if (not each.told and (sure or each.looks > 1)) or (each.told and worse):
-                again = not each.told and self._was_at_another_point(key, each)
-                each.told = True
+            if (not each.reported and (sure or each.in_a_row > 1)) or (each.reported and worse):
+                again = not each.reported and self._was_at_another_point(key, each)
+                each.reported = True
                 new += [] if again else [each]
         return new
 
@@ -336,8 +339,8 @@ class LiveFindings:
         others = [
             other for other in self._known if other != key and _but_step(other) == _but_step(key)
         ]
-        told = [self._known.pop(other) for other in others]
-        found.points += sum(each.points for each in told if each.told)
+        earlier = [self._known.pop(other) for other in others]
+        found.points += sum(each.points for each in earlier if each.reported)
         return found.points > 1
 
 

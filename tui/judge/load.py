@@ -1,4 +1,4 @@
-"""Checks of the load: concurrency, rate, duration, errors."""
+"""Checks of the load: concurrency, rate, duration."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from tui.judge.chance import drawn
 from tui.judge.check import (
     CheckResult,
     Moot,
-    RunEvidence,
     Severity,
     StepEvidence,
     UnknownError,
-    run_check,
     step_check,
 )
 from tui.judge.observed import cpu_bound_hosts, cpu_share
@@ -25,8 +23,7 @@ from tui.metrics.figures import enough_behind
 from tui.metrics.registry import BOTH, MIXED, direction
 from tui.model.alike import vain_axes
 from tui.model.criteria import default
-from tui.model.hostfacts import boot_of
-from tui.model.operands import Operands, clause
+from tui.model.operands import Operands
 from tui.record.headline import SHORT_S, ended_early, operation_seconds, shortest_phase_s
 
 if TYPE_CHECKING:
@@ -105,10 +102,10 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
 
 def _starves(at: StepEvidence, host: str, share: float) -> bool:
     """Return whether busy CPUs explain the missing I/Os in flight; true if CPU use is unknown."""
-    looked = next(
+    telemetry = next(
         (each for each in at.record.telemetry if each.host == host and each.role == "client"), None
     )
-    explained = cpu_share(at, looked) if looked is not None else None
+    explained = cpu_share(at, telemetry) if telemetry is not None else None
     return share < 1 and (explained is None or 1 - share <= explained + at.limit("concurrency.off"))
 
 
@@ -129,8 +126,8 @@ def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
 
 
 def steady_load(at: StepEvidence) -> int:
-    """Return the number of I/Os that each host keeps in flight. Raises UnknownError if it
-    varies.
+    """Return the number of I/Os that each host keeps in flight. Raises UnknownError if it varies,
+    is unknown, or if the load was too short.
     """
     jobs = at.step.jobs
     if not jobs:
@@ -208,8 +205,8 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("job-parameters")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
     code = "swept" if swept else "in-vain"
-    for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
-        yield CheckResult("warning", code, 1, operands={"quote": told, "axes": list(swept)})
+    for operands in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
+        yield CheckResult("warning", code, 1, operands={"quote": operands, "axes": list(swept)})
 
 
 @step_check(
@@ -239,15 +236,15 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
             name, offered, reached, text = each
             share = reached / (offered * hosts)
             code = "bandwidth" if text is units.bandwidth else "iops"
-            told: Operands = {
+            operands: Operands = {
                 "of": [name, *filter(None, [job])],
                 "reached": reached,
                 "share": share,
             }
-            told["offered"] = offered * hosts
+            operands["offered"] = offered * hosts
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
             threshold = at.limit("offered-rate.reached")
-            yield CheckResult(severity, code, round(share, 4), threshold, scope, told)
+            yield CheckResult(severity, code, round(share, 4), threshold, scope, operands)
 
 
 def is_reached(at: StepEvidence, each: Offered) -> bool:
@@ -261,8 +258,8 @@ def is_reached(at: StepEvidence, each: Offered) -> bool:
 def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -> float:
     """Return by how much a rate may fall short without an overload.
 
-    Poisson arrivals: three standard deviations, the root of the number of independent I/Os. Bytes:
-    the block that each worker waits for.
+    Poisson arrivals: three standard deviations, each the square root of the number of independent
+    I/Os. Bytes: the block that each worker waits for.
     """
     seconds = at.record.measured_s
     if not seconds:
@@ -335,11 +332,11 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
     reported = record.results.jobs or {}
     if {job.name for job in jobs} != set(reported):
         return
-    told = {(name, text) for name, _, _, text in offered_rates(jobs, record)}
+    operands = {(name, text) for name, _, _, text in offered_rates(jobs, record)}
     for job in jobs:
         for name, result in reported[job.name].items():
             found = _offered([job], name, result)
-            yield from ((job.name, each) for each in found if (name, each[3]) not in told)
+            yield from ((job.name, each) for each in found if (name, each[3]) not in operands)
 
 
 @step_check(
@@ -362,10 +359,10 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     ran_s, due_s = _ran_s(at, record.measured_s), _due_s(at)
     ended = ended_early(ran_s, due_s)
     if record.state != "cut" and (ended or ran_s < SHORT_S):
-        told: Operands = {"measured_s": ran_s, "runtime_s": due_s}
+        operands: Operands = {"measured_s": ran_s, "runtime_s": due_s}
         code = "ended" if ended else "measured"
         threshold = due_s if ended else SHORT_S
-        yield CheckResult("warning", code, ran_s, threshold, operands=told)
+        yield CheckResult("warning", code, ran_s, threshold, operands=operands)
 
 
 def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
@@ -379,8 +376,8 @@ def _short_phases(record: StepRecord) -> Iterator[CheckResult]:
         yield CheckResult("warning", "phase", moving_s, SHORT_S, operands={"phase_s": moving_s})
     name, seconds = min(operations.items(), key=lambda each: each[1], default=("", SHORT_S))
     if seconds < SHORT_S:
-        told: Operands = {"operation": name, "phase_s": seconds}
-        yield CheckResult("warning", "operation", round(seconds, 6), SHORT_S, operands=told)
+        operands: Operands = {"operation": name, "phase_s": seconds}
+        yield CheckResult("warning", "operation", round(seconds, 6), SHORT_S, operands=operands)
 
 
 def _ran_s(at: StepEvidence, measured_s: float) -> float:
@@ -430,8 +427,8 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
     threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")
-    told: Operands = {"measured_s": seconds, "recommended_s": LONG_S}
-    yield CheckResult(severity, "measured", seconds, threshold, operands=told)
+    operands: Operands = {"measured_s": seconds, "recommended_s": LONG_S}
+    yield CheckResult(severity, "measured", seconds, threshold, operands=operands)
 
 
 @step_check(
@@ -456,11 +453,11 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
         return
     direct = bool(at.step.jobs) and all(job.direct or job.fileless for job in at.step.jobs)
     for name, slat, lat in submission_waits(at.record):
-        told: Operands = {"direction": name, "slat_ns": slat, "lat_ns": lat}
+        operands: Operands = {"direction": name, "slat_ns": slat, "lat_ns": lat}
         severity: Severity = "info" if direct else "warning"
         scope: dict[str, Scalar] = {"direction": name}
         share = round(slat / lat, 4)
-        yield CheckResult(severity, "submission", share, SUBMISSION_SHARE, scope, told)
+        yield CheckResult(severity, "submission", share, SUBMISSION_SHARE, scope, operands)
 
 
 @step_check(
@@ -491,9 +488,9 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("sync-latency")
     if share > SYNC_SHARE:
         code = "queue" if any(job.held > job.workers for job in jobs) else "workers"
-        told: Operands = {"share": share, "mean_ns": latency}
+        operands: Operands = {"share": share, "mean_ns": latency}
         scope: dict[str, Scalar] = {"direction": "sync"}
-        yield CheckResult("info", code, round(share, 4), SYNC_SHARE, scope, told)
+        yield CheckResult("info", code, round(share, 4), SYNC_SHARE, scope, operands)
 
 
 @step_check(
@@ -522,94 +519,9 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
         ]
         if latency is not None and latency.n and thin:
             slower = latency.n * (100 - thin[0]) / 100
-            told: Operands = {"direction": name, "ios": latency.n, "percentile": thin[0]}
+            operands: Operands = {"direction": name, "ios": latency.n, "percentile": thin[0]}
             scope: dict[str, Scalar] = {"direction": name}
-            yield CheckResult("info", "few", round(slower, 1), units.TAIL_SAMPLES, scope, told)
+            yield CheckResult("info", "few", round(slower, 1), units.TAIL_SAMPLES, scope, operands)
 
 
 LOAD_CHECKS = (concurrency, depth, rate, short, runtime, submission, sync_bound, tails)
-
-
-RESTARTED = ("host-rebooted",)
-
-
-@step_check(
-    "tool-errors",
-    "Errors of the load generator",
-    rule="every host ends without errors, short or dropped I/Os",
-    advice=(
-        "Check the host's stderr under raw/ and its kernel log; discard figures that include"
-        " failed I/O."
-    ),
-    source="error numbers, short and dropped I/Os, exit codes",
-)
-def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
-    """Failed I/O is fast and moves no data."""
-    record = at.record
-    if not record.tasks:
-        raise UnknownError("exit-status")
-    said = {
-        host: clause("errors", numbers=list(task.errors))
-        for host, task in record.tasks.items()
-        if task.errors
-    }
-    codes = {
-        host: clause("exit-code", exit_code=task.exit_code)
-        for host, task in record.tasks.items()
-        if task.exit_code
-    }
-    results = at.run.seen.state.at_step(at.step.index).results
-    failed = {
-        host: clause("failed-ios", ios=result.failed_ios)
-        for host, result in results.items()
-        if result.failed_ios
-    }
-    wrong = (codes if record.state != "cut" else {}) | failed | said
-    if at.run.foreign:  # no other check covers the tool's own errors
-        own = [each for each in record.errors if each.fatal and not each.is_contradiction]
-        wrong = {error.host: clause("reported", quote=error.message) for error in own} | wrong
-    if wrong:
-        told: Operands = {"wrong": list(wrong.items())}
-        yield CheckResult("error", "failed", len(wrong), 0, {"hosts": " ".join(wrong)}, told)
-    yield from _short_ios(at)
-
-
-def _short_ios(at: StepEvidence) -> Iterator[CheckResult]:
-    by_host = at.step.jobs_by_host
-    for host, dirs in at.record.results.per_host.items():
-        own = by_host.get(host, at.step.jobs)
-        for name, result in dirs.items():
-            blocks = {job.block_bytes for job in own if name in (*job.directions, BOTH, MIXED)}
-            # fio counts sync_file_range as a short I/O of the job
-            whole = result.bytes in {result.ios * block for block in blocks if block}
-            synced = (dirs["sync"].ios or 0) if "sync" in dirs and name != "read" else 0
-            short = 0 if whole else max((result.short_ios or 0) - synced, 0)
-            lost = short + (result.drop_ios or 0)
-            if lost:
-                scope: dict[str, Scalar] = {"hosts": host, "direction": name}
-                told: Operands = {"host": host, "direction": name, "ios": lost}
-                yield CheckResult("error", "short-ios", lost, 0, scope, told)
-
-
-@run_check(
-    "host-restart",
-    "No host restarts",
-    rule="no host restarts during the run",
-    advice="Measure again: caches, clocks and mounts may differ from those at the start.",
-    source="/proc/sys/kernel/random/boot_id",
-)
-def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
-    if not any(boot_of(host.facts) for host in evidence.hosts):
-        raise UnknownError("host-facts")
-    again = [
-        host.name
-        for host in evidence.hosts
-        if any(each.code in RESTARTED for each in host.problems)
-    ]
-    if again:
-        scope: dict[str, Scalar] = {"hosts": " ".join(again)}
-        yield CheckResult("error", "restarted", len(again), 0, scope, {"hosts": again})
-
-
-ERROR_CHECKS = (tool_errors, restarted)

@@ -65,8 +65,8 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
             )
             for each in differing[:NAMED]
         ]
-        told: Operands = {"what": what, "count": len(differing)}
-        yield CheckResult("warning", "differ", len(differing), 0, operands=told)
+        operands: Operands = {"what": what, "count": len(differing)}
+        yield CheckResult("warning", "differ", len(differing), 0, operands=operands)
 
 
 @run_check(
@@ -87,10 +87,10 @@ def one_machine(evidence: RunEvidence) -> Iterator[CheckResult]:
     if len(known) < 2:
         raise UnknownError("few-hosts", least=2)
     for group in one_boot(clients):
-        told: Operands = {"hosts": list(group.hosts)}
+        operands: Operands = {"hosts": list(group.hosts)}
         code = "machine" if group.machine else "kernel"
         scope = {"hosts": " ".join(group.hosts)}
-        yield CheckResult("info", code, len(group.hosts), 1, {**scope}, told)
+        yield CheckResult("info", code, len(group.hosts), 1, {**scope}, operands)
 
 
 def _other_jobs(evidence: RunEvidence) -> Iterator[Clause]:
@@ -180,10 +180,10 @@ def _opened_otherwise(evidence: RunEvidence) -> Iterator[CheckResult]:
             if {row.is_direct(host.facts.get("arch")) for row in found} == {not wanted}:
                 wrong[host.name] = found[0].path
         if wrong:
-            has, told = ("without", "direct=1") if wanted else ("with", "direct=0")
+            has, operands = ("without", "direct=1") if wanted else ("with", "direct=0")
             code = "not-direct" if wanted else "direct"
             scope: dict[str, Scalar] = {"hosts": " ".join(wrong)}
-            yield CheckResult("error", code, has, told, scope, {"paths": list(wrong.items())})
+            yield CheckResult("error", code, has, operands, scope, {"paths": list(wrong.items())})
 
 
 def _buffered_loops(evidence: RunEvidence) -> dict[str, set[str]]:
@@ -231,8 +231,8 @@ def _named(kinds: dict[str, set[str]], severity: Severity, code: str) -> Iterato
     if found:
         names = sorted(set().union(*found.values()))
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-        told: Operands = {"names": names, "hosts": list(found)}
-        yield CheckResult(severity, code, ", ".join(names), "a disk", scope, told)
+        operands: Operands = {"names": names, "hosts": list(found)}
+        yield CheckResult(severity, code, ", ".join(names), "a disk", scope, operands)
 
 
 @run_check(
@@ -284,9 +284,9 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
             busy = layer.md_action if layer.md_action not in ("", "idle", "frozen", "none") else ""
             ill = busy or ("degraded" if layer.md_degraded else "")
             if ill:
-                told: Operands = {"host": host, "device": layer.name, "state": ill}
-                told["done"] = layer.md_done
-                yield CheckResult("warning", "ill", ill, "idle", {"hosts": host}, told)
+                operands: Operands = {"host": host, "device": layer.name, "state": ill}
+                operands["done"] = layer.md_done
+                yield CheckResult("warning", "ill", ill, "idle", {"hosts": host}, operands)
 
 
 @run_check(
@@ -329,8 +329,8 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _set_to(severity: Severity, code: str, found: dict[str, str]) -> CheckResult:
-    told: Operands = {"names": sorted(set(found.values())), "hosts": list(found)}
-    return CheckResult(severity, code, len(found), 0, {"hosts": " ".join(found)}, told)
+    operands: Operands = {"names": sorted(set(found.values())), "hosts": list(found)}
+    return CheckResult(severity, code, len(found), 0, {"hosts": " ".join(found)}, operands)
 
 
 @run_check(
@@ -353,8 +353,8 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     }
     if found:
         scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-        told: Operands = {"running": list(found.items())}
-        yield CheckResult("warning", "running", len(found), 0, scope, told)
+        operands: Operands = {"running": list(found.items())}
+        yield CheckResult("warning", "running", len(found), 0, scope, operands)
 
 
 @run_check(
@@ -383,8 +383,8 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         raise UnknownError("package-checksums")
     changed = [what for what, value in known.items() if value == CHANGED]
     if changed:
-        told: Operands = {"programs": changed}
-        yield CheckResult("warning", "changed", len(changed), 0, operands=told)
+        operands: Operands = {"programs": changed}
+        yield CheckResult("warning", "changed", len(changed), 0, operands=operands)
 
 
 MACHINE_CHECKS = (alike, one_machine, direct, room, devices, frequency, other_load, as_packaged)

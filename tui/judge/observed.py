@@ -102,8 +102,8 @@ class Shortfall(Struct, frozen=True):
         """Return the check result: a warning, or `below_half` if less than half was moved."""
         severity: Severity = below_half if self.share < HALF else "warning"
         scope: dict[str, Scalar] = {"direction": self.direction, "hosts": " ".join(self.hosts)}
-        told: Operands = {"direction": self.direction, "host": self.worst, "share": self.share}
-        return CheckResult(severity, code, round(self.share, 4), self.wanted, scope, told)
+        operands: Operands = {"direction": self.direction, "host": self.worst, "share": self.share}
+        return CheckResult(severity, code, round(self.share, 4), self.wanted, scope, operands)
 
 
 def fell_short(
@@ -246,8 +246,8 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("client-cpus" if hosts else "telemetry")
     if bound := cpu_bound_hosts(at):
         scope: dict[str, Scalar] = {"hosts": " ".join(bound)}
-        told: Operands = {"hosts": list(bound.items())}
-        yield CheckResult("warning", "bound", len(bound), 0, scope, told)
+        operands: Operands = {"hosts": list(bound.items())}
+        yield CheckResult("warning", "bound", len(bound), 0, scope, operands)
     most = at.limit("client-cpu.steal")
     stolen = {
         host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most
@@ -255,8 +255,8 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
         scope = {"hosts": " ".join(stolen)}
-        told = {"host": worst, "percent": stolen[worst]}
-        yield CheckResult("warning", "stolen", round(stolen[worst], 2), most, scope, told)
+        operands = {"host": worst, "percent": stolen[worst]}
+        yield CheckResult("warning", "stolen", round(stolen[worst], 2), most, scope, operands)
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
@@ -264,14 +264,14 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, Clause]:
 
     For hosts without telemetry, uses what the load generator reports about its own threads.
     """
-    looked = {host.host: host for host in clients(at)}
+    monitored = {host.host: host for host in clients(at)}
     reasons = {
-        name: cpu_bound(host, record_of(at.run, name), at.limit) for name, host in looked.items()
+        name: cpu_bound(host, record_of(at.run, name), at.limit) for name, host in monitored.items()
     }
     most = at.limit("client-cpu.thread")
     for name, task in at.record.tasks.items():
         used = _cpu_by_tool(task)
-        if name not in looked and used is not None and used > most:
+        if name not in monitored and used is not None and used > most:
             reasons[name] = clause("threads", percent=used)
     return {name: why for name, why in reasons.items() if why is not None}
 
@@ -352,7 +352,7 @@ def wanted(host: HostTelemetryRecord, used: float) -> float:
     Stolen time is neither CPU time of the process nor idle time of the core, so a process that
     always runs shows less than 100 %.
     """
-    # taken counts as busy
+    # stolen time counts as busy
     busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
     return used * busy / (busy - stolen) if busy > stolen else used
 
@@ -368,7 +368,9 @@ def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
 
 
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> Clause | None:
-    """Return whether a load saturates the CPUs it may use, if these are fewer than the host's."""
+    """Return that a load saturates the CPUs it may use, if these are fewer than the host's; else
+    None.
+    """
     allowed = _cpus(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
@@ -407,8 +409,8 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
     for code, found in (("full", full), ("lossy", lossy)):
         if found:
             scope: dict[str, Scalar] = {"hosts": " ".join(found)}
-            told: Operands = {"hosts": list(found.items())}
-            yield CheckResult("warning", code, len(found), 0, scope, told)
+            operands: Operands = {"hosts": list(found.items())}
+            yield CheckResult("warning", code, len(found), 0, scope, operands)
     if (
         not full
         and not lossy
@@ -507,14 +509,14 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
     ]
     clients = ((at, host) for at in steps for host in at.record.telemetry if host.role == "client")
     # the first load may be a fill or a warm-up
-    looked = [(at, host) for at, host in clients if host.quiet]
-    if not looked:
+    monitored = [(at, host) for at, host in clients if host.quiet]
+    if not monitored:
         raise UnknownError("idle-telemetry")
-    noisy = {host.host: what for at, host in looked if (what := noise(at, host))}
+    noisy = {host.host: what for at, host in monitored if (what := noise(at, host))}
     if noisy:
         scope: dict[str, Scalar] = {"hosts": " ".join(noisy)}
-        told: Operands = {"hosts": list(noisy.items())}
-        yield CheckResult("warning", "noisy", len(noisy), 0, scope, told)
+        operands: Operands = {"hosts": list(noisy.items())}
+        yield CheckResult("warning", "noisy", len(noisy), 0, scope, operands)
 
 
 def noise(at: StepEvidence, host: HostTelemetryRecord) -> Clause | None:

@@ -83,8 +83,8 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     }
     apart = [(name, each) for name, each in known if name in wrong]
     for name, each in apart:
-        told: Operands = {"operation": name, "how": wrong[name]}
-        yield CheckResult("error", "apart", each.mean, each.max, {"operations": name}, told)
+        operands: Operands = {"operation": name, "how": wrong[name]}
+        yield CheckResult("error", "apart", each.mean, each.max, {"operations": name}, operands)
     if metadata is None or metadata.iterations < 2 or not spans:
         if apart:
             return
@@ -93,8 +93,8 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     if same:
         widest = max(same.values())
         scope: dict[str, Scalar] = {"operations": " ".join(same)}
-        told = {"operations": list(same), "count": metadata.iterations, "apart": widest}
-        yield CheckResult("warning", "same", widest, SAME, scope, told)
+        operands = {"operations": list(same), "count": metadata.iterations, "apart": widest}
+        yield CheckResult("warning", "same", widest, SAME, scope, operands)
 
 
 def _has_digits(each: OperationRecord) -> bool:
@@ -180,13 +180,13 @@ def unlisted(each: OperationRecord, metadata: MetadataRecord | None) -> Clause |
     slack = SAME * 10 + max(
         _digit(printed) / printed for rate in listed if (printed := rate * each.bytes_per_op / MIB)
     )
-    for name, told, expected in (
+    for name, shown, expected in (
         ("largest", each.max, max(listed)),
         ("smallest", each.min, min(listed)),
         ("mean-listed", each.mean, fmean(listed)),
     ):
-        if told is not None and abs(told / expected - 1) > slack:
-            return clause(name, told=told, expected=expected)
+        if shown is not None and abs(shown / expected - 1) > slack:
+            return clause(name, told=shown, expected=expected)
     return None
 
 
@@ -213,9 +213,9 @@ def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
     if metadata is None or not (metadata.printed or metadata.invalid):
         raise UnknownError(Moot.VERDICT)
     if metadata.invalid:
-        told: Operands = {"tool": metadata.tool, "count": len(metadata.invalid)}
-        told["quotes"] = metadata.invalid[:SHOWN]
-        yield CheckResult("error", "invalid", len(metadata.invalid), 0, operands=told)
+        operands: Operands = {"tool": metadata.tool, "count": len(metadata.invalid)}
+        operands["quotes"] = metadata.invalid[:SHOWN]
+        yield CheckResult("error", "invalid", len(metadata.invalid), 0, operands=operands)
 
 
 OPERATION_CHECKS = (rank_shift, iterations, own_verdict)

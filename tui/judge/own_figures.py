@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tui.model.event import Contradiction
     from tui.model.step_record import Scalar
 
-# other devices may be the ones, and other reasons may end a job
+# other devices may have done the I/O, and other reasons may have ended the job
 DOUBTFUL = ("devices", "bytes", "off-cpu", "sample-pause", "too-early", "connected")
 # without I/O until the end of the others, or with stats=0
 NOTED = ("started",)
@@ -41,19 +41,19 @@ NOTED = ("started",)
 def own_figures(at: StepEvidence) -> Iterator[CheckResult]:
     """A figure that was edited by hand usually contradicts others of the same I/Os."""
     results = at.run.seen.state.at_step(at.step.index).results
-    looked = {
+    by_host = {
         host: result.contradictions
         for host, result in results.items()
         if result.final and result.contradictions is not None
     }
     wrong = [each for each in at.record.errors if each.is_contradiction]
-    if not looked and not wrong:
+    if not by_host and not wrong:
         raise UnknownError("own-figures")
     for error in wrong:
         scope: dict[str, Scalar] = {"hosts": error.host}
-        told: Operands = {"host": error.host, "quote": error.message}
-        yield CheckResult("error", "earlier", None, None, scope, told)
-    for host, found in looked.items():
+        operands: Operands = {"host": error.host, "quote": error.message}
+        yield CheckResult("error", "earlier", None, None, scope, operands)
+    for host, found in by_host.items():
         seen: list[CheckResult] = []
         for each in found:
             result = _result(host, each, at.record.tool)

@@ -50,12 +50,12 @@ def tool_clock(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("samples")
     for host, ran_s, own_s in _ran_longer(at):
         if rates.get(host) == 1.0:
-            told: Operands = {"host": host, "ran_s": ran_s, "measured_s": own_s}
-            yield CheckResult("warning", "slow", ran_s, round(own_s, 3), {"hosts": host}, told)
+            operands: Operands = {"host": host, "ran_s": ran_s, "measured_s": own_s}
+            yield CheckResult("warning", "slow", ran_s, round(own_s, 3), {"hosts": host}, operands)
     for host, rate in rates.items():
         if rate != 1.0:
-            told = {"host": host, "second_s": rate}
-            yield CheckResult("error", "factor", round(rate, 4), 1.0, {"hosts": host}, told)
+            operands = {"host": host, "second_s": rate}
+            yield CheckResult("error", "factor", round(rate, 4), 1.0, {"hosts": host}, operands)
 
 
 def _ran_longer(at: StepEvidence) -> Iterator[tuple[str, float, float]]:
@@ -143,8 +143,8 @@ def _held(host: str, late: Late, rate: float) -> CheckResult:
     # without the I/Os of others, one worker alone may have waited
     severity: Severity = "warning" if fell else "info"
     code = "held" if fell else "worker-held"
-    told: Operands = {"host": host, "interval_s": late.interval_s, "from_s": late.from_s}
-    return CheckResult(severity, code, round(late.interval_s, 3), 1.0, {"hosts": host}, told)
+    operands: Operands = {"host": host, "interval_s": late.interval_s, "from_s": late.from_s}
+    return CheckResult(severity, code, round(late.interval_s, 3), 1.0, {"hosts": host}, operands)
 
 
 def _lateness_s(pace: Pace, late: Late) -> float:

@@ -79,11 +79,11 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         return
     most_range, most_slope = steady_limits(values, at.step.jobs)
     if not window.within(most_range, most_slope):
-        told: Operands = {"range": window.range, "slope": window.slope}
+        operands: Operands = {"range": window.range, "slope": window.slope}
         slow = window.range <= most_range
         measured, threshold = (window.slope, most_slope) if slow else (window.range, most_range)
         figures = round(measured, 4), round(threshold, 4)
-        yield CheckResult("warning", "windows", *figures, operands=told)
+        yield CheckResult("warning", "windows", *figures, operands=operands)
 
 
 def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
@@ -94,14 +94,14 @@ def _change(at: StepEvidence, values: Sequence[float]) -> Iterator[CheckResult]:
     change = change_in(values) if at.record.state in ENDED else None
     if change is None:
         raise UnknownError("too-short", least_s=ROUNDS * ROUND_S)
-    told: Operands = {
+    operands: Operands = {
         "before": change.before,
         "seconds": change.after_s,
         "after": change.after,
         "share": change.share,
     }
     code = "lower" if change.after < change.before else "higher"
-    yield CheckResult("warning", code, round(change.share, 4), RANGE, operands=told)
+    yield CheckResult("warning", code, round(change.share, 4), RANGE, operands=operands)
 
 
 @step_check(
@@ -131,9 +131,9 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     mean, noise = fmean(rest), pstdev(rest)
     off = fmean(first) / mean - 1 if mean else 0.0
     if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
-        told: Operands = {"seconds": count, "off": abs(off)}
+        operands: Operands = {"seconds": count, "off": abs(off)}
         code = "above" if off > 0 else "below"
-        yield CheckResult("warning", code, round(off, 4), WARM_OFF, operands=told)
+        yield CheckResult("warning", code, round(off, 4), WARM_OFF, operands=operands)
 
 
 @step_check(
@@ -220,7 +220,7 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
         deviation = stdev(again) / fmean(again) if len(again) > 1 and fmean(again) else 0.0
         if deviation > most:
             headline = _headline(evidence, key)
-            told: Operands = {
+            operands: Operands = {
                 "point": key,
                 "deviation": deviation,
                 "metric": headline.metric,
@@ -228,11 +228,11 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
                 "percentile": headline.percentile,
                 "values": again[:5],
             }
-            yield CheckResult("warning", what, round(deviation, 4), most, operands=told)
+            yield CheckResult("warning", what, round(deviation, 4), most, operands=operands)
     if few:
         least = min(few.values())
-        told = {"count": least}
-        yield CheckResult("info", "once" if least == 1 else "few", least, enough, operands=told)
+        operands = {"count": least}
+        yield CheckResult("info", "once" if least == 1 else "few", least, enough, operands=operands)
 
 
 def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
@@ -282,14 +282,14 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
     if not tables or evidence.plan.search is not None:
         raise UnknownError(Moot.SWEPT)
     for table in tables:
-        yield from _not_told_apart(table)
+        yield from _within_noise(table)
         short = [(cell.name, cell.short) for cell in table.cells if cell.short]
         if short:
-            told: Operands = {"profile": table.profile, "points": short}
-            yield CheckResult("info", "short", len(short), 0, operands=told)
+            operands: Operands = {"profile": table.profile, "points": short}
+            yield CheckResult("info", "short", len(short), 0, operands=operands)
 
 
-def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
+def _within_noise(table: MatrixTable) -> Iterator[CheckResult]:
     """Yield the best point of a table if others are within noise; with several block sizes, the
     best of each.
     """
@@ -299,13 +299,16 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
         return
     every = [cell for best, equal in found for cell in (best, *equal)]
     best, equal = found[0]
-    told: Operands = {"profile": table.profile, "by": clause(noise_of(every), apart=POINTS_APART)}
+    operands: Operands = {
+        "profile": table.profile,
+        "by": clause(noise_of(every), apart=POINTS_APART),
+    }
     if len(groups) < 2:
-        told |= {"best": best.name, "equal": [cell.name for cell in equal]}
+        operands |= {"best": best.name, "equal": [cell.name for cell in equal]}
     else:
-        told["best"] = [(best.name, len(equal)) for best, equal in found]
+        operands["best"] = [(best.name, len(equal)) for best, equal in found]
     code = "within-noise" if len(groups) < 2 else "each-within-noise"
-    yield CheckResult("info", code, len(every) - len(found), 0, operands=told)
+    yield CheckResult("info", code, len(every) - len(found), 0, operands=operands)
 
 
 def _cells(evidence: RunEvidence) -> list[Cell]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host's intervals do not add up to its result, one of the two is from another load."""
-    looked = False
+    checked = False
     series = at.record.series
     columns = {(one.host, one.direction): one for one in series.columns} if series else {}
     for each in counted(at):
@@ -62,11 +62,11 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             found = _added_up(at, each, column, name) if column is not None else None
             if found is None:
                 continue
-            looked = True
-            (total, slack), told = found, float(getattr(each.figures, name))
-            if abs(total - told) > slack + each.slack(name) * told:
-                yield each.error(name, told, total, total=round(total), told=round(told))
-    if not looked:
+            checked = True
+            (total, slack), result = found, float(getattr(each.figures, name))
+            if abs(total - result) > slack + each.slack(name) * result:
+                yield each.error(name, result, total, total=round(total), told=round(result))
+    if not checked:
         raise UnknownError("whole-samples")
 
 
@@ -83,8 +83,8 @@ def _added_up(
     measurement = at.run.seen.state.at_step(at.step.index).measurement
     values = column.iops if name == "ios" else column.bw_bytes_per_s
     seen = [value for value in values if value is not None]
-    missing, told = len(values) - len(seen), getattr(each.figures, name)
-    if missing >= len(seen) or not told or not any(seen):
+    missing, result = len(values) - len(seen), getattr(each.figures, name)
+    if missing >= len(seen) or not result or not any(seen):
         return None
     most = max(seen) * step_s
     if (
@@ -93,7 +93,7 @@ def _added_up(
     ):
         total, printed = (leaf.ios, 1.0) if name == "ios" else (leaf.bytes, KIB * len(seen))
         return float(total), (missing + 1) * most + printed
-    return sum(seen) * step_s, (missing + 2) * most + PRINTED * told
+    return sum(seen) * step_s, (missing + 2) * most + PRINTED * result
 
 
 @run_check(
@@ -132,8 +132,8 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
     same = [names for names in seen.values() if len(names) > 1]
     for names in same:
         scope: dict[str, Scalar] = {"hosts": " ".join(names)}
-        told: Operands = {"count": len(names), "names": names}
-        yield CheckResult("error", "identical", len(names), 1, scope, told)
+        operands: Operands = {"count": len(names), "names": names}
+        yield CheckResult("error", "identical", len(names), 1, scope, operands)
     if not evidence.foreign:
         return  # its journal shows who measured what
     yield from _alike(found, {frozenset(pair) for names in same for pair in combinations(names, 2)})
@@ -142,13 +142,13 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 def _alike(found: Sequence[Fingerprint], known: Container[frozenset[str]]) -> Iterator[CheckResult]:
     """Yield results that are copies of an earlier one with changes, except known ones."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for one, other in pairs(found):
         names = found[one].name, found[other].name
-        if other in told or frozenset(names) in known:
+        if other in reported or frozenset(names) in known:
             continue
         if (copy := copied(found[one], found[other])) is not None:
-            told.add(other)
+            reported.add(other)
             yield CheckResult(
                 "error",
                 "copies",
@@ -192,13 +192,13 @@ def _mark_of(parts: Sequence[Counted]) -> bytes | None:
     ]
     if sum(latency.n for latency in latencies) < LEAST_IOS:
         return None
-    told = [
+    counts = [
         (each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s) for each in parts
     ]
     moments = [
         (each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns) for each in latencies
     ]
-    return msgspec.json.encode((told, moments))
+    return msgspec.json.encode((counts, moments))
 
 
 @step_check(

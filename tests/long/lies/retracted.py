@@ -43,7 +43,7 @@ def _told(run_dir: Path) -> Iterator[tuple[str, int]]:
         findings, state = LiveFindings(load_plan(run_dir)), RunState()
         for event in read_events(run_dir / JOURNAL_FILE):
             if int(event.t) > int(state.t):
-                for each in findings.look(state, state.t):
+                for each in findings.update(state, state.t):
                     if each.severity in WEAKENS:
                         yield each.finding.id, WEAKENS.index(each.severity)
             fold(state, event)

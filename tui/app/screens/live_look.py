@@ -345,7 +345,7 @@ class BehindGraphs:
         """Show the next of the overlays, and its name."""
         order = [None, *found]
         self.shown = order[(order.index(self.shown) + 1) % len(order)]
-        said = self.shown.said if self.shown is not None else "nothing"
+        said = self.shown.source if self.shown is not None else "nothing"
         self.screen.notify(f"overlay: {said}", markup=False)
         self.screen.paint()
 

@@ -577,7 +577,7 @@ class Judging:
                 found.settle(kept, state.clock.now)
         found = self.found(state)
         if found is not None:
-            slices = found.looking(state, state.clock.now)
+            slices = found.update_in_slices(state, state.clock.now)
             try:
                 await in_slices(slices, shell, lambda: True)
             finally:

@@ -209,7 +209,10 @@ def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
 
 
 def write_texts(run_dir: Path, record: RunRecord) -> None:
-    """Write command.txt, summary.txt and, if the settings ask for it, report.html."""
+    """Write command.txt, summary.txt and, if the settings ask for it, report.html.
+
+    Errors are printed, not raised.
+    """
     from tui.export.run_files import write_run_files
 
     try:

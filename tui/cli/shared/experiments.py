@@ -52,7 +52,7 @@ def add_bounds(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
+def search_choice(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
     """Return the search that the arguments describe. Raises UsageError."""
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of, parse_limit
@@ -147,7 +147,7 @@ def seconds_of(text: str | None) -> float | None:
     except ValueError as error:
         raise UsageError(f"--runtime: {error}") from error
     if seconds is not None and seconds < 1:
-        raise UsageError(f"--runtime {text}: at least 1s")
+        raise UsageError(f"--runtime {text}: expected at least 1s")
     return seconds
 
 

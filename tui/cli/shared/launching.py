@@ -131,14 +131,14 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
     check_names(plan)
     if unnamed := unnamed_devices(plan):
         if not sure and sys.stdin.isatty() and sys.stderr.isatty():
-            return replace(plan, destroy=(*plan.destroy, *ask_for_names(look(plan))))
-        said = "{0} will be overwritten; to confirm: --destroy {0}"
-        raise PreflightError([Problem(said.format(name)) for name in unnamed])
+            return replace(plan, destroy=(*plan.destroy, *ask_for_names(preview_targets(plan))))
+        text = "{0} will be overwritten; to confirm: --destroy {0}"
+        raise PreflightError([Problem(text.format(name)) for name in unnamed])
     return plan
 
 
-def look(plan: Plan) -> Preview:
-    """Return what is on the targets of a plan, on all hosts."""
+def preview_targets(plan: Plan) -> Preview:
+    """Log in to all hosts of a plan, and return what is on its targets."""
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
@@ -186,12 +186,10 @@ def start(plan: Plan) -> Path:
 
 
 def leave_out_missing(plan: Plan) -> Plan:
-    """Return the plan without the steps whose load generator is not installed.
+    """Return the plan without the steps whose load generator is not installed on the hosts.
 
-    Checks the hosts for it.
+    Logs in to the hosts to check.
     """
-    import asyncio
-
     from tui.engine.preflight.missing_tools import (
         MissingTools,
         find_missing_tools,
@@ -200,19 +198,19 @@ def leave_out_missing(plan: Plan) -> Plan:
     )
     from tui.remote.fan_out import connections_of
 
-    async def look() -> MissingTools:
+    async def missing() -> MissingTools:
         async with connections_of(plan, paths().known_hosts, terminal_asker()) as connections:
             return await find_missing_tools(plan, connections)
 
-    return without(plan, asyncio.run(look())) if has_several_tools(plan) else plan
+    return without(plan, asyncio.run(missing())) if has_several_tools(plan) else plan
 
 
 def check_secrets(plan: Plan) -> None:
     """Raise UsageError for missing secrets if there is no terminal to ask on."""
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
-        told = ", ".join(missing)
+        names = ", ".join(missing)
         raise UsageError(
-            f"no value for the secret {told}, and no terminal to ask on: set it in the environment"
+            f"no value for the secret {names}, and no terminal to ask on: set it in the environment"
         )
 
 
@@ -241,16 +239,14 @@ def warn(hosts: Sequence[HostAddress]) -> None:
 
 
 def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
-    import asyncio
-
     from tui.engine.preflight.logout import agent_warning
     from tui.remote.connections import Connections
 
-    async def look() -> str | None:
+    async def warning() -> str | None:
         async with Connections(known_hosts=[paths().known_hosts]) as connections:
             return await agent_warning(hosts, connections, os.environ)
 
-    return asyncio.run(look())
+    return asyncio.run(warning())
 
 
 def answer_all(run_dir: Path, questions: Questions) -> None:
@@ -258,8 +254,6 @@ def answer_all(run_dir: Path, questions: Questions) -> None:
 
     Ctrl+C stops the run.
     """
-    import asyncio
-
     from tui.engine.control import NotRunning, request
 
     try:
@@ -272,8 +266,6 @@ def answer_all(run_dir: Path, questions: Questions) -> None:
 
 
 async def _answer_all(questions: Questions) -> None:
-    import asyncio
-
     silence = asyncio.get_running_loop().call_later(QUIET_S, say, "connecting to all hosts ...")
     try:
         while (question := await asyncio.to_thread(questions.next)) is not None:

@@ -165,8 +165,8 @@ class ProgressDisplay:
             from tui.judge.wording import message_of  # few runs have findings
             from tui.view.live_health import of_role
 
-            said = of_role(found.role, message_of(found.finding))
-            self.line(f"{clock(t)} {found.severity} {found.finding.id}: {said}")
+            text = of_role(found.role, message_of(found.finding))
+            self.line(f"{clock(t)} {found.severity} {found.finding.id}: {text}")
 
     def line(self, text: str) -> None:
         """Print one line, above the status line if there is one."""
@@ -300,11 +300,11 @@ class Checks:
         self.findings: LiveFindings | None = None
         self.possible = True
 
-    def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
+    def new_findings(self, state: RunState, now_t: float) -> list[LiveFinding]:
         """Return findings that are new since the last call."""
         if self.possible and self.findings is None and can_be_judged(state, now_t):
             self._load()
-        return self.findings.look(state, now_t) if self.findings is not None else []
+        return self.findings.update(state, now_t) if self.findings is not None else []
 
     def _load(self) -> None:
         from tui.judge.live import LiveFindings
@@ -314,17 +314,16 @@ class Checks:
         self.findings = LiveFindings(plan) if plan is not None else None
 
 
-def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
-    """Fold the existing journal into `state`; return its events without samples.
-
-    Samples would fill the memory.
+def _fold_new(tail: JournalTail, state: RunState) -> list[JournalEvent]:
+    """Fold the journal's new events into `state`; return them without samples, which would fill
+    the memory.
     """
-    told = list[JournalEvent]()
+    events = list[JournalEvent]()
     for event in tail:
         fold(state, event)
         if not isinstance(event, Sample | TelemetrySample):
-            told.append(event)
-    return told
+            events.append(event)
+    return events
 
 
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
@@ -335,7 +334,7 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
     first = True
     while True:
         before = tail.offset
-        events = _taken(tail, state)
+        events = _fold_new(tail, state)
         if first and events:
             display.begin(events)
             first = False
@@ -348,7 +347,7 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
         ):
             display.clear()
             return state
-        for found in checks.look(state, now - started):
+        for found in checks.new_findings(state, now - started):
             display.finding(now - started, found)
         display.status(state, now - started)
         time.sleep(POLL_S)
@@ -381,7 +380,7 @@ def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int
 
 
 def followed(run_dir: Path) -> int:
-    """Follow a run to its end; return its exit code.
+    """Follow a run to its end; return its exit code, 130 after Ctrl+C.
 
     Ctrl+C stops the run, a second Ctrl+C aborts it.
     """
@@ -448,7 +447,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record.
+    """Wait until the engine has ended, at most 30 s: it writes the record before.
 
     After a crash of the engine, `runs recover` writes it.
     """

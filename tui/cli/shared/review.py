@@ -49,7 +49,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _matrix_lines(plan: Plan) -> Iterator[str]:
-    """Yield the swept values and the resulting number of points."""
+    """Yield the swept values; of several profiles, also each one's number of steps and time."""
     parts = parts_of(plan)
     width = max(len(part.profile) for part in parts)
     for part in parts:

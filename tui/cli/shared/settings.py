@@ -56,7 +56,7 @@ def change(path: Path, name: str, value: str) -> None:
     save(path, changed)
 
 
-def forget(path: Path, name: str) -> None:
+def comment_out(path: Path, name: str) -> None:
     """Comment a key out. Raises UsageError."""
     key_named(name)
     text = text_of(path)

@@ -13,11 +13,11 @@ NO_OTHER = "storage (no client-side bottleneck found)"
 
 def offered(rates: Sequence[tuple[str, str, float]]) -> str:
     """Return the offered rate of each direction."""
-    said = (
+    offers = (
         f"{name} {units.iops(rate)} IOPS" if unit == "iops" else f"{name} {units.bandwidth(rate)}"
         for name, unit, rate in rates
     )
-    return f"the offered rate: {', '.join(said)}"
+    return f"the offered rate: {', '.join(offers)}"
 
 
 def group(group: str, percent: float, processes: float, stolen: bool) -> str:

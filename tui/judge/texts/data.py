@@ -38,7 +38,7 @@ def replaced(libraries: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def _fits(where: str) -> Text:
-    def told(
+    def text(
         share: float,
         hot_bytes: int,
         whole_bytes: int,
@@ -51,7 +51,7 @@ def _fits(where: str) -> Text:
         size = f" ({units.size(memory_bytes)})" if memory_bytes else ""
         return f"{asked}, {times:.0f} per touched block: they fit in {where}{size}"
 
-    return told
+    return text
 
 
 FILES = "{files_bytes:size} of files, {memory_bytes:size} of memory"

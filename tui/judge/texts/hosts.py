@@ -15,8 +15,8 @@ def unfair(
 ) -> str:
     """Return how far apart the rates of hosts are, with the slowest and the fastest one."""
     (low, least), (high, most) = ends
-    said = f"from {units.iops(least)} {counted} ({low}) to {units.iops(most)} ({high})"
-    return f"{direction}: hosts are {units.share(spread)} apart, {said}; Jain's index {jain:.3f}"
+    span = f"from {units.iops(least)} {counted} ({low}) to {units.iops(most)} ({high})"
+    return f"{direction}: hosts are {units.share(spread)} apart, {span}; Jain's index {jain:.3f}"
 
 
 def apart(
@@ -32,28 +32,28 @@ def apart(
     error = f"± {uncertainty_s:.2f} s" if uncertainty_s is not None else f"{by} were not compared"
     together = f"{together_s:.1f} s" if together_s is not None else "never"
     return (
-        f"started {skew_s:.2f} s apart ({error}): {names_of(late)}; all measured together:"
+        f"hosts started {skew_s:.2f} s apart ({error}): {names_of(late)}; all measured together:"
         f" {together}"
     )
 
 
 def lost(parts: Sequence[str], quotes: Sequence[str]) -> str:
     """Return why allocations ended, or how many hosts were left at which time."""
-    said = "; ".join(parts)
+    losses = "; ".join(parts)
     if not quotes:
-        return f"not all hosts measured to the end: {said}"
-    return "; ".join(filter(None, dict.fromkeys([*quotes, said])))
+        return f"not all hosts measured to the end: {losses}"
+    return "; ".join(filter(None, dict.fromkeys([*quotes, losses])))
 
 
 def _stalled(what: str, why: str) -> Text:
-    def told(spans_s: Sequence[tuple[str, int, int]], of_s: int, all_hosts: bool) -> str:
+    def text(spans_s: Sequence[tuple[str, int, int]], of_s: int, all_hosts: bool) -> str:
         spans = {host: f"{seconds} s at {at_s} s" for host, seconds, at_s in spans_s}
         if all_hosts:
             when = next(iter(spans.values()))
             return f"{when}: {what} on all {len(spans)} hosts, of {of_s} s; {why}"
         return f"{told_of(spans, ' for ')}, of {of_s} s: {what}; {why}"
 
-    return told
+    return text
 
 
 NO_REPORT = (

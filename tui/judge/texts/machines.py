@@ -60,7 +60,7 @@ MACHINES: dict[str, dict[str, Text]] = {
     },
     "target-full": {"full": "the target is {share:share} full on {hosts:names}"},
     "raid-rebuild": {
-        "ill": lambda host, device, state, done: f"{host}: {device} is in {state} {done}".rstrip()
+        "ill": lambda host, device, state, done: f"{host}: {device}: {state} {done}".rstrip()
     },
     "cpu-frequency": {
         "governor": "CPU governor {names:all} on {hosts:names}",

@@ -54,7 +54,7 @@ OBSERVED: dict[str, dict[str, Text]] = {
         "threads": "threads of the load use {percent:.0f} % of a core each",
         "busy": "{percent:.0f} % busy",
         "core": "core {core} is {percent:.0f} % busy",
-        "a-core": "core is {percent:.0f} % busy",
+        "a-core": "a core is {percent:.0f} % busy",
         "throttled": throttled,
         "thread": "a thread of the load uses {percent:.0f} % of a core",
         "thread-left": f"a thread of the load uses {{percent:.0f}} % of a core{LEFT}",

@@ -15,7 +15,7 @@ Metric = Literal["iops", "bandwidth", "latency", "ops", "score"]
 
 
 def _deviation(what: str) -> Text:
-    def told(
+    def text(
         point: str,
         deviation: float,
         metric: Metric,
@@ -24,11 +24,11 @@ def _deviation(what: str) -> Text:
         values: Sequence[float],
     ) -> str:
         headline = Headline(metric, direction, percentile)
-        said = ", ".join(headline_text(headline, value) for value in values)
+        figures = ", ".join(headline_text(headline, value) for value in values)
         share = units.share(deviation)
-        return f"{point}: standard deviation of {what} is {share} of the mean ({said})"
+        return f"{point}: standard deviation of {what} is {share} of the mean ({figures})"
 
-    return told
+    return text
 
 
 def each_within_noise(profile: str, by: str, best: Sequence[tuple[str, int]]) -> str:
