@@ -91,16 +91,18 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
     """Return the rate at full load with its interval.
 
-    Several points are averaged; for a single point, the interval comes from its own seconds.
+    Several points are averaged, except in a search over settings without a rate: there the first
+    one counts, which has the heaviest setting. Unknown without points.
     """
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
 
 
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
-    """Return the mean achieved rate with its interval.
+    """Return the mean achieved rate with its interval; unknown without points.
 
-    The interval comes from the points or, for a single point, from its seconds.
+    The interval is the wider one of two: from the seconds of the points, and from the scatter
+    between points.
     """
     if not points:
         return Estimate()

@@ -62,7 +62,7 @@ def usable(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvidence]:
     """Return the evidence of each paced point.
 
-    Points measured before the system had recovered are ignored.
+    Void points, and points measured before the system had recovered, are ignored.
     """
     found = []
     for at, each in enumerate(points):
@@ -245,7 +245,7 @@ def _believe(evidence: tuple[PointEvidence, ...], top: float) -> Belief:
 
 
 def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tuple[Array, float]:
-    """Return the log probability mass at each capacity, and the probability of a cliff."""
+    """Return the relative probability of each capacity, and the probability of a cliff."""
     import numpy as np
 
     prior = np.log(_prior(np.exp(logs) / top))
@@ -321,16 +321,16 @@ def _smooth(
         return _log(
             (1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2
         )
-    said = _ln_latency(shift, slopes)
+    expected = _ln_latency(shift, slopes)
     wandered = (_ln_latency(shift + wander, slopes) - _ln_latency(shift - wander, slopes)) / 2
     if each.near:
         return _by_share(
             each, slopes * (np.exp(shift) - 1) / each.slope, wandered / each.slope, bunched
         )
-    spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
+    spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * expected) ** 2 + wandered**2)
     if each.side == "least" or each.ratio >= CAP:
-        return _log(_normal((said - min(each.ratio, CAP)) / spread) + BREAKS_ODDLY)
-    density = np.exp(-0.5 * ((each.ratio - said) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+        return _log(_normal((expected - min(each.ratio, CAP)) / spread) + BREAKS_ODDLY)
+    density = np.exp(-0.5 * ((each.ratio - expected) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
     return _log((1 - ODD) * density + ODD / RANGE)
 
 

@@ -14,7 +14,7 @@ from tui.model.operands import clause
 from tui.model.search import HOSTS, Offer, Search, SearchPoint, usual_ramp_s
 
 BEHIND = 40  # I/Os beyond a percentile for a precision of about 15 %
-MOST_PERCENTILE = 99.999  # of the length of a point
+MOST_PERCENTILE = 99.999  # higher ones do not make a point longer
 AFTER_OVER_S = 3.0  # pause after an overload
 
 
@@ -137,7 +137,7 @@ def hosts_in_order(search: Search) -> list[int]:
 def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point of a scaling run: each number of hosts at full load.
 
-    Each is measured as often as requested; None if all are measured.
+    None if all are measured as often as in `hosts_in_order`.
     """
     done, seen = Counter(each.offer.knobs.get(HOSTS, each.hosts) for each in points), set[int]()
     for hosts in hosts_in_order(search):

@@ -19,7 +19,6 @@ from tui.model.search import HOSTS, SearchPoint
 if TYPE_CHECKING:
     import numpy as np
 
-if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CURVE_UNKNOWNS = 4
@@ -44,7 +43,10 @@ class CurveKnee(Struct, frozen=True):
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
-    """Return the knee of a curve, from achieved rates and the latency at each."""
+    """Return the knee of a curve, from achieved rates and the latency at each.
+
+    Unknown with too few different rates; only a lower end if the curve has no knee.
+    """
     check_statistics("the knee of a load curve")
     import numpy as np
 

@@ -30,9 +30,9 @@ class Estimate(Struct, frozen=True):
 
 
 def ratio_of(a: Estimate, b: Estimate) -> Estimate:
-    """Return B / A of two independent positive figures.
+    """Return B / A of two independent positive figures; unknown if either is unknown or 0.
 
-    The ratio has no interval if A or B has none.
+    An end of the interval is unknown if an end that it depends on is.
     """
     if not a.value or not b.value:
         return Estimate()

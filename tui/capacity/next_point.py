@@ -29,12 +29,12 @@ ENOUGH = 2.5  # tolerances: a capacity from an exhausted budget is accepted up t
 LEAST_SHARE = 0.02  # of the maximum: if even that exceeds the limits, no load meets them
 FLAT = 1.5  # distance of two violations above which the least load is tried next
 WIDE = 1.3  # upper over lower end: while wider, points bisect it
-# tolerances from the middle at which points are put in a narrow interval: this
+# tolerances from the middle at which points are put in a narrow interval: this shows the slope of
+# latency, with clear points on both sides
 AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)
-# shows the slope of latency, with clear points on both sides
-# minimum points for a known capacity, and points near the limit if there is no
+# minimum points for a known capacity; if there is no cliff, minimum points near the limit: fewer do
+# not show its variation in time
 LEAST_PACED, LEAST_NEAR = 4, 5
-# cliff: fewer do not show its variation in time
 MARGIN = 0.85  # of the tolerance: stopping when it looks certain makes it look too certain
 CONFIRMS = 2
 RECOVERS = 2

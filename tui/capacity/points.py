@@ -94,7 +94,7 @@ def intended(
 ) -> dict[str, float]:
     """Return percentiles and the mean from the intended start, by name, in ns.
 
-    They are never below those from the actual start.
+    They are never below those from the actual start. Empty without I/Os.
     """
     total = sum(whole.n)
     if not total:
@@ -159,7 +159,8 @@ class PointData(Struct, frozen=True):
 def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
     """Return the measured point with its verdict.
 
-    Void if a host was lost: the load was then not the offered one.
+    Void if a host was lost (the load was then not the offered one), if no host measured to the end,
+    or if no I/O completed.
     """
     dirs, seconds, kind = data.dirs, data.seconds, data.kind
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
@@ -345,7 +346,7 @@ def _intended(
     late: Mapping[str, Sequence[Late]],
     kind: str,
 ) -> tuple[dict[str, float], str]:
-    """Return latency from intended start over all directions, and a note on what is unknown."""
+    """Return latency from intended start over all directions, and the code of what is unknown."""
     if offer.rate_iops is None:
         return {}, CLOSED
     if not late:
