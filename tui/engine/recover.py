@@ -255,16 +255,16 @@ def close_measured_steps(ctx: RunContext, history: History) -> None:
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     """Return the closing event of a run whose later steps never started."""
-    told = f"{len(rest)} of {len(ctx.plan.steps)} steps never started"
+    reason = f"{len(rest)} of {len(ctx.plan.steps)} steps never started"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
-        told = (
+        reason = (
             f"{len(ctx.search.points)} of at most {planned} points measured; continue with runs"
             " resume, or u on Runs"
         )
-    told = not_filled(ctx, rest[0]) or told
+    reason = not_filled(ctx, rest[0]) or reason
     return ended(
-        "partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}"
+        "partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {reason}"
     )
 
 

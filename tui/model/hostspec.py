@@ -116,8 +116,8 @@ def destinations(spec: str) -> list[Destination]:
     if at and not rest:
         raise UsageError(f"host specification '{_short(spec)}': no host after the @")
     if at and not _USER.fullmatch(user):
-        told = f"'{_short(user)}' is not a user name; allowed: {FORMS}"
-        raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
+        why = f"'{_short(user)}' is not a user name; allowed: {FORMS}"
+        raise UsageError(Problem(f"host specification '{_short(spec)}': {why}", code=NO_HOST))
     if address := _ADDRESS.match(rest):
         return [_placed(spec, address[1], rest[address.end() :], user, f"[{address[1]}]")]
     found = []
@@ -139,8 +139,8 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
         return Destination(host, host, user or None)
     digits = tail[1:]
     if not digits:
-        told = f"host specification '{_short(spec)}': no port after the colon"
-        raise UsageError(Problem(told, code=NO_HOST))
+        why = f"host specification '{_short(spec)}': no port after the colon"
+        raise UsageError(Problem(why, code=NO_HOST))
     if not (
         tail[0] == ":"
         and digits.isascii()
@@ -148,8 +148,8 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
         and len(digits) <= 5
         and 0 < int(digits) < 65536
     ):
-        told = f"'{_short(digits)}' is not a port; allowed: 1 to 65535"
-        raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
+        why = f"'{_short(digits)}' is not a port; allowed: 1 to 65535"
+        raise UsageError(Problem(f"host specification '{_short(spec)}': {why}", code=NO_HOST))
     return Destination(f"{shown_host}:{int(digits)}", host, user or None, int(digits))
 
 
@@ -177,7 +177,7 @@ def is_range(spec: str) -> bool:
 
 @lru_cache(maxsize=8)
 def named(word: str) -> frozenset[str]:
-    """Return the names of a range; empty while it is still incomplete."""
+    """Return the names of a range; empty if it is invalid, or still incomplete."""
     try:
         return frozenset(expand(word))
     except UsageError:
@@ -196,12 +196,12 @@ def _first(text: str) -> tuple[str, str, str]:
 
 def _spelled(spec: str, whole: str | None = None) -> list[str]:
     """Expand a part with ranges, without duplicates. `whole`: the text to quote in messages."""
-    told = whole or spec
+    quoted = whole or spec
     if spec.count("[") + spec.count("{") > MOST_RANGES:
         raise UsageError(
-            f"host specification '{_short(told)}': more than {MOST_RANGES} ranges in one name"
+            f"host specification '{_short(quoted)}': more than {MOST_RANGES} ranges in one name"
         )
-    return list(dict.fromkeys(_expand(spec, told)))
+    return list(dict.fromkeys(_expand(spec, quoted)))
 
 
 def _expand(text: str, spec: str) -> Iterator[str]:
@@ -240,8 +240,8 @@ def too_many(spec: str) -> UsageError:
 def _no_name(spec: str, name: str) -> UsageError:
     from tui.model.quantities import shown
 
-    told = f"{shown(name)} is not a host name; allowed: {FORMS}"
-    return UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
+    why = f"{shown(name)} is not a host name; allowed: {FORMS}"
+    return UsageError(Problem(f"host specification '{_short(spec)}': {why}", code=NO_HOST))
 
 
 def _numbers(part: str, spec: str) -> list[str]:

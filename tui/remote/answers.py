@@ -366,8 +366,8 @@ def silent(done: Completed, host: str) -> HostError:
     """
     if done.exit_status is None:
         return HostError("lost", host, "connection lost before the host replied")
-    said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
-    what = f"; it printed: {quoted(said[0])}" if said else ""
+    lines = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
+    what = f"; it printed: {quoted(lines[0])}" if lines else ""
     message = (
         "/bin/sh did not run the agent's script: a forced command, or a login shell"
         f" that exits early{what}"

@@ -103,7 +103,10 @@ def room_of(found: DirFacts | None) -> dict[str, int]:
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """Add missing registry facts to the unknown ones, with this reason."""
+    """List missing registry facts as unknown, except those about targets and tools.
+
+    Without a reason `why`, only those whose absence has no meaning of its own.
+    """
     facts = dict(facts)
     listed = facts.pop("unknown", None)
     unknown = (
@@ -384,12 +387,12 @@ def numa(lines: FactLines) -> Iterable[Words]:
     """Return the NUMA nodes by number, merged from lines on CPUs and lines on memory."""
     nodes: dict[str, Words] = {}
     for line in lines.all("node"):
-        name, _, said = line.partition(" ")
+        name, _, value = line.partition(" ")
         node = nodes.setdefault(name, {"node": name.removeprefix("node")})
-        if memory := re.search(r"MemTotal:\s*([0-9]+) kB", said):
+        if memory := re.search(r"MemTotal:\s*([0-9]+) kB", value):
             node.update(sized({"kib": memory[1]}, "mem_bytes", "kib", 1024))
-        elif cpu_list(said):
-            node["cpus"] = said
+        elif cpu_list(value):
+            node["cpus"] = value
     return sorted(nodes.values(), key=lambda node: (len(node["node"]), node["node"]))
 
 
@@ -434,8 +437,8 @@ def unescaped(text: str) -> str:
 def routes(lines: FactLines) -> Iterable[Words]:
     """Yield the routes to storage servers, from ``ip -o route get``."""
     for words in lines.rows("routes"):
-        said = words.get("line", "").split()
-        after = dict(itertools.pairwise(said))
+        parts = words.get("line", "").split()
+        after = dict(itertools.pairwise(parts))
         yield {
             "server": words.get("server", ""),
             **{new: after.get(old, "") for new, old in ROUTE_WORDS},

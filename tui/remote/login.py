@@ -279,7 +279,9 @@ class LogIn:
         return why
 
     async def _get_password(self) -> None:
-        """Wait for the host that tries the password for all hosts, or become that host."""
+        """Wait for the host that tries the password for all hosts, or become that host and ask for
+        the password if it is unknown. Raises HostError.
+        """
         if not self.pilot:
             await self.password.lock.acquire()
             self.pilot = True

@@ -139,22 +139,22 @@ async def _unmake_in(
     items: list[Item],
     known: Identities,
 ) -> dict[str, str]:
-    said: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
     place = words_of(directory, known.directories[directory])
     if kind == "numbered":
         for item in items:
             _, prefix, suffix = numbered_parts(item.path)
             words = (how, *place, known.files[item.path], prefix, suffix, str(item.count))
             answer = await agent.call("unmake_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S)
-            said[item.path] = _words(answer).get(0, STUCK)
-        return said
+            outcomes[item.path] = _words(answer).get(0, STUCK)
+        return outcomes
     for start in range(0, len(items), PATHS_AT_ONCE):
         part = items[start : start + PATHS_AT_ONCE]
         expected = "\n".join(expected_of(item, known) for item in part)
         names = [word(posixpath.basename(item.path)) for item in part]
         found = _words(await agent.call("unmake", how, kind, *place, expected, *names))
-        said.update({item.path: found.get(index, STUCK) for index, item in enumerate(part)})
-    return said
+        outcomes.update({item.path: found.get(index, STUCK) for index, item in enumerate(part)})
+    return outcomes
 
 
 async def unmake_tree(

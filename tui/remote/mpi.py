@@ -171,13 +171,13 @@ def launchers(values: Mapping[str, str]) -> list[Launcher]:
 
 def launcher(text: str) -> Launcher | None:
     """Parse a launcher from its path and --version output; None if it is another program."""
-    path, _, said = text.partition("|")
+    path, _, output = text.partition("|")
     for family, pattern in (
         ("intel", r"Intel\(R\) MPI Library.*?Version (\S+)"),
         ("mpich", r"HYDRA build details:.*?Version: *(\S+)"),
         ("openmpi", r"\((?:OpenRTE|Open MPI)\) (\S+)"),
     ):
-        if match := re.search(pattern, said):
+        if match := re.search(pattern, output):
             return Launcher(path, family, match[1])  # type: ignore[arg-type]  # one of the three above
     return None
 

@@ -198,14 +198,16 @@ async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
     proxy.close()
     await proxy.over()
     name = f"ProxyCommand {quoted(proxy.command, 200)!r}"
-    said = f": {proxy.last_line}" if proxy.last_line else ""
+    output = f": {proxy.last_line}" if proxy.last_line else ""
     if error.code == "timeout":
-        return HostError("timeout", error.host, f"no answer through {name}; {error.message}{said}")
+        return HostError(
+            "timeout", error.host, f"no answer through {name}; {error.message}{output}"
+        )
     ended = f"ended with status {proxy.status}" if proxy.status else "ended before the SSH greeting"
     if proxy.status in NOT_FOUND:
-        return HostError("unreachable", error.host, f"{name} {ended}{said}")
+        return HostError("unreachable", error.host, f"{name} {ended}{output}")
     if isinstance(error, BusyError):
-        return BusyError(error.host, "", f"{name} {ended}{said}")
+        return BusyError(error.host, "", f"{name} {ended}{output}")
     return HostError(
-        error.code, error.host, f"{error.message}; {name}{said}" if said else error.message
+        error.code, error.host, f"{error.message}; {name}{output}" if output else error.message
     )

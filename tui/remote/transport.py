@@ -111,10 +111,10 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
     """Return the error for a script that has not started in time although the connection is
     alive.
     """
-    said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
+    output = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
     text = f"logged in, but the login shell did not start within {seconds:g} s: "
     text += "a start-up file may be waiting, or the link may be slow"
-    return HostError("slow-shell", host, text + (f" It printed: {said}" if said else ""))
+    return HostError("slow-shell", host, text + (f" It printed: {output}" if output else ""))
 
 
 async def find_mark(

@@ -326,8 +326,8 @@ class AsSlurmStep(HostTransport):
     async def limits(self, address: HostAddress) -> HostLimits:
         """Return the remaining time of the job. Concurrent callers share one query to Slurm."""
         asked = ("squeue", "--noheader", f"--jobs={address.through}", "--format=%L")
-        said = await asked_once(self._times, address.through or "", lambda: slurm_output(*asked))
-        return HostLimits(left_s=seconds_of(said.out))
+        answer = await asked_once(self._times, address.through or "", lambda: slurm_output(*asked))
+        return HostLimits(left_s=seconds_of(answer.out))
 
     async def why_ended(self, address: HostAddress) -> str:
         """Return how the job ended; empty while it runs, or if Slurm does not answer.
@@ -355,10 +355,10 @@ async def how_ended(job: str) -> str:
     Waits up to 30 s for a job that is completing, because its reason is only then known.
     """
     for _ in range(ENDING_TRIES):
-        said = await slurm_output("scontrol", "--oneliner", "show", "job", job)
-        if UNKNOWN in said.err:
+        answer = await slurm_output("scontrol", "--oneliner", "show", "job", job)
+        if UNKNOWN in answer.err:
             return f"allocation {job} ended: no longer known to Slurm"
-        words: Mapping[str, str] = dict(word.partition("=")[::2] for word in said.out.split())
+        words: Mapping[str, str] = dict(word.partition("=")[::2] for word in answer.out.split())
         state = words.get("JobState", "")
         if state in GOING_ON:
             return ""

@@ -93,17 +93,19 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
     known = sessions[0].known
     try:
         if (await head.ask(lambda agent: stat_files(agent, [directory])))[directory] is None:
-            said = made.ABSENT
+            outcome = made.ABSENT
         else:
-            said = await head.ask(lambda agent: made.unmake_tree(agent, "empty", directory, known))
-        if said == made.STUCK and ctx.plan.cleanup:
-            said = await _remove_tree(alive, directory, known)
+            outcome = await head.ask(
+                lambda agent: made.unmake_tree(agent, "empty", directory, known)
+            )
+        if outcome == made.STUCK and ctx.plan.cleanup:
+            outcome = await _remove_tree(alive, directory, known)
     except HostError as error:
         head.say("warning", f"files not removed from {directory}: {error.message}")
         return
-    if said == made.STUCK and not ctx.plan.cleanup:
+    if outcome == made.STUCK and not ctx.plan.cleanup:
         head.say("warning", f"an unfinished run's files remain in {directory}")
-    elif why := why_kept(directory, said):
+    elif why := why_kept(directory, outcome):
         head.say("warning", f"files not removed from {directory}: {why}")
     else:
         head.journal.append(FilesRemoved(t=0.0, host=sessions[0].name, paths=[directory]))
@@ -376,8 +378,8 @@ async def _identify_again(head: HostSession, folder: str, own: str) -> None:
 
     Only in the run's own directory, if unchanged. Raises HostError.
     """
-    said = await head.ask(lambda agent: made.unmake_tree(agent, "look", own, head.known))
-    if said == made.AS_MADE:
+    state = await head.ask(lambda agent: made.unmake_tree(agent, "look", own, head.known))
+    if state == made.AS_MADE:
         head.known.take(await head.ask(partial(made.identify, paths=[folder])))
 
 

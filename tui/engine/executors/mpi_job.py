@@ -68,8 +68,8 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
     makers = [session for session in sessions if path in session.known.files]
 
     async def remove(session: HostSession) -> None:
-        said = await made.unmake_tree(session.agent, "remove", path, session.known)
-        if why := why_kept(path, said):
+        outcome = await made.unmake_tree(session.agent, "remove", path, session.known)
+        if why := why_kept(path, outcome):
             raise HostError("stays", session.name, why)
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=[path]))
 
@@ -392,8 +392,8 @@ class MpiJob:
 
         MPI would wait for that host forever.
         """
-        if said := self.reader.unreachable:
-            return Cause("mpi-unreachable", said, self.cluster.head)
+        if text := self.reader.unreachable:
+            return Cause("mpi-unreachable", text, self.cluster.head)
         for host, run in self.proxies.items():
             if isinstance(run.reader, ProxyReader) and run.reader.unreachable:
                 return Cause("mpi-unreachable", run.reader.unreachable, host)

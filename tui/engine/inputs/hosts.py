@@ -136,9 +136,9 @@ class Fleet:
         ]
         if unknown:
             more = len(unknown) - MOST_UNKNOWN
-            told = [Problem(self._unknown(each)) for each in unknown[:MOST_UNKNOWN]]
+            named = [Problem(self._unknown(each)) for each in unknown[:MOST_UNKNOWN]]
             rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
-            raise UsageError([*told, *rest, *self._broken_line()])
+            raise UsageError([*named, *rest, *self._broken_line()])
 
     @cached_property
     def chooser(self) -> Chooser:

@@ -99,7 +99,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     )
     hosts = list(choices.hosts)
     search = search_of(loaded, choices.search, len(hosts), choices.words)
-    said: list[str] = []
+    caveats: list[str] = []
     if search is None:
         steps = build_steps(loaded, choices.overrides, wanted, hosts)
     else:
@@ -112,7 +112,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
             prepare=choices.precondition,
             words=choices.words,
         )
-        search, steps, said = slotted.search, slotted.steps, slotted.caveats
+        search, steps, caveats = slotted.search, slotted.steps, slotted.caveats
     params = resolve_params(
         profile, {k: v for k, v in choices.overrides.items() if k in profile.params}
     )
@@ -128,7 +128,7 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         texts={name: person_text(profile, name, value) for name, value in params.items()} | reached,
         caveats=[caveat for name, text in reached.items() if (caveat := uneven(loaded, name, text))]
         + loads_on_servers(hosts)
-        + said
+        + caveats
         + [str(hint) for each in (loaded, *members) for hint in each.unreached]
         + vain_texts(steps, names),
         hosts=hosts,
@@ -208,10 +208,10 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
             ).append(tag)
     if len(kept) < 2:
         return ""
-    said = "; ".join(
+    others = "; ".join(
         f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text
     )
-    return f"{name}={text} applies to every profile of the suite; their own values differ: {said}"
+    return f"{name}={text} applies to every profile of the suite; their own values differ: {others}"
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:

@@ -67,7 +67,9 @@ def check_act(
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
-    """Raise UsageError if a sweep varies only names without effect: its table would show noise."""
+    """Raise UsageError for a swept name all of whose values give the same load: its table would
+    show noise.
+    """
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):
             raise UsageError(

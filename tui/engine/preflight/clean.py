@@ -51,11 +51,11 @@ REASONS: Mapping[str, str] = {
 }
 
 
-def why_kept(path: str, said: str) -> str:
+def why_kept(path: str, answer: str) -> str:
     """Return why a path stays, from the agent's answer; empty if it was or can be removed, or does
     not exist.
     """
-    what, _, detail = said.partition(" ")
+    what, _, detail = answer.partition(" ")
     if what in (AS_MADE, REMOVED, ABSENT):
         return ""
     if what == "leads-to":
@@ -261,8 +261,8 @@ async def _plan_on(agent: Agent, created: Created) -> Cleaning:
 
 async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> None:
     """Mark paths as kept that are no longer the ones the run created."""
-    said = await made.unmake(agent, "look", _items(created, cleaning.goes), created.known)
-    for path, word in said.items():
+    answers = await made.unmake(agent, "look", _items(created, cleaning.goes), created.known)
+    for path, word in answers.items():
         if why := why_kept(path, word):
             del cleaning.goes[path]
             cleaning.stays[path] = why
@@ -406,11 +406,11 @@ async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
         for path in planned.goes
         if is_own_directory(agent.run_id, path) and path not in created.sizes
     ]
-    said = {path: await made.unmake_tree(agent, "remove", path, created.known) for path in whole}
+    answers = {path: await made.unmake_tree(agent, "remove", path, created.known) for path in whole}
     rest = replace(created, paths=tuple(path for path in created.paths if path not in whole))
     cleaning = await remove_created(agent, rest)
-    cleaning.goes |= {path: 0 for path in whole if not why_kept(path, said[path])}
-    cleaning.stays |= {path: why for path in whole if (why := why_kept(path, said[path]))}
+    cleaning.goes |= {path: 0 for path in whole if not why_kept(path, answers[path])}
+    cleaning.stays |= {path: why for path in whole if (why := why_kept(path, answers[path]))}
     return cleaning
 
 
@@ -421,8 +421,8 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
     """
     cleaning = await _plan_on(agent, created)
     items = {item.path: item for item in _items(created, cleaning.goes)}
-    said = await made.unmake(agent, "remove", list(items.values()), created.known)
-    for path, word in said.items():
+    answers = await made.unmake(agent, "remove", list(items.values()), created.known)
+    for path, word in answers.items():
         if why := why_kept(path, word):
             del cleaning.goes[path]
             full = word == made.STUCK and items[path].kind == "directory"

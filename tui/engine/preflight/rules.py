@@ -266,9 +266,9 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
     }
     answers: dict[str, str] = {}
     for what, need in tries.items():
-        said = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
-        answers[what] = "" if need.trial_fine and need.trial_fine in said else said
-    return {what: said for what, said in answers.items() if said}
+        output = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
+        answers[what] = "" if need.trial_fine and need.trial_fine in output else output
+    return {what: output for what, output in answers.items() if output}
 
 
 async def check_targets(
@@ -282,10 +282,10 @@ async def check_targets(
     for workload, steps in tools_of(plan, host):
         for check in workload.target_checks(steps):
             if check.needs in probe.tools:
-                said = await ask(partial(Agent.trial, words=check.words, environ=values))
+                output = await ask(partial(Agent.trial, words=check.words, environ=values))
                 for value in values.values():
-                    said = said.replace(value, "***")
-                problem = workload.target_problem(check, said) if said else None
+                    output = output.replace(value, "***")
+                problem = workload.target_problem(check, output) if output else None
                 found += [problem] if problem is not None else []
     return list(dict.fromkeys(found))
 
@@ -335,11 +335,11 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
     for need in needs:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
-            said = findings.trials[need.trial_of]
+            error = findings.trials[need.trial_of]
             source = f"; get it from: {need.source}" if need.source else ""
             yield (
                 f"{need.command}-unfit",
-                f"{found.text} at {found.path} does not support {need.trial_of}: {said}{source}",
+                f"{found.text} at {found.path} does not support {need.trial_of}: {error}{source}",
             )
 
 
@@ -364,9 +364,9 @@ def tool_problems(
         return
     path = mine.path if mine else found.path
     if found.failed:
-        said = found.text or f"exit code {found.failed}"
+        error = found.text or f"exit code {found.failed}"
         libraries = "; dynamically linked: copy a static one" if mine and mine.dynamic else own
-        yield f"{tool}-unusable", f"{path} does not run on this host: {said}{libraries}"
+        yield f"{tool}-unusable", f"{path} does not run on this host: {error}{libraries}"
     elif minimum and found.version is None:
         yield f"{tool}-unusable", f"{path} prints no version ({found.text!r}){own}"
     elif minimum and found.version is not None and found.version < minimum:

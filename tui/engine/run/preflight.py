@@ -71,7 +71,7 @@ async def take_locks(ctx: RunContext) -> bool:
     wait is over.
     """
     loop = asyncio.get_running_loop()
-    begun, told, sessions = loop.time(), set[str](), ctx.alive
+    begun, reported, sessions = loop.time(), set[str](), ctx.alive
     while in_use := await _in_use(ctx):
         if loop.time() - begun >= ctx.plan.wait_s:
             _refuse(ctx, in_use)
@@ -83,10 +83,10 @@ async def take_locks(ctx: RunContext) -> bool:
             _unlock,
             lambda *_: None,
         )
-        _tell(ctx, in_use, told)
+        _tell(ctx, in_use, reported)
         await ctx.unless_stopped(asyncio.sleep(random.uniform(*LOOK_AGAIN_S)))
     refuse_failed(LOCK, sessions)
-    return bool(told)
+    return bool(reported)
 
 
 async def _in_use(ctx: RunContext) -> dict[str, Holder]:
@@ -118,13 +118,13 @@ def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
         session_of(ctx, name).problem("preflight", "host-locked", f"{_words(holder)}{waited}")
 
 
-def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
+def _tell(ctx: RunContext, in_use: dict[str, Holder], reported: set[str]) -> None:
     """Report the runs that this run waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
         session.enter("checking", f"waiting: {_words(holder)}")
-        if f"{name} {holder.run}" not in told:
-            told.add(f"{name} {holder.run}")
+        if f"{name} {holder.run}" not in reported:
+            reported.add(f"{name} {holder.run}")
             session.say("info", f"{_words(holder)}; waiting for it")
 
 

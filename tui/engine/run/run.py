@@ -151,11 +151,11 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
     held = [session.name for session in ctx.sessions if session.holds and not session.gone]
     if not held:
         return end
-    told = (
+    advice = (
         f"results of {some(held)} are incomplete: when reachable again, use benchtui runs"
         f" recover {ctx.run_id}"
     )
-    return replace(end, reason="; ".join(filter(None, (end.reason, told))))
+    return replace(end, reason="; ".join(filter(None, (end.reason, advice))))
 
 
 async def connect_all(ctx: RunContext) -> None:
@@ -291,8 +291,8 @@ def search_ended(ctx: RunContext) -> RunEnded:
 def what_failed(ctx: RunContext) -> str:
     """Return how allocations ended, else the number of problems on hosts; empty without any."""
     count = ctx.journal.problems
-    told = f"{plural(count, 'problem')} on hosts" if count else ""
-    return ended_allocations(ctx.sessions) or told
+    text = f"{plural(count, 'problem')} on hosts" if count else ""
+    return ended_allocations(ctx.sessions) or text
 
 
 def ended(state: RunStateName, exit_code: int, reason: str) -> RunEnded:

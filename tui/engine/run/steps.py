@@ -490,8 +490,8 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
 
 
 def largest_files(files: list[FileSpec]) -> list[str]:
-    """Return the paths of the largest files, without devices and numbered empty files, which have
-    no extents.
+    """Return the paths of at most MOST files, the largest first, without devices, numbered and
+    empty files.
     """
     plain = [
         spec
@@ -502,7 +502,7 @@ def largest_files(files: list[FileSpec]) -> list[str]:
 
 
 def row_of(step: int, found: dict[str, FileExtents]) -> Written:
-    """Return written and never-written bytes over all files, and the file with the most bytes never
+    """Return the size and never-written bytes of all files, and the file with the most bytes never
     written.
     """
     worst = max(found, key=lambda path: found[path].never_written)
