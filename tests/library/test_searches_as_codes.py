@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.library.test_findings_as_codes import OLD
@@ -15,7 +16,9 @@ from tui.analysis.searches import compare_searches
 from tui.export.tables import search_points
 from tui.library.build import build_record
 from tui.library.load import load_record, record_json, with_texts
+from tui.library.record_head import SearchHead
 from tui.library.runs import RunStore
+from tui.library.summary import summary_of
 from tui.library.verify import verify_run
 from tui.model.operands import is_clause
 from tui.text.search_texts import SEARCH, search_text
@@ -94,3 +97,43 @@ def test_searches_with_texts_and_with_codes_are_compared() -> None:
     assert before is not None and now is not None
     found = compare_searches([before], [now])
     assert found.ratio.value is not None and not found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "caveats"),
+    [("search-as-texts", []), ("scaling-as-texts", ["caveat"]), ("scaling", ["maximum-too-far"])],
+)
+def test_a_search_whose_result_has_caveats_is_not_listed_as_plainly_valid(
+    name: str, caveats: list[str], tmp_path: Path
+) -> None:
+    record = build_record(OLD.parent / name).model_copy(
+        update={"findings": [], "verdict": "valid", "state": "complete", "run_id": "x"}
+    )
+    run_dir = tmp_path / "x"
+    run_dir.mkdir()
+    kept = json.loads(record.to_json())
+    if name.endswith("-texts"):
+        kept["search"] = json.loads((OLD.parent / name / "run.json").read_text())["search"]
+    (run_dir / "run.json").write_text(json.dumps(kept))
+    for _ in ("derived", "from the index"):
+        (run,) = RunStore(tmp_path).list()
+        assert (run.verdict, run.caveats) == ("valid", caveats)
+        assert run.shown_verdict == ("valid-with-warnings" if caveats else "valid")
+        assert run.judged == (" ".join(["!", *caveats]) if caveats else "valid")
+    assert summary_of(load_record(run_dir)).caveats == caveats
+
+
+@pytest.mark.parametrize(
+    ("answer", "caveats"),
+    [
+        ({"step": 1}, ["not-held"]),
+        ({"step": 1, "held_s": 2.0}, []),
+        ({"step": 1, "held_s": 2.0, "doubts": ["x"]}, ["contradictions"]),
+        ({"state": "unfinished"}, ["unfinished"]),
+        ({"state": "never-met"}, []),
+    ],
+)
+def test_an_answer_that_is_weak_has_caveats_in_lists(
+    answer: dict[str, Any], caveats: list[str]
+) -> None:
+    assert msgspec.convert({"answer": answer}, SearchHead).caveats == caveats

@@ -229,7 +229,7 @@ KEYS: dict[str, Callable[[str, datetime], Test]] = {
     "note": _texts(lambda run: run.notes),
     "finding": _finding,
     "owner": _texts(lambda run: [run.owner]),
-    "verdict": _choice("verdict", VERDICTS, lambda run: run.verdict),
+    "verdict": _choice("verdict", VERDICTS, lambda run: run.shown_verdict),
     "state": _choice("state", {state: (state,) for state in STATES}, lambda run: run.state),
     "is": _is,
     "date": _on,

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from tui.metrics.registry import MIXED, MetricName
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.check_names import check_name
+from tui.model.search import caveats_of
 
 if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord
@@ -104,6 +105,44 @@ class StepHead(Struct):
     latency_kind: str | None = None
     results: _ResultsHead = field(default_factory=_ResultsHead)
     series: _SeriesHead | None = None
+
+
+class _AnswerHead(Struct):
+    state: str = ""
+    step: int | None = None
+    held_s: float | None = None
+    contradictions: list[Any] = field(default_factory=list)
+    doubts: list[Any] = field(default_factory=list)  # their name before 2026-11
+
+
+class _ScalingHead(Struct):
+    caveat: dict[str, Any] | str = ""
+    remark: str = ""  # its name before 2026-11
+
+
+class SearchHead(Struct):
+    """What weakens the result of a search."""
+
+    answer: _AnswerHead | None = None
+    scaling: _ScalingHead | None = None
+
+    @property
+    def caveats(self) -> list[str]:
+        """Codes of why the result is weaker than a valid run; `caveat` for a text."""
+        found: list[str] = []
+        if (answer := self.answer) is not None:
+            contradicted = bool(answer.contradictions or answer.doubts)
+            found += caveats_of(answer.state, answer.step, answer.held_s, contradicted=contradicted)
+        if (scaling := self.scaling) is not None:
+            found += _codes(scaling.caveat or scaling.remark)
+        return found
+
+
+def _codes(told: dict[str, Any] | str) -> list[str]:
+    if isinstance(told, str):
+        return ["caveat"] if told else []
+    parts = told.get("operands", {}).get("texts") or [told]
+    return [str(each["code"]) for each in parts]
 
 
 class RecordHead(Struct):

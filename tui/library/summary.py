@@ -20,6 +20,7 @@ from tui.library.record_head import (
     HeadlineFigures,
     HeadlineHead,
     RecordHead,
+    SearchHead,
     SummaryState,
     Verdict,
     figures_of,
@@ -168,8 +169,9 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-# of summary.json; older files have fewer figures, no mark of unsealed verdicts, or no digest
-FORMAT = 6
+# of summary.json; older files have fewer figures, no mark of unsealed verdicts, no digest, or no
+# caveats
+FORMAT = 7
 NAMED_FINDINGS = 2
 OF_MARKS = ("starred", "title", "tags")  # fields that the marks file may change
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
@@ -216,23 +218,29 @@ class RunSummary(Struct, gc=False):  # no cycles, and lists are long
     directory: str = ""
     problem: str = ""
     judged_since: bool = False  # seal missing, or verdict or findings differ from it
+    caveats: list[str] = field(default_factory=list)  # of the result of a search: codes
+
+    @property
+    def shown_verdict(self) -> Verdict | None:
+        """Verdict as lists show it: the result of a search with caveats is not plainly valid."""
+        return "valid-with-warnings" if self.verdict == "valid" and self.caveats else self.verdict
 
     @property
     def judged(self) -> str:
         """Verdict and reason: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty if not
         judged.
         """
-        text = (
-            f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
-        )
+        shown = self.shown_verdict
+        text = f"{MARKS[shown]} {self.weakened_by}".strip() if shown is not None else ""
         return f"{NOT_SEALED} {text}".rstrip() if self.judged_since else text
 
     @property
     def weakened_by(self) -> str:
         """Checks with errors or warnings, errors first: ``host-loss, straggler +1``; notes do not
-        count.
+        count. Caveats of a search come before warnings.
         """
         ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
+        ids += self.caveats if self.verdict != "invalid" else []
         ids += dict.fromkeys(
             each.id for each in self.findings if each.severity == "warning" and each.id not in ids
         )
@@ -334,6 +342,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         head = _head_decoder.decode(text)
         headline = head.headline or HeadlineHead()
         said, short = _headline_texts(headline, head.search)
+        caveats = _caveats(head.search)
     except (OSError, *NO_JSON) as error:
         why = (
             f"cannot be read: {error.strerror}"
@@ -361,6 +370,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         target=head.target or "",
         reason=head.reason,
         judged_since=was_judged_since(run_dir, text),
+        caveats=caveats,
     )
     add_figures(summary, figures_of(head.steps, headline))
     if keep:
@@ -414,10 +424,18 @@ def summary_of(record: RunRecord) -> RunSummary:
         target=record.target or "",
         reason=record.reason,
         judged_since=record.judged_since,
+        caveats=_caveats(
+            record.search.model_dump(include={"answer", "scaling"}) if record.search else None
+        ),
     )
     if headline is not None:
         add_figures(summary, figures_of(record.steps, headline))
     return summary
+
+
+def _caveats(search: dict[str, Any] | None) -> list[str]:
+    """Return the caveats of a search as codes. Raises ValueError for a bad search."""
+    return msgspec.convert(search, SearchHead).caveats if search is not None else []
 
 
 def add_figures(summary: RunSummary, figures: HeadlineFigures) -> None:
@@ -522,7 +540,7 @@ ORDERS: dict[str, Order] = {
             FURTHEST_FIRST.index(run.state) if run.state in FURTHEST_FIRST else len(FURTHEST_FIRST)
         )
     ),
-    "verdict": Order(lambda run: WORST_FIRST.index(run.verdict)),
+    "verdict": Order(lambda run: WORST_FIRST.index(run.shown_verdict)),
     "hosts": Order(lambda run: len(run.hosts), falling=True),
     "headline": Order(_headline),  # the best of each unit first
     "bandwidth": most_first(lambda run: run.bw_bytes_per_s),

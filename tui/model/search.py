@@ -162,6 +162,19 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
     steadiness: Steadiness | None = None  # of a hold
 
 
+Caveat = Literal["contradictions", "unfinished", "not-held"]
+
+
+def caveats_of(
+    state: str, step: int | None, held_s: float | None, *, contradicted: bool
+) -> list[Caveat]:
+    """Return why the answer of a search is weaker than a valid one."""
+    found: list[Caveat] = ["contradictions"] if contradicted else []
+    if state == "unfinished":
+        return [*found, "unfinished"]
+    return [*found, "not-held"] if step is not None and held_s is None else found
+
+
 Change = Literal[
     "twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"
 ]

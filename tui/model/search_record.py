@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tui.model.figure_record import CodedText, MeanOrPercentileKey, PercentileKey, RecordPart
+from tui.model.search import Caveat
 from tui.model.step_record import Scalar
 
 
@@ -86,9 +87,6 @@ class SearchPointRecord(RecordPart):
     bottleneck: CodedText | str = Field(
         "", validation_alias="limiter", description="bottleneck; empty if unknown"
     )
-
-
-Caveat = Literal["contradictions", "unfinished", "not-held"]
 
 
 class AnswerRecord(RecordPart):

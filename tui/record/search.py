@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tui.capacity.answer import CapacityAnswer, answer, maximum_of
+from tui.capacity.answer import answer, maximum_of
 from tui.capacity.budget import cost_s, points_planned, spent_s
 from tui.capacity.curves import LEAST_POINTS, knee, scales_of, scaling
 from tui.capacity.interval import Estimate
@@ -21,10 +21,18 @@ from tui.model.figure_record import CodedText, coded
 from tui.model.operands import clause
 from tui.model.plan import Headline, Plan
 from tui.model.record import HeadlineRecord
-from tui.model.search import HOSTS, Knob, Limit, MeasuredLimit, Offer, Search, SearchPoint
+from tui.model.search import (
+    HOSTS,
+    Knob,
+    Limit,
+    MeasuredLimit,
+    Offer,
+    Search,
+    SearchPoint,
+    caveats_of,
+)
 from tui.model.search_record import (
     AnswerRecord,
-    Caveat,
     ConfidenceInterval,
     KneeRecord,
     LimitFigureRecord,
@@ -232,20 +240,13 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         hold=coded(found.hold),
         held_s=found.held_s,
         notes=[*map(coded, found.notes)],
-        caveats=list(_caveats(found)),
+        caveats=caveats_of(
+            found.state, found.step, found.held_s, contradicted=bool(found.contradictions)
+        ),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
         made.capacity.high = None  # the load generator was the limit here, not the system
     return made
-
-
-def _caveats(found: CapacityAnswer) -> Iterator[Caveat]:
-    if found.contradictions:
-        yield "contradictions"
-    if found.state == "unfinished":
-        yield "unfinished"
-    elif found.step is not None and found.held_s is None:
-        yield "not-held"
 
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> CodedText | str:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.registry import BY_UNIT, METRICS
+from tui.model.operands import clause
+from tui.model.search import Caveat, caveats_of
 from tui.model.search_record import (
     AnswerRecord,
     ConfidenceInterval,
@@ -137,23 +139,30 @@ def hold_text(answer: AnswerRecord) -> str:
     return search_text(answer.hold) or "not held"
 
 
+CAVEATS: dict[str, str] = {
+    "contradictions": "points of the search contradict each other",
+    "unfinished": "search unfinished",
+    "not-held": "answer not held",
+}
+
+
 def caveats(search: SearchRecord | None) -> list[str]:
     """Return the reasons why the answer of a search is weak although its run is valid, in brief.
 
     `tui.view.search.answer_facts` has them at length.
     """
-    if search is None:
-        return []
-    answer, scaling, found = search.answer, search.scaling, []
-    if answer is not None and answer.contradictions:
-        found.append("points of the search contradict each other")
-    if answer is not None and answer.state == "unfinished":
-        found.append("search unfinished")
-    elif answer is not None and answer.step is not None and answer.held_s is None:
-        found.append("answer not held")
-    if scaling is not None and scaling.caveat:
-        found.append(search_text(scaling.caveat))
-    return found
+    answer, scaling = (search.answer, search.scaling) if search is not None else (None, None)
+    found: list[Caveat] = []
+    if answer is not None:
+        contradicted = bool(answer.contradictions)
+        found = caveats_of(answer.state, answer.step, answer.held_s, contradicted=contradicted)
+    of_law = search_text(scaling.caveat) if scaling is not None else ""
+    return [*(CAVEATS[each] for each in found), *filter(None, [of_law])]
+
+
+def caveat_text(code: str) -> str:
+    """Return a caveat of `RunSummary` in a few words; its code, if its text has figures."""
+    return CAVEATS.get(code) or search_text(clause(code))
 
 
 def knee_text(knee: KneeRecord) -> str:

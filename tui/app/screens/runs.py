@@ -325,9 +325,11 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
     def judged(run: RunSummary) -> Run:
         if run.judged_since:
             return f"{symbols.warn} {run.judged}", WARN
-        symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
+        symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(
+            run.shown_verdict or ""
+        )
         return (
-            (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict])
+            (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.shown_verdict])
             if symbol
             else state(run)
         )
@@ -339,7 +341,7 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
             more = f" +{len(others)}" if others else ""
             checks = f"{first}{more}" if CHECKS_FROM <= cells < STATE_FROM else ""
             return f"{symbols.bad} INVALID {checks}".rstrip(), BAD
-        if run.state == "complete" and run.verdict == "valid-with-warnings":
+        if run.state == "complete" and run.shown_verdict == "valid-with-warnings":
             symbol, role = STATE_CELLS["partial"]
         return f"{getattr(symbols, symbol)} {run.state}", role
 
@@ -422,7 +424,9 @@ def over_time(run: RunSummary, symbols: Symbols) -> str:
 def verdict_of(run: RunSummary) -> Run:
     """Return the verdict of a run; for an invalid one, the checks that made it invalid."""
     invalid = run.verdict == "invalid" and not run.judged_since
-    return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
+    return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[
+        run.shown_verdict
+    ]
 
 
 def note_text(run: RunSummary) -> str:

@@ -37,6 +37,7 @@ from tui.text.line import (
     padded,
     wrap,
 )
+from tui.text.search import caveat_text
 
 if TYPE_CHECKING:
     from tui.app.screens.result_page import Page
@@ -242,7 +243,11 @@ def _head(run: RunSummary, width: int) -> Iterator[Line]:
 
 
 def _judgement(run: RunSummary, width: int) -> Iterator[Line]:
-    yield Line.of(VERDICTS[run.verdict], ("  ", TEXT), (run.state, LABEL))
+    verdict, role = VERDICTS[run.verdict]
+    if run.caveats and run.verdict not in ("invalid", None):
+        verdict, role = f"{verdict}, but {', '.join(map(caveat_text, run.caveats))}", WARN
+    for part in wrap([(verdict, role), ("  ", TEXT), (run.state, LABEL)], width):
+        yield Line.of(*part)
     if run.judged_since:
         yield from indented([(NOT_AS_SEALED, WARN)], width, 0)
     if why := run.problem or run.reason:
