@@ -427,3 +427,23 @@ def test_a_runtime_is_a_limit_for_jobs_that_moved_all_their_data(
         job["job options"].update(size=size, runtime=runtime)
     (output,) = json_outputs(json.dumps(found, indent=2), "f.json")
     assert output.runtime_s == runtime_s
+
+
+def test_a_group_of_jobs_has_as_many_completion_latencies_as_its_shares() -> None:
+    text = (DATA / "unusual" / "merged-3.33.json").read_text()
+    assert told(json.loads(text)) == set()
+    document = json.loads(text)
+    (job,) = document["jobs"]
+    assert job["job options"]["name"] != job["jobname"], "of two jobs"
+    clat = job["read"]["clat_ns"]
+    bins = sorted((int(key), count) for key, count in clat["bins"].items())
+    clat["bins"] = {str(key): count for key, count in bins[: len(bins) // 2]}
+    clat["N"] = sum(clat["bins"].values())
+    assert "share-counts" in told(document)
+
+
+def told(document: dict[str, Any]) -> set[str]:
+    """Return the contradictions in a JSON object of one fio."""
+    options = document.get("global options", {})
+    found = contradictions(json.dumps(document).encode(), lambda *_: options)
+    return {each.about for of_host in found.values() for each in of_host}

@@ -40,7 +40,7 @@ def told(folder: str, change: Change, *kinds: str, change_json: bool = False) ->
 
 
 def changed(text: str, change: Change) -> str:
-    rows = [[int(word) for word in line.split(",")] for line in text.splitlines()]
+    rows = [[int(word) for word in line.split(",") if word.strip()] for line in text.splitlines()]
     return "".join(f"{', '.join(map(str, row))}\n" for row in change(rows))
 
 
@@ -149,3 +149,37 @@ def test_means_of_several_workers_in_one_file_are_no_series(tmp_path: Path, fold
     (tmp_path / "run.json").write_text(text)
     (only,) = records_of([tmp_path])
     assert (only.record.steps[0].series is not None) is (folder == "each")
+
+
+def of_histograms(change: Change) -> set[str]:
+    """Return the contradictions between a run and its histogram logs after these were changed."""
+    place = DATA / "logs" / "hist"
+    logs = [
+        KeptFile(path.name, "", changed(path.read_text(), change))
+        for path in sorted(place.glob("*_clat_hist.*.log"))
+    ]
+    file = KeptFile("run.json", "run.json", (place / "run.json").read_text())
+    return {each.about for each in beside_logs(file, logs).contradictions}
+
+
+def without_tail(rows: Rows) -> Rows:
+    """Return rows without the slowest tenth of the I/Os."""
+    summed = [sum(each) for each in zip(*(row[3:] for row in rows), strict=True)]
+    end = next(at for at, _ in enumerate(summed) if sum(summed[:at]) >= 0.9 * sum(summed))
+    return [[*row[:3], *row[3 : 3 + end], *[0] * (len(row) - 3 - end)] for row in rows]
+
+
+def test_histogram_logs_of_a_run_agree_with_its_histogram() -> None:
+    assert of_histograms(same) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (without_tail, "hist-fewer"),
+        (lambda rows: [[*row[:3], *(2 * each for each in row[3:])] for row in rows], "hist-more"),
+        (lambda rows: [[*row[:3], *row[9:], *row[3:9]] for row in rows], "hist-more"),
+    ],
+)
+def test_histogram_logs_that_were_changed_contradict_it(change: Change, expected: str) -> None:
+    assert of_histograms(change) == {expected}

@@ -58,6 +58,8 @@ Host = tuple[str, int]
 OptionsOf = Callable[[str, int], Mapping[str, str]]
 GROUP_DIGIT = 1e-4
 EXACT = 1e-8  # shares have six decimals
+PER_CENT = 100
+LEAST_SHARE = 1e-4  # smaller latency shares are printed as this
 CLOCKS_S = 0.1  # two clocks of one fio
 LATE_S = 2.0  # two readings of the clock
 ZONE_S = 15 * 60  # every time zone is a multiple of this from UTC
@@ -147,6 +149,8 @@ def _of_entry(entry: Entry, *, alone: bool) -> Iterator[Contradiction]:
         yield from named(_multiples(part), entry, name)
         if not entry.merged:  # whose jobs may count other latencies than each other
             yield from named(_latency_counts(part, numjobs_of(entry.options)), entry, name)
+    if entry.merged:
+        yield from named(_counts_of_shares(entry.job), entry, "")
     yield from named(_shares(entry.job), entry, "")
     yield from named(_in_flight(entry), entry, "")
     yield from named(_unified(entry.job), entry, "mixed")
@@ -233,6 +237,24 @@ def _elapsed(entry: Entry) -> Iterator[Found]:
 
 
 # -- distributions of latencies and depths
+
+
+def _counts_of_shares(job: PrintedJob) -> Iterator[Found]:
+    """Yield a number of completion latencies that is not that in the latency shares.
+
+    fio counts both at once, whichever jobs of a group disable it (account_io_completion), and
+    prints the shares of all I/Os; those below 0.01 % as 0.01 % (stat_calc_lat).
+    """
+    told = [each for name, _ in distributions.UNITS for each in getattr(job, name).values() if each]
+    total = sum(part.total_ios for part in job.dirs.values())
+    counted = sum(map(_counted("clat"), job.dirs.values()))
+    longest = max((part.runtime for part in job.dirs.values()), default=0)
+    if job.failed or not told or not counted or not longest:
+        return
+    due = sum(told) / PER_CENT * total
+    workers = job.job_runtime / longest
+    if abs(counted - due) > len(told) * LEAST_SHARE * total + workers + 1:
+        yield "share-counts", counted, due
 
 
 def _shares(job: PrintedJob) -> Iterator[Found]:

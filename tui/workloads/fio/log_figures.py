@@ -18,6 +18,7 @@ from msgspec import Struct
 from tui.model.event import Contradiction
 from tui.model.problem import UsageError
 from tui.workloads.base import BesideLogs, KeptFile
+from tui.workloads.fio.log_histograms import of_histograms
 from tui.workloads.fio.logs import DIRECTIONS, NAME, Row, begin_of, rows_of
 from tui.workloads.fio.options import PACING, JobOptions
 from tui.workloads.fio.printed import (
@@ -66,7 +67,7 @@ def compared(
     """Return the contradictions between logs and JSON, and whether the logs cover all jobs."""
     entries = [Entry(job, JobOptions(job.jobname, shared, job.options)) for job in document.jobs]
     summed = number_of(document.version) >= SUMMED
-    found = [*_contradictions(entries, files, summed=summed)]
+    found = [*_contradictions(entries, files, summed=summed), *of_histograms(entries, files)]
     return BesideLogs(found, _is_whole(entries, files))
 
 

@@ -19,6 +19,7 @@ TEXTS = {
         "{told:.0f} I/Os, but the samples and the time without samples allow at most {other:.0f}"
     ),
     "latency-counts": "{told:.0f} completion latencies, but {other:.0f} total latencies",
+    "share-counts": "{told:.0f} completion latencies, but {other:.0f} in the latency shares",
     "share-sum": "latency shares add up to {told:.4g} %, not 100 %",
     "share": (
         "{told:.3g} % of the I/Os are below a limit according to the latency shares,"
@@ -74,6 +75,11 @@ TEXTS = {
     ),
     "version": "version {told:version}, but the output has fields added in {other:version}",
     "too-early": "the date is {apart:days} days before this version was released",
+    "hist-more": "{told:.0f} I/Os in a bucket, but {other:.0f} in the JSON",
+    "hist-fewer": (
+        "I/Os of the JSON that are not in it took {told:time} together, but {other:time} were left"
+        " after its last row"
+    ),
     "log-rows": "{told:.0f} rows, but {other:.0f} samples in the JSON",
     "log-least": "the smallest row is {told:.6g}, but the minimum in the JSON is {other:.6g}",
     "log-most": "the largest row is {told:.6g}, but the maximum in the JSON is {other:.6g}",

@@ -43,6 +43,7 @@ def drawers(sources: Sequence[Source], folder: Path) -> list[Draw]:
         *benchmarks.LIES,
         *(partial(reports.draw, name=name) for name in reports.LIES),
         *(fio_logs.fio_logs,) * 3,
+        fio_logs.histogram_logs,
     ]
 
 

@@ -19,7 +19,8 @@ LEAST = 0.15  # more than the rows of an interval differ by
 def _files(folder: str) -> Files:
     return {
         path.name: [
-            [int(word) for word in line.split(",")] for line in path.read_text().splitlines()
+            [int(word) for word in line.split(",") if word.strip()]
+            for line in path.read_text().splitlines()
         ]
         for path in sorted((DATA / "logs" / folder).glob("*.log"))
     }
@@ -109,3 +110,31 @@ def fio_logs(rng: Random) -> Case | None:
         _said(folder, files),
         frozenset({"runtime", "slat"}),
     )
+
+
+def histogram_logs(rng: Random) -> Case:
+    """Histogram logs without their slowest I/Os, or with more of all."""
+    files = _files("hist")
+    share, by = rng.uniform(0.02, 0.3), rng.randint(2, 5)
+    without = rng.random() < 0.5
+    for name, rows in files.items():
+        end = _end_of(rows, 1 - share)
+        files[name] = [
+            [*row[:3], *row[3 : 3 + end], *[0] * (len(row) - 3 - end)]
+            if without
+            else [*row[:3], *(by * count for count in row[3:])]
+            for row in rows
+        ]
+    what = f"the slowest {share:.0%} left out" if without else f"counts x {by}"
+    return Case("identities", "fio's histogram logs", f"logs hist: {what}", OWN,
+                _said("hist", files), frozenset({"runtime", "slat"}))  # fmt: skip
+
+
+def _end_of(rows: list[list[int]], share: float) -> int:
+    """Return up to which bucket histograms have this share of the I/Os."""
+    summed, below = [sum(each) for each in zip(*(row[3:] for row in rows), strict=True)], 0
+    for at, count in enumerate(summed):
+        below += count
+        if below > share * sum(summed):
+            return at
+    return len(summed)
