@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
+from tests.samples.records import SENTENCE, strings
 from tui.cli.run import sweep_of
 from tui.cli.shared.review import review_text
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
 from tui.model.address import HostAddress
-from tui.model.plan import Plan
+from tui.model.plan import LeftOut, Plan
 from tui.model.problem import UsageError
 
 H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")
@@ -37,6 +42,18 @@ def test_each_host_has_files_and_a_seed_of_its_own() -> None:
     assert not {spec.path for spec in first.files} & {spec.path for spec in second.files}
     assert first.randseed != second.randseed
     assert f"randseed={first.randseed}" in first.job_file
+
+
+@pytest.mark.parametrize(
+    "profile", ["weka/read-iops", "ceph/randread", "aerodisk/all", "weka/mdtest"]
+)
+def test_a_plan_contains_no_sentence_except_those_of_its_profile(profile: str) -> None:
+    made = plan(profile, overrides={})
+    left = replace(made, left_out=[LeftOut("a/b", 1, hosts=["h1"], missing="absent")])
+    found = strings(json.loads(msgspec.json.encode(left)))
+    told = {path for path, text in found if SENTENCE.search(text)}
+    ours = r"profile\..*|members\..*|attested\.question|steps\.(name|cell|tasks\.job_file)"
+    assert [path for path in told if not re.fullmatch(ours, path)] == []
 
 
 def test_same_choices_make_the_same_plan() -> None:

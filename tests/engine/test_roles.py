@@ -176,9 +176,11 @@ def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(
 ) -> None:
     made = plan(catalogue)
     assert [step.index for step in without(made, {"fio": ["h1"]}).steps] == [0]  # h1 is the writer
-    assert [left.profile for left in without(made, {"fio": ["h1"]}).left_out] == [
+    left_out = without(made, {"fio": ["h1"]}).left_out
+    assert [left.profile for left in left_out] == [
         "my/write as writers with readers", "my/read as readers with writers",
     ]  # fmt: skip
+    assert {left.why for left in left_out} == {"fio is missing"}
 
 
 @pytest.mark.parametrize(("alone", "step"), [(True, None), (True, 1), (False, None)])

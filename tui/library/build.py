@@ -163,7 +163,11 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
     plan = source.plan
     record.left_out = [
         LeftOutRecord(
-            profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts)
+            profile=left.profile,
+            steps=left.steps,
+            reason=left.reason or None,
+            hosts=list(left.hosts),
+            missing=left.missing,
         )
         for left in plan.left_out
     ]
@@ -297,8 +301,8 @@ def _reason_text(source: RecordSource, state: RecordState) -> str:
 
 
 def running_text(source: RecordSource) -> str:
-    """Return the progress of a running run: ``still running: 9 of 45 s``, ``still running: step 2
-    of 5, layout``."""
+    """Return the progress of a running run: ``running: 9 of 45 s``, ``running: step 2 of 5,
+    layout``."""
     plan, run = source.plan, source.seen.state
     at = (
         [f"step {run.step + 1} of {len(plan.steps)}"]
@@ -314,7 +318,7 @@ def running_text(source: RecordSource) -> str:
         at.append(f"{past_s:.0f}{asked} s")
     elif run.phase:
         at.append(run.phase)
-    return ": ".join(filter(None, ("still running", ", ".join(at))))
+    return ": ".join(filter(None, ("running", ", ".join(at))))
 
 
 def _resumed(run: RunState) -> list[ResumedRecord]:

@@ -14,7 +14,7 @@ from tui.library.seal import was_judged_since
 from tui.model.bounded import read_file
 from tui.model.plain_data import PlainDecoder, is_plain_json
 from tui.model.problem import BenchtuiError, Problem
-from tui.model.record import Finding, RunRecord, parse_record
+from tui.model.record import Finding, LeftOutRecord, RunRecord, parse_record
 from tui.model.rundir import RECORD_FILE
 from tui.model.search_record import SearchRecord
 from tui.text.search import headline_text
@@ -91,6 +91,8 @@ def with_texts(record: str) -> str:
     for each in (document.get("precondition") or {}).get("rounds") or ():
         each["text"] = rounds_text(RoundsRecord.model_validate(each))
     _word_headlines(document)
+    for each in document.get("left_out") or ():
+        each["reason"] = LeftOutRecord.model_validate(each).why
     for each in document.get("findings") or ():
         each["message"] = message_of(Finding.model_validate(each))
     return msgspec.json.encode(document).decode() + "\n"

@@ -437,17 +437,23 @@ class ProfileRef(Struct, omit_defaults=True):
 
 
 class LeftOut(Struct, frozen=True, omit_defaults=True):
-    """Steps of a profile that are not run because hosts are missing something, with the reason."""
+    """Steps of a profile that are not run because a load generator is missing on hosts."""
 
     profile: str
     steps: int
-    reason: str
-    hosts: list[str]
+    reason: str = ""  # in older plans
+    hosts: list[str] = field(default_factory=list)
+    missing: str = ""  # load generator
+
+    @property
+    def why(self) -> str:
+        """The reason as text: ``mdtest is missing``."""
+        return self.reason or f"{self.missing} is missing"
 
     def text(self) -> str:
         """Return the omission as text: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
-        return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
+        return f"{self.profile}, {steps}: {self.why} on {', '.join(self.hosts)}"
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):

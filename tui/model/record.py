@@ -182,12 +182,20 @@ class MatrixRecord(RecordPart):
 
 
 class LeftOutRecord(RecordPart):
-    """Requested steps of a profile that were not run, with the reason."""
+    """Requested steps of a profile that were not run: a load generator was missing."""
 
     profile: str = Field(description="profile tag")
     steps: int = Field(description="number of steps")
-    reason: str = Field(description="reason, as text")
+    reason: str | None = Field(
+        None, description="reason, as text, in older records and `runs show --json`"
+    )
     hosts: list[str] = Field(default_factory=list, description="affected hosts")
+    missing: str = Field("", description="load generator that these hosts do not have")
+
+    @property
+    def why(self) -> str:
+        """The reason as text: ``mdtest is missing``."""
+        return self.reason or f"{self.missing} is missing"
 
 
 class HostSourceRecord(RecordPart):

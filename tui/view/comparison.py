@@ -559,12 +559,14 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
-    """Yield the statistical test of the changes, and the smallest change that counts."""
+    """Yield the statistical test of the changes, and the smallest change that counts, unless
+    nothing is comparable.
+    """
     used = dict.fromkeys(
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None
     )
     yield from (METHODS[method] for method in used)
-    if used:
+    if used and found.word != "not comparable":
         least = sorted(
             {each.threshold for each in found.changes if each.effect is not None and each.headline}
         )
@@ -578,6 +580,4 @@ def method_texts(found: Comparison) -> Iterator[str]:
 
 def _methods(found: Comparison, width: int) -> Iterator[Line]:
     for text in method_texts(found):
-        if found.word == "not comparable" and text.startswith(HOLM):
-            continue  # there are no words to explain
         yield from indented([(text, LABEL)], width, 0)

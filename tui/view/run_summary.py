@@ -88,7 +88,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     # a search has its own
     lines += _bottleneck(step) if step is not None and record.search is None else []
     lines += _objections(record) if record.checks is not None and not running else []
-    how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
+    how_far = record.reason if record.state == "running" else "running"
     state = (
         [f"state: {how_far}; figures so far"]
         if running
@@ -141,7 +141,7 @@ def _about(record: RunRecord) -> list[str]:
     for left in record.left_out:
         steps = plural(left.steps, "step")
         lines += _wrapped(
-            "left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}"
+            "left out", f"{left.profile}, {steps}: {left.why} on {', '.join(left.hosts)}"
         )
     if record.proves is not None:
         lines += _wrapped(

@@ -115,7 +115,7 @@ def without(plan: Plan, missing_tools: MissingTools) -> Plan:
         for index, step in enumerate(kept)
     ]
     left = [
-        LeftOut(tag, len(steps), f"{name} is missing", list(missing_tools[name]))
+        LeftOut(tag, len(steps), hosts=list(missing_tools[name]), missing=name)
         for (tag, name), steps in out.items()
     ]
     return replace(plan, steps=steps, left_out=[*plan.left_out, *left])

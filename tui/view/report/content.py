@@ -124,10 +124,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     yield "conditions", attest_texts(record)
     yield (
         "left out",
-        [
-            f"{left.profile}, {plural(left.steps, 'step')}: {left.reason}"
-            for left in record.left_out
-        ],
+        [f"{left.profile}, {plural(left.steps, 'step')}: {left.why}" for left in record.left_out],
     )
     yield "added options", _added(record)
     yield "thresholds", [f"{name} {value:g}" for name, value in record.thresholds.items()]

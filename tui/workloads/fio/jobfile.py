@@ -19,7 +19,7 @@ ADDED = {
     "exitall_on_error": "1",
 }
 ADDED_COMMENT = "; added by benchtui"
-OWN_SEED = "different on each host"
+OWN_SEED = "by-host"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
@@ -55,7 +55,7 @@ def added_options(
 ) -> dict[str, str]:
     """Return the options that benchtui adds to the profile's, by name.
 
-    The seed is replaced by a note that it differs between hosts.
+    The seed, which differs between hosts, is ``by-host``.
     """
     added = _added(shared, jobs, 0)
     added |= {"randseed": OWN_SEED} if "randseed" in added else {}
