@@ -152,12 +152,12 @@ def hosts_columns() -> list[Column[HostsChange]]:
 def fit_facts(found: Sequence[FitChange]) -> Iterator[tuple[str, list[Run]]]:
     """Yield name and text of knee and terms of the scaling law, for both sides."""
     for each in found:
-        told: list[Run] = [(f"{figure_text(each.a)} → {figure_text(each.b)}", TEXT)]
+        runs: list[Run] = [(f"{figure_text(each.a)} → {figure_text(each.b)}", TEXT)]
         if each.ratio.value is not None:
-            told.append((f"  {signed(each.ratio)}", VALUE))
+            runs.append((f"  {signed(each.ratio)}", VALUE))
         if each.apart is not None:
-            told.append((f"  intervals {'do not overlap' if each.apart else 'overlap'}", LABEL))
-        yield each.a.title, told
+            runs.append((f"  intervals {'do not overlap' if each.apart else 'overlap'}", LABEL))
+        yield each.a.title, runs
 
 
 def signed(ratio: Estimate) -> str:
@@ -217,7 +217,7 @@ class SearchChange:
         return max(len(self.values_a), len(self.values_b)) > 1
 
 
-Told = Callable[[int, str, float | None], tuple[float, float] | None]
+UncertaintyOf = Callable[[int, str, float | None], tuple[float, float] | None]
 """A function that returns the uncertainty of a step's percentile, or mean if None.
 
 The uncertainty is the standard error of the logarithm, with degrees of freedom.
@@ -227,11 +227,11 @@ The uncertainty is the standard error of the logarithm, with degrees of freedom.
 def compare_searches(
     a: Sequence[SearchRecord],
     b: Sequence[SearchRecord],
-    told: tuple[Told | None, Told | None] = (None, None),
+    uncertainty: tuple[UncertaintyOf | None, UncertaintyOf | None] = (None, None),
 ) -> SearchChange:
     """Compare B with A; each side is one search, or repetitions of one.
 
-    `told`: returns the uncertainty of points, for the first search of each side.
+    `uncertainty`: returns the uncertainty of points, for the first search of each side.
     """
     first, hosts = (a[0], b[0]), most_hosts([*a, *b])
     figure, ours, theirs = _figures(*first, hosts)
@@ -242,7 +242,7 @@ def compare_searches(
     word: Word = "not comparable" if why else _word(ratio)
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
     made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
-    made = _with_curves(made, *first, told) if a[0].scaling is None else made
+    made = _with_curves(made, *first, uncertainty) if a[0].scaling is None else made
     if len(a) > 1 or len(b) > 1:
         sides = [
             [value for each in side if (value := _figures(each, each, hosts)[1].value)]
@@ -259,7 +259,7 @@ def compare_searches(
 def _with_never_met(
     made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
 ) -> SearchChange:
-    """Return the change if some searches found that no load meets the limits.
+    """Return the change, with its own verdict if some searches found that no load meets the limits.
 
     That is an answer, not a missing figure.
     """
@@ -269,13 +269,13 @@ def _with_never_met(
     ]
     if not any(none):
         return made
-    said = [
+    counts = [
         f"{count} of {len(side)} searches of {name}"
         for name, count, side in zip("AB", none, (a, b), strict=True)
     ]
     why = (
         "no load meets the limits in"
-        f" {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
+        f" {' and '.join(text for text, count in zip(counts, none, strict=True) if count)}"
     )
     word: Word = "inconclusive"
     if none == [0, len(b)] and made.a.value:
@@ -300,8 +300,8 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     word: Word = _word(ratio)
     if effect.p is None:
         apart = max(a) < min(b) or max(b) < min(a)
-        word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
-        why = why or f"{len(a)} and {len(b)}, need {LEAST_RANKED_REPETITIONS} each; ranges {said}"
+        word, ranges = "too few repetitions to say", "do not overlap" if apart else "overlap"
+        why = why or f"{len(a)} and {len(b)}, need {LEAST_RANKED_REPETITIONS} each; ranges {ranges}"
     elif effect.p > stats.ALPHA and word in ("better", "worse"):
         word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word
@@ -371,12 +371,15 @@ def _word(ratio: Estimate) -> Word:
 
 
 def _with_curves(
-    made: SearchChange, a: SearchRecord, b: SearchRecord, told: tuple[Told | None, Told | None]
+    made: SearchChange,
+    a: SearchRecord,
+    b: SearchRecord,
+    uncertainty: tuple[UncertaintyOf | None, UncertaintyOf | None],
 ) -> SearchChange:
     pair = same_traces(a, b)
     if pair is None:
         return made
-    mine, other = (_known(trace, side) for trace, side in zip(pair, told, strict=True))
+    mine, other = (_known(trace, side) for trace, side in zip(pair, uncertainty, strict=True))
     at = tuple(_at_equal_load(_columns(mine), _columns(other)))
     found = between(mine, other)
     made = replace(made, percentile=pair[0].name, at=at)
@@ -387,17 +390,21 @@ def _with_curves(
     )
 
 
-def _known(trace: Trace, told: Told | None) -> list[UncertainPoint]:
+def _known(trace: Trace, uncertainty: UncertaintyOf | None) -> list[UncertainPoint]:
     """Return the paced points by ascending rate, each with the uncertainty from its seconds."""
     paced = [
         each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0
     ]
-    return [_point(trace, each, told) for each in sorted(paced, key=lambda each: each.rate)]
+    return [_point(trace, each, uncertainty) for each in sorted(paced, key=lambda each: each.rate)]
 
 
-def _point(trace: Trace, each: CurvePoint, told: Told | None) -> UncertainPoint:
+def _point(trace: Trace, each: CurvePoint, uncertainty: UncertaintyOf | None) -> UncertainPoint:
     percentile = None if trace.percentile == MEAN else float(trace.percentile)
-    found = told(each.point.step, trace.direction, percentile) if told is not None else None
+    found = (
+        uncertainty(each.point.step, trace.direction, percentile)
+        if uncertainty is not None
+        else None
+    )
     return UncertainPoint(each.rate, each.latency_ns, *(found or ()))
 
 
@@ -457,13 +464,13 @@ def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
         )
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
-        told: list[Run] = [
+        curves: list[Run] = [
             (signed(found.latency), BRIGHT),
             (f" on average {span} (area between the curves)", TEXT),
         ]
         yield (
             found.percentile,
-            [*told, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])],
+            [*curves, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])],
         )
     for load, ours, theirs in found.at:
         text = (

@@ -20,7 +20,7 @@ def _fingerprint(host: str, output: ImportedOutput) -> Fingerprint | None:
 
 def copies_of(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
     """Return the results of each run that are copies of one in another."""
-    told: list[list[CopyRecord]] = [[] for _ in runs]
+    copies: list[list[CopyRecord]] = [[] for _ in runs]
     found = [
         (at, step, each)
         for at, run in enumerate(runs)
@@ -39,7 +39,7 @@ def copies_of(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
             (other, one, turned),
         ):
             names = ", ".join(PurePosixPath(file.name).name for file in runs[of].files[:NAMED])
-            told[at].append(
+            copies[at].append(
                 CopyRecord(
                     host=own.name,
                     step=step,
@@ -51,4 +51,4 @@ def copies_of(runs: Sequence[KeptRun]) -> list[list[CopyRecord]]:
                     figures=copy.figures,
                 )
             )
-    return told
+    return copies
