@@ -44,6 +44,8 @@ def drawers(sources: Sequence[Source], folder: Path) -> list[Draw]:
         *(partial(reports.draw, name=name) for name in reports.LIES),
         *(fio_logs.fio_logs,) * 3,
         fio_logs.histogram_logs,
+        texts.terse_rate,
+        texts.elbencho_block,
     ]
 
 

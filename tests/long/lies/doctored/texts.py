@@ -238,6 +238,34 @@ def elbencho(rng: Random) -> Case | None:
     )
 
 
+def terse_rate(rng: Random) -> Case:
+    """The rate of a terse line, which does not say of how many workers it is the sum."""
+    text = (DATA / "human" / "terse-group-3.33.stdout").read_text()
+    at, by = text.index("fio-3"), rng.uniform(1.3, 3.0)
+    words = text[at:].split(";")
+    words[6] = str(round(int(words[6]) * by))
+    return Case(
+        "identities",
+        "fio's terse output",
+        f"terse: IOPS x {by:.3g}",
+        (),
+        said(text[:at] + ";".join(words), ".txt"),
+        before(text, ".txt"),
+        "the number of workers behind a terse line",
+    )
+
+
+def elbencho_block(rng: Random) -> Case:
+    """The block size of elbencho's command line and of its column."""
+    text = (DATA.parent / "elbencho" / "rand-read-live.csv").read_text()
+    size = rng.choice((2, 8, 16, 64, 256))
+    changed = text.replace('"-b" "4k"', f'"-b" "{size}k"').replace(
+        ",67108864,4096,", f",67108864,{size * 1024},"
+    )
+    return Case("identities", "elbencho's CSV", f"elbencho: -b {size}k", ("own-figures", *CONTRADICTIONS),
+                said(changed, ".csv"), before(text, ".csv"))  # fmt: skip
+
+
 _known: dict[str, frozenset[str]] = {}
 
 
