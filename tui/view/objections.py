@@ -300,7 +300,7 @@ def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
 
 
 def _together(evidence: Sequence[ObjectionEvidence]) -> list[ObjectionEvidence]:
-    """Return evidence with the same words once, with the checks that it comes from."""
+    """Merge evidence with the same words, naming its checks; passed checks stay apart."""
     found: dict[tuple[str, bool], list[ObjectionEvidence]] = {}
     for each in evidence:
         found.setdefault((each.words, each.passed), []).append(each)

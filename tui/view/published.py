@@ -228,7 +228,8 @@ def value_text(figure: PublishedFigure, value: float | None) -> str:
 def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
     """Return a published figure, marked if its run is doubtful or invalid.
 
-    Latencies and computed figures are in benchtui's units, others as printed.
+    Latencies and computed figures are in benchtui's units, others as printed, with a blank
+    before the unit.
     """
     quantity = figure.quantity
     if baseline.computed or figure.metric == "latency":

@@ -176,7 +176,7 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Give each message a line, up to an eighth of the screen; return the height.
 
-        0 if messages are hidden, or replace the hosts.
+        0 if messages are hidden or replace the hosts, or a run that measured nothing has none.
         """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):

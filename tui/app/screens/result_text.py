@@ -73,7 +73,8 @@ STATES = {
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
     """Return the summary: figures, verdict, bottleneck, latencies, hosts, chart, findings.
 
-    Objections and published figures come last.
+    Objections and published figures come last, before charts of a metadata operation.
+    A run that measured nothing has the reason and its findings instead.
     """
     found = finding_lines(page, width)
     if measured_nothing(page.record):
