@@ -100,7 +100,9 @@ def limit_kind(limit: LimitRecord) -> str:
     return f"{limit.direction} {kind}".strip()
 
 
-def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
+def answer_text(
+    answer: AnswerRecord, limits: Sequence[LimitRecord], *, so_far: bool = False
+) -> str:
     """Return the answer of a search in one line, such as the capacity and its limits."""
     capacity, unit = answer.capacity, answer.unit
     at = f" at {limits_text(limits)}" if limits else ""
@@ -111,10 +113,10 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
     if answer.state == "met-at-full-load":
         return (
             f"capacity ≥ {rate(capacity.value, unit)}{at}: full load meets the "
-            f"limits{where}{_held(answer)}"
+            f"limits{where}{_held(answer, so_far)}"
         )
     if answer.state == "found":
-        return f"capacity {known(capacity, unit)}{at}{where}{_held(answer)}"
+        return f"capacity {known(capacity, unit)}{at}{where}{_held(answer, so_far)}"
     if answer.step is None:
         return f"unfinished: no load found yet that meets {limits_text(limits) or 'the limits'}"
     low = capacity.low if capacity.low is not None else capacity.value
@@ -122,12 +124,12 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
     return f"unfinished: capacity at least {rate(low, unit)}{most}{at}{where}"
 
 
-def _held(answer: AnswerRecord) -> str:
+def _held(answer: AnswerRecord, so_far: bool) -> str:
     """Return for how long the answer was held, or that it was not: short points show neither burst
     credits nor a cache that fills up.
     """
     if answer.held_s is None:
-        return ", not held"
+        return "" if so_far else ", not held"
     return f", held for {units.duration(answer.held_s)}"
 
 
@@ -197,10 +199,10 @@ def scaling_text(scaling: ScalingRecord) -> str:
     return f"{units.percent(last.efficiency)} of linear at {last.hosts} hosts, {figure}"
 
 
-def headline_text(search: SearchRecord) -> str:
+def headline_text(search: SearchRecord, *, so_far: bool = False) -> str:
     """Return the result of a search in one line; empty while there is none."""
     if search.answer is not None:
-        return search.answer.text or answer_text(search.answer, search.limits)
+        return search.answer.text or answer_text(search.answer, search.limits, so_far=so_far)
     if search.scaling is not None:
         return scaling_text(search.scaling)
     most = (

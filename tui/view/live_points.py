@@ -48,7 +48,7 @@ def found_line(view: SearchView, width: int) -> Line:
     """Return the answer of a search so far or, at the end, the final one."""
     if view.ended and view.behind:
         return Line.of(*clip([("found  ", LABEL), ("evaluating the points", TEXT)], width))
-    found = headline_text(view.record)
+    found = headline_text(view.record, so_far=not view.ended)
     label = "found  " if view.ended else "so far "
     if width_of(label + found) > width:  # the heading has the limits
         found = found.replace(f" at {limits_text(view.record.limits)}", "")
