@@ -354,6 +354,21 @@ def share(total: int, index: int, of: int) -> int:
     return total // of + (1 if index <= total % of else 0)
 
 
+def has_share(
+    profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
+) -> bool:
+    """Return whether a host gets a share of every total that is spread over hosts; otherwise it is
+    idle.
+    """
+    own = host_params(profile, params, host_index, hosts)
+    return all(own[name] for name, param in profile.params.items() if param.spread)
+
+
+def puts_first(profile: Profile) -> bool:
+    """Return whether a profile puts its objects before they are measured."""
+    return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
+
+
 def value_text(kind: ParamKind, value: ParamValue) -> str:
     """Return a parameter value in a load generator's syntax: no fractional sizes, a single unit."""
     if kind == "size" and isinstance(value, int):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from pydantic import Field
 
+from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import (
     ParamValue,
@@ -339,9 +340,7 @@ def _together(
                 ("elbencho",), each.message.removeprefix(f"{profile.profile}: "), key=True
             )
         return
-    devices = [
-        path for path in load.files if path.startswith("/dev/") and not path.startswith("/dev/shm/")
-    ]
+    devices = list(filter(is_device, load.files))
     if devices and not profile.allow_device:
         message = (
             f"file: {devices[0]} is a device; this requires 'allow_device: true',"

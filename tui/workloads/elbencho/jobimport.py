@@ -433,12 +433,7 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
 
 
 def _headline(command: _Command, phase: Phase) -> list[str]:
-    device = [
-        path
-        for path in command.paths
-        if path.startswith("/dev/") and not path.startswith("/dev/shm/")
-    ]
-    lines = ["allow_device: true"] if device else []
+    lines = ["allow_device: true"] if any(map(is_device, command.paths)) else []
     if not phase.makes_ios or not command.options.get("size"):
         metric = "iops" if phase.direction == "trim" else "ops"
         direction = phase.files or phase.direction

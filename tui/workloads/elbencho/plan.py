@@ -21,7 +21,15 @@ from tui.model.address import HostAddress
 from tui.model.objects import check_apart
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
 from tui.model.problem import UsageError
-from tui.model.profile import ParamValue, Profile, Scalar, host_params, placeholders, wants_layout
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    Scalar,
+    has_share,
+    placeholders,
+    puts_first,
+    wants_layout,
+)
 from tui.model.search import Change, Offer
 from tui.workloads.base import Paced
 from tui.workloads.elbencho.body import Load, body_of, resolve, with_options
@@ -52,17 +60,12 @@ def build_steps(
     seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the step of a profile on these hosts. Raises UsageError."""
-    numbered = [(index, host.name) for index, host in enumerate(hosts, start=1)]
-    taking_part = [
-        (index, name) for index, name in numbered if _has_share(profile, params, index, len(hosts))
-    ]
-    loads = {name: resolve(profile, params, name, index, len(hosts)) for index, name in taking_part}
+    loads = {
+        host.name: resolve(profile, params, host.name, index, len(hosts))
+        for index, host in enumerate(hosts, start=1)
+        if has_share(profile, params, index, len(hosts))
+    }
     return [planned_step(profile, params, loads, seeds)]
-
-
-def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: int) -> bool:
-    own = host_params(profile, params, index, hosts)
-    return all(own[name] for name, param in profile.params.items() if param.spread)
 
 
 def planned_step(
@@ -74,7 +77,7 @@ def planned_step(
     """Return the step for hosts whose loads are resolved. Raises UsageError."""
     tasks = list(_tasks(profile, params, loads, seeds))
     check_apart((task.host, each) for task in tasks for each in task.objects)
-    check_put(tasks, put_first=_puts_first(profile))
+    check_put(tasks, put_first=puts_first(profile))
     first = next(iter(loads.values()), None)
     seconds = first.seconds if first else None
     return Step(
@@ -133,11 +136,6 @@ def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int 
         moves_bytes=None if load.seconds or load.flag("rand") else moved,
         objects=sets,
     )
-
-
-def _puts_first(profile: Profile) -> bool:
-    """Return whether a profile puts its objects before measuring them."""
-    return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
 
 
 def job_load(load: Load) -> JobLoad:

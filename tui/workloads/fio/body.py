@@ -10,6 +10,7 @@ from msgspec import Struct
 from pydantic import ConfigDict, Field
 
 from tui.model.plain import some
+from tui.model.plan import is_device
 from tui.model.problem import NEEDS_OPTION, Problem, UsageError
 from tui.model.profile import (
     PATH_KINDS,
@@ -321,11 +322,7 @@ def _place_problems(profile: Profile, job: Effective, document: YamlDocument) ->
         message = f"directory: found {shown(directory.text)}; expected an absolute path"
         yield document.problem(directory.path, message)
     for name in re.split(r"(?<!\\):", filename.text) if filename else ():
-        if (
-            name.startswith("/dev/")
-            and not name.startswith("/dev/shm/")
-            and not profile.allow_device
-        ):
+        if is_device(name) and not profile.allow_device:
             assert filename
             message = (
                 f"filename: {name} is a device; this requires 'allow_device: true',"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from tui.model.plain import TAG_PATTERN
-from tui.model.plan import HARMLESS
+from tui.model.plan import HARMLESS, is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
 from tui.workloads.base import Imported, default_tag
@@ -410,9 +410,7 @@ def _with_places(phase: JobPhase, reading: _Reading) -> JobPhase:
         every = {**phase.shared, **job.options}
         filename = every.get("filename")
         names = re.split(r"(?<!\\):", filename.value or "") if filename else []
-        if devices := [
-            name for name in names if name.startswith("/dev/") and not name.startswith("/dev/shm/")
-        ]:
+        if devices := list(filter(is_device, names)):
             phase.device = True
             assert filename
             lost = [name for name in devices if name not in HARMLESS]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tui.model.plan import is_device
 from tui.model.problem import Problem, UsageError
 from tui.model.profile import HOST_PLACEHOLDERS, Param, ParamKind, parse_param
 from tui.workloads.fio.jobimport_ini import JobFileOption
@@ -200,10 +201,7 @@ def _name_params(sheet: _Sheet) -> None:
             or (kind in ("path", "directory") and set(value) & set(":\\{}"))
         ):
             continue
-        device = (
-            name == "filename" and value.startswith("/dev/") and not value.startswith("/dev/shm/")
-        )
-        kind = "device" if device else kind
+        kind = "device" if name == "filename" and is_device(value) else kind
         found = _first_param((kind,), value, about)
         if found is not None and _same_text(kind, value):
             sheet.by_option[name] = _add(sheet, name, found)

@@ -345,7 +345,7 @@ def layout_job(files: Sequence[FileSpec]) -> str:
     bodies = [
         section
         for size, paths in groups.items()
-        for section in _bodies(size, paths, _shares(groups)[size])
+        for section in _bodies(size, paths, sections_per_size(groups)[size])
     ]
     tails = [_tail(size, paths) for size, paths in groups.items() if size > BLOCK and size % BLOCK]
     shared = {"ioengine": "psync", "direct": "0", **WRITES_WHOLE}
@@ -360,7 +360,7 @@ def layout_job(files: Sequence[FileSpec]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
+def sections_per_size(groups: Mapping[int, Sequence[str]]) -> dict[int, int]:
     """Return the number of sections per size: at most 16 in total, but at least one per size."""
     total = sum(map(len, groups.values()))
     spare = max(MAX_PARALLEL - len(groups), 0)

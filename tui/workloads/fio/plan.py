@@ -16,11 +16,11 @@ from tui.model.address import HostAddress
 from tui.model.objects import check_apart
 from tui.model.plan import FileSpec, HostTask, Step, is_device
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import ParamValue, Profile, host_params, wants_layout
+from tui.model.profile import ParamValue, Profile, has_share, puts_first, wants_layout
 from tui.workloads.fio.body import resolve_options
 from tui.workloads.fio.engines import engines_of
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
-from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name
+from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name, sections_per_size
 from tui.workloads.fio.objects import check_put, fill_tasks, object_problems, sets_of
 from tui.workloads.fio.option_table import IN_A_FILE, TARGETS, table
 from tui.workloads.fio.options import (
@@ -72,7 +72,7 @@ def resolve_on(
     """Return the hosts that get a share of the load, and the options of each. Raises UsageError."""
     numbered = enumerate(hosts, start=1)
     taking_part = [
-        (index, host) for index, host in numbered if _has_share(profile, params, index, hosts)
+        (index, host) for index, host in numbered if has_share(profile, params, index, len(hosts))
     ]
     resolved: list[Resolved] = [
         resolve_options(profile, params, host.name, index, len(hosts))
@@ -95,7 +95,7 @@ def planned_step(
     ]
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     check_apart((task.host, each) for task in tasks for each in task.objects)
-    check_put(tasks, put_first=_puts_first(profile))
+    check_put(tasks, put_first=puts_first(profile))
     span = timing(plans[0]) if plans else Timing(0.0, 0.0, None)
     return Step(
         index=0,
@@ -128,16 +128,6 @@ def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"
         for job, buffers in zip(jobs, cached, strict=True)
     )
     return "lat" if waits else None
-
-
-def _has_share(
-    profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
-) -> bool:
-    """Return whether a host gets a share of every count that is spread over hosts; otherwise it is
-    idle.
-    """
-    own = host_params(profile, params, index, len(hosts))
-    return all(own[name] for name, param in profile.params.items() if param.spread)
 
 
 def _task(
@@ -184,11 +174,6 @@ def _check_objects(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     wrong = [f"job {job.name}: {name}: {why}" for job in jobs for name, why in object_problems(job)]
     if wrong:
         raise UsageError([Problem(f"{profile.profile}: {each}") for each in wrong])
-
-
-def _puts_first(profile: Profile) -> bool:
-    """Return whether a profile puts its objects before they are measured."""
-    return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
 
 
 def argv(jobs: Sequence[JobOptions]) -> list[str]:
@@ -287,7 +272,6 @@ def _length(job: JobOptions) -> float:
     return job.seconds("startdelay") + job.seconds("ramp_time") + job.seconds("runtime")
 
 
-MAX_PARALLEL = 16
 DEPTH = 32
 QUEUEING = ("libaio", "io_uring")
 
@@ -427,16 +411,12 @@ def _image(image: Image) -> list[str]:
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
     """Return sections for the whole blocks of files: at most 16, but at least one per size."""
     groups = {size: paths for size, paths in by_size(files).items() if size >= block_bytes}
-    spare = max(MAX_PARALLEL - len(groups), 0)
-    total = sum(map(len, groups.values()))
-    sections = []
-    for size, paths in groups.items():
-        count = min(1 + spare * len(paths) // total, len(paths))
-        names = [
-            [f"filename={job_name(path)}" for path in paths[start::count]] for start in range(count)
-        ]
-        sections += [[f"filesize={size}", *each] for each in names]
-    return sections
+    counts = sections_per_size(groups)
+    return [
+        [f"filesize={size}", *(f"filename={job_name(path)}" for path in paths[at :: counts[size]])]
+        for size, paths in groups.items()
+        for at in range(counts[size])
+    ]
 
 
 def _tails(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
