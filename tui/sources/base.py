@@ -118,6 +118,6 @@ def load_source(name: str) -> HostSource:
 
     Raises UsageError if the name is unknown or the import fails.
     """
-    told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources")
-    found: HostSource = load_from(GROUP, name, "source", told, made=True)
+    error = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources")
+    found: HostSource = load_from(GROUP, name, "source", error, made=True)
     return found

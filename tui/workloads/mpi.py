@@ -270,7 +270,7 @@ class RanksReader:
         launch = [("mpi-launch", self.wrong_launch)] if self.wrong_launch else []
         causes = self._causes(well=not (missing or ended or launch))
         if causes and not started:
-            missing = []  # what the tool or MPI said is why no rank did
+            missing = []  # messages of the tool or MPI say why no rank started
         return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
 
     def _causes(self, *, well: bool) -> list[tuple[str, str]]:

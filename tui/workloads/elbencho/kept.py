@@ -159,9 +159,10 @@ def _json_output(value: Mapping[str, Any], over: FinishedPhase) -> ImportedOutpu
     host = ALL_HOSTS if hosts > 1 else ""
     first_ms = whole(part(value, "first_done"), "elapsed_time_ms")
     runtime_s = steady_s(command, row[PATH_TYPE], first_ms)
-    told = load_options(command)
     return ImportedOutput(
-        *(0, name, result, host, loads, runtime_s, command, 0.001), mark=mark, options=told
+        *(0, name, result, host, loads, runtime_s, command, 0.001),
+        mark=mark,
+        options=load_options(command),
     )
 
 
@@ -289,9 +290,10 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
         mark = _row_mark(row, command)
         first_ms = round(_number(row, "time ms [first]") or 0)
         runtime_s = steady_s(command, row.get(PATH_TYPE, ""), first_ms)
-        told = load_options(command)
         yield ImportedOutput(
-            *(0, name, result, host, load, runtime_s, command, 1.0), mark=mark, options=told
+            *(0, name, result, host, load, runtime_s, command, 1.0),
+            mark=mark,
+            options=load_options(command),
         )
 
 

@@ -83,9 +83,9 @@ class FioDocument(msgspec.Struct):
             for part in parts
             if part.get("hostname", host) == host and part.get("port", port) == port
         ]
-        told = own[0] if own else {}
+        first = own[0] if own else {}
         return {
-            name: str(value) for name, value in told.items() if name not in ("hostname", "port")
+            name: str(value) for name, value in first.items() if name not in ("hostname", "port")
         }
 
     def is_of_same(self, other: FioDocument) -> bool:
@@ -468,9 +468,9 @@ def _of_one(
     """Yield each phase of one output: by stonewall of the command line, else by reporting group."""
     every = [section.job for section in printed.sections]
     ended = [section.ended_s for section in printed.sections if section.ended_s is not None]
-    told = command_options(printed.command) if printed.command else []
+    given = command_options(printed.command) if printed.command else []
     phases = _phases(_by_group(every), wrong)
-    if told and not any(name in job.own for job in told for name in WAITS):
+    if given and not any(name in job.own for job in given for name in WAITS):
         phases = [(every, wrong)]  # groups, but at the same time
     engines = {line["ioengine"] for line in printed.lines.values()}
     shared = {"ioengine": engines.pop()} if len(engines) == 1 else {}
@@ -490,9 +490,9 @@ def _of_one(
         part.lines = {name: line for name, line in printed.lines.items() if name in names}
         counted = all(section.counted for section in part.sections)
         mark_rounded(result, PRINTED if counted else ("ios", "iops", *PRINTED))
-        own = [job for job in told if job.name in names] or told
-        lines = [] if told else _from_lines(part)
-        loads, runtime_s = planned(own) if told else (_without_syncs(lines), None)
+        own = [job for job in given if job.name in names] or given
+        lines = [] if given else _from_lines(part)
+        loads, runtime_s = planned(own) if given else (_without_syncs(lines), None)
         output = ImportedOutput(
             place,
             _names(jobs),
@@ -502,7 +502,7 @@ def _of_one(
             runtime_s,
             printed.command,
             STAMP_ERROR_S + PAUSE_S * (len(phases) - phase - 1),
-            options=load_options(own if told else lines, complete=bool(told)),
+            options=load_options(own if given else lines, complete=bool(given)),
         )
         yield phase, output
 

@@ -313,8 +313,8 @@ def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> Hos
         for part in dirs.values():
             for latency in (part.slat, part.clat, part.lat):
                 if latency is not None:
-                    told = latency.percentiles_ns
-                    latency.percentiles_ns = {name: told[name] for name in LABELS if name in told}
+                    known = latency.percentiles_ns
+                    latency.percentiles_ns = {name: known[name] for name in LABELS if name in known}
     return result
 
 
@@ -369,10 +369,10 @@ def _printed(latency: StatusLatency) -> dict[str, int]:
 
     fio may exceed it by half a bucket; larger values are kept, because they are not fio's.
     """
-    most, told = int(latency.max), latency.percentile or {}
+    most = int(latency.max)
     named = {
         name: value
-        for printed, value in told.items()
+        for printed, value in (latency.percentile or {}).items()
         if (name := percentile_name(printed)) is not None
     }
     last = most * (1 + HALF_A_BUCKET) + 1
@@ -422,13 +422,13 @@ def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]
 
 def entries_of(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]:
     """Return each entry whose name others have too, by name and place: figures of one worker."""
-    told = Counter(job.jobname for job in jobs)
+    counts = Counter(job.jobname for job in jobs)
     seen = Counter[str]()
     found = {}
     for job in jobs:
         seen[job.jobname] += 1
-        if told[job.jobname] > 1:
-            place = f"{job.jobname} {seen[job.jobname]} of {told[job.jobname]}"
+        if counts[job.jobname] > 1:
+            place = f"{job.jobname} {seen[job.jobname]} of {counts[job.jobname]}"
             found[place] = _merged_directions([job])
     return found
 
