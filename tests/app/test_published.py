@@ -42,7 +42,7 @@ async def test_v_shows_published_figures_and_goes_back(
         page = app.text_of("#result-page")
         assert all(len(line) <= size[0] for line in page.splitlines())
         assert page.index("scaled-down (not comparable)") < page.index("1 aws, one client")
-        assert "393,333" in page and "4,346,330" in page and "1525MiB/s" in page
+        assert "393,333" in page and "4,346,330" in page and "1525 MiB/s" in page
         text = " ".join(page.split())
         assert "runtime 60s (published 300s)" in text
         assert "clients 3 (published 1)" in text
