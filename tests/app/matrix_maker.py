@@ -171,7 +171,9 @@ def suite(home: Path) -> MatrixMaker:
         )
         for tag, headline in SUITE
     ]
-    maker.plan_matrix(steps, headline=None).begin()
+    maker.plan_matrix(steps, headline=None)
+    title = msgspec.structs.replace(maker.plan.profile, title="Rates and latency of the lab")
+    maker.plan_matrix(steps, headline=None, profile=title).begin()
     return maker
 
 

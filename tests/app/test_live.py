@@ -160,7 +160,7 @@ async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run
         assert app.screen_text() == held
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
-        assert "0:03 / 1:00" in app.text_of("#live-header") and app.text_of("#live-pulse"), (
+        assert "0:03 / 1:00" in app.text_of("#live-header") and app.text_of("#live-figures"), (
             "it fits the screen"
         )
         await pilot.press("p")
@@ -378,7 +378,8 @@ async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(
         await app.settle(pilot)
         head = app.text_of("#live-heat").splitlines()[0]
         assert at in head and " p99 " in head
-        assert at in app.text_of("#live-pulse") and at in app.text_of("#live-hosts").splitlines()[0]
+        assert at in app.text_of("#live-figures")
+        assert at in app.text_of("#live-hosts").splitlines()[0]
         await pilot.press("escape")
         await app.settle(pilot)
         assert app.live.look.cursor_s is None and at not in app.screen_text()

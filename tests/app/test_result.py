@@ -27,6 +27,8 @@ from tui.app.screens.result_text import title_line
 from tui.app.screens.result_tiles import figure_tiles, headline
 from tui.library.build import write_record
 from tui.library.load import load_record
+from tui.library.seal import NOT_AS_SEALED
+from tui.library.summary import NOT_SEALED
 from tui.metrics.figures import shown_percentile
 from tui.metrics.units import bandwidth, iops, latency
 from tui.model.event import HostFactsCollected
@@ -473,3 +475,16 @@ def test_an_answer_without_a_number_is_reported_in_words_on_every_tab(maker: Run
     page = Page(record.model_copy(update={"headline": answer, "search": search}), maker.run_dir)
     lines = plain_lines([title_line(replace(page, tab="defend"), 100), *headline(page, 100)])
     assert "no load meets p99 < 3 ms" in lines[0] and lines[1].strip() == "no load meets p99 < 3 ms"
+
+
+@pytest.mark.parametrize("width", [58, 78, 118])
+def test_a_verdict_that_is_not_the_sealed_one_is_marked_on_every_tab(
+    maker: RunMaker, width: int
+) -> None:
+    record = load_record(maker.run_dir)
+    record.judged_since = True
+    page = Page(record, maker.run_dir)
+    top = title_line(replace(page, tab="defend"), 118).plain
+    lines = " ".join("\n".join(plain_lines(headline(page, width))).split())
+    assert NOT_SEALED in top and "✓" not in top
+    assert lines.count(NOT_AS_SEALED) == 1

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from tui.app.frame.selection import Selection
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens import hosts_list
+from tui.app.screens.hosts_first import first_lines
 from tui.app.screens.hosts_list import INDENT, HostList, KnownHost, Labelled, run_role
 from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.terminal.theme import Symbols
@@ -41,20 +42,7 @@ RESOLVE_AFTER_S = 0.7  # until then the app imports what the next screens need
 EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machine"
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh config"
-WHAT_NOW = (
-    ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
-    ("Enter", "benchmark it with one of the presets"),
-    ("n", "add a host; those in ~/.ssh/config are listed already"),
-    ("?", "show all keys"),
-)
-THE_WAY = (
-    ("1", "Hosts", "choose the machines that generate load"),
-    ("2", "Profiles", "choose a test plan"),
-    ("3", "Review", "see its commands, files, bytes and time; Enter starts it"),
-    ("4", "Live", "watch rates, latencies and slow hosts"),
-    ("5", "Result", "figures, verdict and bottleneck"),
-    ("6", "Runs", "all saved runs, to compare, report and export"),
-)
+FIRST_LINES = 4  # about the host, above what to do first
 CHROME_LINES, LEAST_DETAILS = 2, 7
 ROWS_FROM = 100  # cells of the details: a line for each fact that differs
 SHARE, FOCUS_SHARE = 0.3, 0.6  # of the lines, for the details
@@ -260,7 +248,12 @@ class HostsScreen(FilteredScreen):
         pane, key, host_list = self.query_one(TextPane), self.picklist.cursor_key, self.host_list
         host = host_list.at(key)
         pane.border_title = Content(host.name if host else host_list.group_at(key) or "Details")
-        pane.show(lambda width: detail_lines(host_list, key, width, broad=self.has_class("-broad")))
+
+        def lines(width: int) -> list[Line]:
+            room = pane.scrollable_content_region.height
+            return detail_lines(host_list, key, width, room, broad=self.has_class("-broad"))
+
+        pane.show(lines)
         useless = hosts_list.useless_keys(host_list, host, narrow=self.has_class("-narrow"))
         self.query_one(KeyBar).leave_out(*sorted(useless))
 
@@ -403,11 +396,12 @@ class HostsScreen(FilteredScreen):
 
 
 def detail_lines(
-    host_list: HostList, key: str | None, width: int, *, broad: bool = False
+    host_list: HostList, key: str | None, width: int, room: int = 0, *, broad: bool = False
 ) -> list[Line]:
     """Return the details of a row.
 
-    `broad`: they are beside the list and have room for the ticked hosts as well.
+    `room`: lines that are visible. `broad`: they are beside the list and have room for the ticked
+    hosts as well.
     """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
@@ -421,32 +415,10 @@ def detail_lines(
         return [
             *host_lines(host, host_list, width),
             Line(),
-            *what_now(width),
-            Line(),
-            *the_way(width),
+            *first_lines(width, room - FIRST_LINES),
         ]
     ticked = ticked_lines(host_list, width) if broad else []
     return [*host_lines(host, host_list, width), *ticked, *every_fact(host, host_list, width)]
-
-
-def what_now(width: int) -> list[Line]:
-    """Return what the user can do if there are no hosts."""
-    return [
-        line
-        for key, does in WHAT_NOW
-        for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
-    ]
-
-
-def the_way(width: int) -> list[Line]:
-    """Return what each screen is for."""
-    return [
-        line
-        for key, screen, does in THE_WAY
-        for line in labelled(
-            [(f"{key:<7}", ACCENT), (f"{screen:<8}", BRIGHT)], [(does, LABEL)], width, 17
-        )
-    ]
 
 
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:

@@ -108,30 +108,33 @@ def rooms_of(room: int, shown: Shown, *, roomy: bool, low: bool = False) -> Room
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
 
 
-def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
+def with_tiles(room: int, shared: Rooms, smaller: Rooms, least_hosts: int) -> Rooms:
     """Return the heights with tiles, if only graphs and heat map must shrink for them.
 
     Otherwise return the heights without tiles (`shared`). `smaller`: heights in the lines that
-    tiles leave.
+    tiles leave. `least_hosts`: rows if unremarkable hosts are folded, as they may be on low
+    terminals.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
-    same = (shared.pulse, shared.folds, shared.heat > 0) == (
-        smaller.pulse,
-        smaller.folds,
-        smaller.heat > 0,
-    )
-    keeps = left >= min(hosts, HOST_LINES)
+    same = (shared.pulse, shared.heat > 0) == (smaller.pulse, smaller.heat > 0)
+    low = smaller.pulse > 0
+    same = same and (low or shared.folds == smaller.folds)
+    least = max(LEAST_HOST_LINES, least_hosts + HEADS) if low else HOST_LINES
+    keeps = left >= min(hosts, least)
     return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
 
 
-def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
+def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms], least_hosts: int) -> Rooms:
     """Return the heights in `room` lines, with tiles if `tiles` is true and they fit.
 
-    `shared` returns the heights for a number of lines.
+    `shared` returns the heights for a number of lines. `least_hosts`: rows if unremarkable hosts
+    are folded.
     """
     rooms = shared(room)
-    return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms
+    if not tiles:
+        return rooms
+    return with_tiles(room, rooms, shared(room - TILE_LINES, low=True), least_hosts)
 
 
 class PanelRooms:
@@ -176,7 +179,8 @@ class PanelRooms:
     def room_for_messages(self, count: int) -> int:
         """Give each message a line, up to an eighth of the screen; return the height.
 
-        0 if messages are hidden or replace the hosts, or a run that measured nothing has none.
+        0 if messages are hidden or replace the hosts, and for an empty log on low screens or of a
+        run that measured nothing.
         """
         log_pane = self.screen.query_one("#live-messages", MessageLog)
         if self.screen.has_class("-log"):
@@ -184,7 +188,8 @@ class PanelRooms:
         if self.screen.has_class("-log") or not self.is_shown("messages"):
             return 0
         height = min(count + 1, max(2, self.screen.size.height // 8))
-        height = 0 if not count and self.screen.has_class("-nothing") else height
+        low = self.screen.size.height < ROOMY_LINES or self.screen.has_class("-nothing")
+        height = 0 if low and not count else height
         if log_pane.styles.height is None or log_pane.styles.height.value != height:
             log_pane.styles.height = height
         return height
@@ -220,13 +225,16 @@ class PanelRooms:
         wanted = Shown(hosts, least, graphs, heat)
         shared = partial(rooms_of, shown=wanted, roomy=roomy)
         tiles = graphs and bool(self.screen.query_one(FigureTiles).tiles)
-        rooms = with_tiles_if(tiles, room, shared)
+        rooms = with_tiles_if(tiles, room, shared, least)
         scarce = 0 < rooms.heat < CLEAR_HEAT and (
             table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0)
         )
+        if with_table and table.spare and tiles and not rooms.tiles:
+            brief = with_tiles_if(tiles, room + table.spare, shared, least)
+            scarce = scarce or brief.tiles > 0
         table.shorten(brief=with_table and scarce)
         if with_table and scarce:
-            rooms = with_tiles_if(tiles, room + table.spare, shared)
+            rooms = with_tiles_if(tiles, room + table.spare, shared, least)
         self.screen.query_one(Pulse).brief = rooms.tiles > 0
         for name in RATES:
             graph = self.screen.query_one(f"#live-{name}", GraphPanel)

@@ -29,6 +29,7 @@ from tui.app.screens.result_refused import refused_lines
 from tui.app.screens.result_telemetry import telemetry_lines
 from tui.app.screens.result_tiles import headline, judgement, proved
 from tui.app.widgets.graph_panels import KEYS
+from tui.library.summary import NOT_SEALED
 from tui.metrics import registry, units
 from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
@@ -136,6 +137,7 @@ def title_line(page: Page, width: int) -> Line:
         has_figure = found is not None and (found.value is not None or record.search is not None)
         figure = told_headline(record) if has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
+        verdict = f"{NOT_SEALED} {verdict}" if record.judged_since else verdict
         return Line.of(
             *spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width)
         )

@@ -241,8 +241,17 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the verdict in one line, cut to fit; in full if it is bad or the run incomplete."""
+    """Return the verdict in one line, cut to fit; in full if it is bad or the run incomplete.
+
+    A verdict that differs from the sealed one has a line of its own, so that it is never cut.
+    """
+    from tui.library.seal import NOT_AS_SEALED
+
     (mark, key), (text, _) = judgement(record)
+    if record.judged_since:
+        line = labelled([("! ", "warn")], [(NOT_AS_SEALED, "warn")], width)
+        text = text.replace(f"; {NOT_AS_SEALED}", "")
+        return [*line, Line.of(*clip([(mark, key), (text, key)], width))]
     if key == "bad" or record.state != "complete":
         return labelled([(mark, key)], [(text, key)], width)
     parts = text.split("; ")
@@ -319,7 +328,8 @@ def judgement(record: RunRecord) -> list[Run]:
     """Return how the run ended, and the results of its checks."""
     from tui.view.step_notes import checks_text
 
-    fine = record.verdict in ("valid", None) and not caveats(record.search)
+    fine = record.verdict in ("valid", None) and not record.judged_since
+    fine = fine and not caveats(record.search)
     words = {"complete": ("all hosts reported", "good" if fine else "warn")}
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":

@@ -95,7 +95,7 @@ class RunsScreen(FilteredScreen):
         picklist.border_title = "Runs"
         with Vertical(id="runs-body"):
             yield picklist
-            yield RunPreview(draws_colors=self.shell.draws_colors)
+            yield RunPreview(draws_colors=self.shell.draws_colors, symbols=self.shell.symbols.name)
         yield Static("reading the runs", id="runs-empty", markup=False)
         yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d",
             id="runs-filter",

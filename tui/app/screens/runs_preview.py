@@ -38,6 +38,7 @@ from tui.text.line import (
     wrap,
 )
 from tui.text.search import caveat_text
+from tui.text.sparkline import Symbols, area
 
 if TYPE_CHECKING:
     from tui.app.screens.result_page import Page
@@ -49,6 +50,7 @@ LARGE_FROM = (180, 44)  # with room for what it measured as well, beside it
 FACTS_CELLS = 72
 LEAST_LINES = 8
 SHARE, FOCUS_SHARE = 1 / 3, 0.6  # of the lines
+LEAST_ROWS, MOST_ROWS = 2, 4  # of the throughput below the facts
 RESTS_S = 0.15  # delay while the cursor moves
 
 
@@ -63,16 +65,39 @@ class Measured(Struct, frozen=True):
     page: Page | None
 
 
+def rate_lines(run: RunSummary, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Return the throughput over time in at most `height` lines, from 0; empty without samples."""
+    values = [value for value in run.iops_over_time if value is not None]
+    rows = min(height - 1, MOST_ROWS)
+    if not values or rows < LEAST_ROWS:
+        return []
+    top = f"{units.iops(max(values))} "
+    cells = width - LABEL_CELLS - len(top)
+    points = [
+        run.iops_over_time[at * len(run.iops_over_time) // (2 * cells)] for at in range(2 * cells)
+    ]
+    drawn = area(points, cells, rows, symbols)
+    labels = [top, *[" " * len(top)] * (rows - 2), f"{'0 ':>{len(top)}}"]
+    name = "IOPS".ljust(LABEL_CELLS)
+    return [
+        Line(),
+        *(
+            Line.of((name if not row else " " * LABEL_CELLS, LABEL), (label, LABEL), (text, "read"))
+            for row, (label, text) in enumerate(zip(labels, drawn, strict=True))
+        ),
+    ]
+
+
 class RunPreview(TextPane):
     """Shows one run.
 
     Hidden on small terminals, unless it has the focus; then it shows the run in full.
     """
 
-    def __init__(self, *, draws_colors: bool) -> None:
+    def __init__(self, *, draws_colors: bool, symbols: Symbols) -> None:
         super().__init__(id="runs-preview")
         self.more, self.fills = "Tab scrolls", True
-        self.draws_colors = draws_colors
+        self.draws_colors, self.symbols = draws_colors, symbols
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
         # changed parameters by run
@@ -133,7 +158,9 @@ class RunPreview(TextPane):
         )
         every = facts(width, every=True)
         lines = every if len(every) <= height else facts(width)
-        if read is None or read.page is None or read.run_dir != run_dir or not roomy:
+        if not roomy:
+            return [*lines, *rate_lines(run, width, height - len(lines), self.symbols)]
+        if read is None or read.page is None or read.run_dir != run_dir:
             return lines
         from tui.app.screens.runs_result import course_lines, measured_lines, row_lines
 

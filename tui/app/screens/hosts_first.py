@@ -1,0 +1,85 @@
+"""Hosts without other hosts than this machine: what to do first, the screens, the presets."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tui.engine.inputs.profile_texts import group_of, groups
+from tui.model.paths import presets_dir
+from tui.text.line import ACCENT, BRIGHT, LABEL, TEXT, Line, Run, clip, labelled, rule, width_of
+
+WHAT_NOW = (
+    ("J", "benchmark this machine: choose pattern, block size, jobs, queue depth and target"),
+    ("Enter", "benchmark it with one of the presets"),
+    ("n", "add a host; those in ~/.ssh/config are listed already"),
+    ("?", "show all keys"),
+)
+THE_WAY = (
+    ("1", "Hosts", "choose the machines that generate load"),
+    ("2", "Profiles", "choose a test plan"),
+    ("3", "Review", "see its commands, files, bytes and time; Enter starts it"),
+    ("4", "Live", "watch rates, latencies and slow hosts"),
+    ("5", "Result", "figures, verdict and bottleneck"),
+    ("6", "Runs", "all saved runs, to compare, report and export"),
+)
+GAP = 2
+BASELINES = "baselines"  # a folder beside the families
+
+
+def first_lines(width: int, room: int) -> list[Line]:
+    """Return what to do first, what each screen is for and, in `room` lines, the presets.
+
+    If not all presets fit, each group has one line; if the groups do not fit, there are none.
+    """
+    lines = [*what_now(width), Line(), *the_way(width)]
+    for brief in (False, True):
+        presets = [Line(), *preset_lines(width, brief=brief)]
+        if len(lines) + len(presets) <= room:
+            return [*lines, *presets]
+    return lines
+
+
+@cache
+def preset_tags() -> list[str]:
+    """Return the tags of all presets, which their paths say."""
+    folder = presets_dir()
+    found = (path.relative_to(folder) for path in folder.glob("*/*.yaml"))
+    return sorted(str(path.with_suffix("")) for path in found if path.parts[0] != BASELINES)
+
+
+def preset_lines(width: int, *, brief: bool) -> list[Line]:
+    """Return the presets by what they measure; `brief`: one line per group, cut to fit."""
+    tags = preset_tags()
+    found: dict[str, list[str]] = {name: [] for name in groups()}
+    for tag in tags:
+        found.setdefault(group_of(tag, preset=True), []).append(tag)
+    column = max(map(width_of, found)) + GAP
+    lines = [rule("Presets", f"{len(tags)}", width)]
+    for name, members in found.items():
+        label = [(f"{name:<{column}}", BRIGHT), (f"{len(members):>3}  ", LABEL)]
+        names: list[Run] = [("  ".join(members), LABEL)]
+        if members and brief:
+            lines.append(Line.of(*clip([*label, *names], width)))
+        elif members:
+            lines += labelled(label, names, width)
+    return lines
+
+
+def what_now(width: int) -> list[Line]:
+    """Return what the user can do if there are no hosts."""
+    return [
+        line
+        for key, does in WHAT_NOW
+        for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
+    ]
+
+
+def the_way(width: int) -> list[Line]:
+    """Return what each screen is for."""
+    return [
+        line
+        for key, screen, does in THE_WAY
+        for line in labelled(
+            [(f"{key:<7}", ACCENT), (f"{screen:<8}", BRIGHT)], [(does, LABEL)], width, 17
+        )
+    ]
