@@ -1,25 +1,16 @@
-"""Interface of an executor (check, try, measure, adopt), and the executor of a step."""
+"""Interface of an executor: check, try, measure, adopt."""
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
-
-from tui import workloads
-from tui.model.plan import Plan, Step
 
 if TYPE_CHECKING:
     from tui.engine.session.context import RunContext, Window
     from tui.engine.session.history import History
     from tui.model.event import TaskStarted
-    from tui.workloads.base import ExecutorName
-
-EXECUTORS: dict[ExecutorName, str] = {
-    "per-host": "tui.engine.executors.per_host",
-    "mpi": "tui.engine.executors.mpi",
-}
+    from tui.model.plan import Step
 
 
 class AdoptedStep(Struct, frozen=True):
@@ -64,22 +55,3 @@ class Executor(Protocol):
 
         `tasks` are the step's commands by host.
         """
-
-
-def executor_of(step: Step) -> Executor:
-    """Return the executor of a step.
-
-    Raises UsageError for a load generator that is not installed.
-    """
-    return _load_executor(workloads.of(step).executor)
-
-
-def executors_of(plan: Plan) -> list[Executor]:
-    """Return the executors that the steps of a plan need, without duplicates."""
-    first = {step.tool: step for step in reversed(plan.steps)}
-    names = dict.fromkeys(workloads.of(step).executor for step in reversed(first.values()))
-    return [_load_executor(name) for name in names]
-
-
-def _load_executor(name: ExecutorName) -> Executor:
-    return cast(Executor, importlib.import_module(EXECUTORS[name]))

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tui.engine.executors.executor import executors_of
+from tui.engine.executors.lookup import executors_of
 from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
 from tui.engine.preflight.programs import carried_facts, carried_names, carry, no_program
 from tui.engine.preflight.rules import (

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import to_builtins
 
-from tui.engine.executors.executor import executor_of
+from tui.engine.executors.lookup import executor_of
 from tui.engine.run.layout import layout, make_directories
 from tui.engine.run.limits import record_changed_limits
 from tui.engine.run.preflight import copy_programs, take_locks
