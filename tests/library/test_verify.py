@@ -150,6 +150,15 @@ def test_a_note_that_only_reads_differently_is_a_difference() -> None:
     assert list(differences({"notes": ["a"]}, {"notes": ["b"]}, reworded=[])) != []
 
 
+def test_a_text_that_has_figures_now_may_be_kept_in_its_former_wording_only() -> None:
+    def answer(hold: str) -> dict[str, object]:
+        return {"search": {"answer": {"hold": hold}}}
+
+    now = answer("not held: --hold 0; no load was measured for longer than 0:04")
+    assert list(differences(answer("not requested"), now)) == []
+    assert list(differences(answer("held for 5:00 at 47k IOPS"), now)) != []
+
+
 @pytest.mark.parametrize("other", [3, 0.5, "x", None, True, -(10**400)])
 def test_a_whole_number_that_no_float_holds_differs_from_any_other(other: object) -> None:
     huge = 10**400
