@@ -150,7 +150,9 @@ async def sweeping_job(user: User) -> None:
 async def latencies_compared(user: User) -> None:
     """Compare the two newest runs, and go to their latencies: the end of the page."""
     await pressed("space", "space", "c", sees="makes the next run A")(user)
-    await pressed("l")(user)
+    await settled(user)
+    if "I/Os by latency" not in user.text:  # they are drawn where they fit
+        await pressed("l")(user)
     await pressed("G", sees="I/Os by latency")(user)
 
 
